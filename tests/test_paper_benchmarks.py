@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from treerank.metrics import NDCG, AveragePrecision
 
@@ -188,25 +187,6 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert done == [0, 1, "killed", 2, 3]
 
 
-def test_points_made_otherwise_are_not_kept(tmp_path):
-    protocol = importlib.import_module("protocol")
-    arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
-    for epochs in (1, 2):
-        content = protocol.measure(
-            arguments,
-            "e",
-            "x",
-            {"n": epochs},
-            [{"x": 0}],
-            lambda about, x: {"v": about["n"]},
-            shown=nothing,
-        )
-        assert [entry["result"]["v"] for entry in content["results"]] == [epochs]
-    (tmp_path / "e-full.jsonl").write_text("{broken")
-    again = protocol.measure(arguments, "e", "x", {"n": 3}, [], lambda about: {}, shown=nothing)
-    assert again["results"] == []
-
-
 def test_what_a_default_was_is_computed_anew_and_never_drawn(tmp_path, capsys):
     protocol, synthetic = map(importlib.import_module, ("protocol", "synthetic"))
     parameters = importlib.import_module("parameters")
@@ -238,30 +218,6 @@ def test_what_a_default_was_is_computed_anew_and_never_drawn(tmp_path, capsys):
     assert said.startswith(f"e-full, x: begun anew, since {line}\n")
     assert said.count("e, x {'x': 0}") == 1
     assert protocol.read(path, shown_at(rate=0.01))["x"]["results"]
-
-
-def test_a_file_that_does_not_say_what_it_shows_is_not_drawn(tmp_path):
-    protocol, figure4 = map(importlib.import_module, ("protocol", "figure4"))
-    run("figure4", tmp_path, "--panels", "a")
-    (path,) = tmp_path.glob("*.jsonl")
-    parts = read_parts(path)
-    del parts["a"]["about"]["rankers"]
-    write_parts(path, parts)
-    with pytest.raises(ValueError, match=r"got others in a: rankers\.RankNet\* was absent"):
-        protocol.read(path, figure4.shown)
-
-
-def test_what_moved_is_told_value_by_value():
-    moved = importlib.import_module("parameters").moved
-    before = {"a": {"b": [1, {"c": 2}], "gone": None}, "same": [1, 2]}
-    now = {"a": {"b": [1, {"c": 3}], "new": [4]}, "same": [1, 2]}
-    assert moved(before, now) == [
-        "a.b.1.c was 2 and is 3",
-        "a.gone was None and is absent",
-        "a.new was absent and is [4]",
-    ]
-    assert moved({"a": [1, 2]}, {"a": [1]}) == ["a was [1, 2] and is [1]"]
-    assert moved(before, before) == []
 
 
 @pytest.mark.parametrize(
@@ -352,46 +308,8 @@ def test_documents_are_held_out_as_the_authors_do():
     assert not np.array_equal(splits[0].test.X, splits[1].test.X)
 
 
-def test_labels_are_merged_as_in_the_paper():
-    data_sets = importlib.import_module("data_sets")
-    np.testing.assert_array_equal(data_sets.binarized(np.arange(5), 4), [0, 0, 1, 1, 1])
-    np.testing.assert_array_equal(data_sets.binarized(np.arange(3), 2), [0, 1, 1])
-    splits = data_sets.read_splits("synthetic", tiny=True)
-    tested = np.concatenate([split.test.qid for split in splits])
-    for split in splits:
-        parts = [set(part.qid.tolist()) for part in (split.train, split.validation, split.test)]
-        assert sum(map(len, parts)) == len(set.union(*parts)) == len(np.unique(tested))
-        by_query = [split.train.y[split.train.qid == q].max() for q in np.unique(split.train.qid)]
-        assert min(by_query) > 0
-    assert len(data_sets.whole(splits)) == len(tested)
-
-
-def test_the_best_cuts_of_a_sorted_list_are_its_class_boundaries():
-    figure6 = importlib.import_module("figure6")
-    y, scores = np.array([0, 0, 1, 1, 2]), np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    np.testing.assert_array_equal(figure6.class_boundaries(y, scores), [1, 3])
-    assert figure6.share_found(np.array([10, 50]), np.array([12, 90]), 20) == 0.5
-
-
 def entry(result, **point):
     return {"point": point, "result": result, "seconds": 0.0}
-
-
-def test_shapes_hold_rankers_against_the_listwise_one_on_the_same_data_sets():
-    shapes = importlib.import_module("shapes")
-    values = {"ListNet": [0.1, 0.2, 0.3], "RankNet": [0.2, 0.4, 0.6]}
-    results = [
-        entry({"ndcg@20": value}, ranker=ranker, value=100, seed=seed)
-        for ranker, found in values.items()
-        for seed, value in reversed(list(enumerate(found)))
-    ]
-    ((name, ours, theirs, p_value, overlap),) = shapes.figure5_rows(results)
-    assert name == "100: RankNet against ListNet"
-    np.testing.assert_array_equal(ours, values["RankNet"])
-    np.testing.assert_array_equal(theirs, values["ListNet"])
-    assert p_value == pytest.approx(2 * stats.t.sf(0.2 / (0.1 / math.sqrt(3)), 2))
-    assert overlap == 0
-    assert "+0.200 ± 0.058 |" in shapes.table_of([(name, ours, theirs, p_value, overlap)])
 
 
 def test_shapes_choose_a_rate_by_validation_and_never_by_test():
@@ -414,38 +332,6 @@ def test_shapes_choose_a_rate_by_validation_and_never_by_test():
     np.testing.assert_allclose(rows["tanh, both at 0.1"][1], [0.1, 0.2, 0.3])
     np.testing.assert_allclose(rows["tanh, each at its best"][1], [0.4, 0.2, 0.3])
     np.testing.assert_allclose(rows["tanh, each at its best"][0], [0.4, 0.3, 0.5])
-
-
-def test_shares_of_folds_are_weighed_by_their_queries():
-    shapes = importlib.import_module("shapes")
-    shares = [(0.5, 0.1, 30), (0.8, 0.2, 10)]
-    results = [
-        entry(
-            {"sorted_right": {"upper": dict(zip(("mean", "error", "n"), share, strict=True))}},
-            merged=True,
-            fold=fold,
-        )
-        for fold, share in enumerate(shares)
-    ]
-    expected = "trained on merged, within the upper: 0.575 ± 0.090 of pairs, 40 queries"
-    assert shapes.figure6_lines(results) == expected
-
-
-def test_classes_within_a_merged_one_are_sorted_right_by_query():
-    figure6 = importlib.import_module("figure6")
-    ranking_data = importlib.import_module("treerank.datasets.ranking_data")
-    y, qid = np.array([0.0, 1, 2, 3, 4, 0, 1, 2]), np.array([0, 0, 0, 0, 0, 1, 1, 1])
-    test = ranking_data.RankingData(np.zeros((8, 1)), y, qid)
-    found = figure6.order_within(test, np.array([1.0, 0, 2, 3, 4, 0, 1, 0]), 4)["sorted_right"]
-    assert found["lower"] == {"mean": 0.5, "error": 0.5, "n_queries": 2}
-    assert found["upper"] == {"mean": 1.0, "error": None, "n_queries": 1}
-
-
-def test_the_best_of_the_readme_table_is_adjusted_for_all_pairs():
-    readme_table = importlib.import_module("readme_table")
-    test = {"names": ["a", "b", "c"], "p_values": [0.01, 0.5, 0.04], "adjusted": False}
-    assert readme_table.adjusted_p_values("b", test) == {"a": 0.03, "c": 0.08}
-    assert readme_table.adjusted_p_values("b", test | {"adjusted": True}) == {"a": 0.01, "c": 0.04}
 
 
 def test_ranklib_is_timed_by_its_own_command(tmp_path):

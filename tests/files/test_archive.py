@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank.files import archive, replaced
+from treerank.files import archive
 from treerank.files.archive import FORMAT_VERSION, read_archive, write_archive
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
@@ -182,33 +182,10 @@ def test_a_manifest_that_never_ends_is_refused(folder):
         read_archive(folder / "deep")
 
 
-def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "model"
-    write_archive(path, {"generation": 1})
-
-    def killed(descriptor):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(replaced.os, "fsync", killed)
-    with pytest.raises(KeyboardInterrupt):
-        write_archive(path, {"generation": 2})
-    assert read_archive(path) == {"generation": 1}
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_other_users_may_read_the_file(tmp_path):
     write_archive(tmp_path / "model", {})
     (tmp_path / "plain").touch()
     assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_who_reads_the_old_file_keeps_reading_it_whole(tmp_path):
-    path = tmp_path / "model"
-    write_archive(path, {"generation": 1})
-    before = path.read_bytes()
-    with path.open("rb") as reader:
-        write_archive(path, {"generation": 2})
-        assert reader.read() == before
 
 
 def test_a_pipe_and_a_device_are_refused_and_not_opened(tmp_path):

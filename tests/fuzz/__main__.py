@@ -1,109 +1,115 @@
 """Run one fuzzer: ``python -m tests.fuzz NAME [--minutes M] [--cases N] [--seed S]``."""
 
 import argparse
+import contextlib
+import faulthandler
 import importlib
-import itertools
+import os
+import resource
 import secrets
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from multiprocessing.connection import wait
+import traceback
+from pathlib import Path
 
-from tests.fuzz import FUZZERS
-from tests.fuzz.worker import CONTEXT, Worker
+import numpy as np
+
+from tests.fuzz import FUZZERS, LIMITS
 
 #: A run ends after so many failures: what comes later is mostly more of the same.
 MOST_FAILURES = 20
 
 
-def read_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    """Return what to run and for how long."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("name", choices=["all", *FUZZERS], help="all are run one after the other")
-    parser.add_argument("--minutes", type=float, help="end after so long; 1 without --cases")
-    parser.add_argument("--cases", type=int, help="end after so many cases")
-    parser.add_argument("--seed", type=int, help="seed of the first case; drawn by default")
-    parser.add_argument("--workers", type=int, default=2, help="number of processes")
-    arguments = parser.parse_args(words)
-    if arguments.minutes is None and arguments.cases is None:
-        arguments.minutes = 1
-    if arguments.seed is None:
-        arguments.seed = secrets.randbelow(10**9)
-    return arguments
+def shorten(text: str, length: int = 3000) -> str:
+    """Return both ends of a text that is too long."""
+    half = length // 2
+    return text if len(text) <= length else f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
-class Run:
-    """One run of a fuzzer: its workers, its seeds, and how many cases failed."""
+def serve(module: str, first: int, end: int, until: float, report: int) -> None:
+    """Run cases; write the seed before each, and the text of an error after it, to ``report``."""
+    fuzzer = importlib.import_module(module)
+    seconds, gigabytes = (getattr(fuzzer, name, most) for name, most in LIMITS.items())
+    resource.setrlimit(resource.RLIMIT_DATA, (int(gigabytes * 2**30),) * 2)
+    n_failed = 0
+    for seed in range(first, end):
+        os.ftruncate(1, 0)
+        os.write(report, f"\0{seed}\0".encode())
+        faulthandler.dump_traceback_later(seconds, exit=True)
+        try:
+            fuzzer.case(np.random.default_rng(seed))
+        except Exception:
+            n_failed += 1
+            os.write(report, shorten(traceback.format_exc()).replace("\0", "").encode())
+        faulthandler.cancel_dump_traceback_later()
+        if time.time() > until or n_failed == MOST_FAILURES:
+            break
 
-    def __init__(self, fuzzer, seed: int, cases: int | None, minutes: float | None):
-        self.fuzzer, self.name = fuzzer, fuzzer.__name__.rpartition(".")[2]
-        self.began = time.monotonic()
-        self.end = self.began + (float("inf") if minutes is None else 60 * minutes)
-        self.seeds = itertools.count(seed) if cases is None else iter(range(seed, seed + cases))
-        self.n_cases = self.n_failed = 0
-        self.workers: list[Worker] = []
 
-    def give_work(self, worker: Worker | None = None) -> None:
-        """Start the next case, in a new process unless one is given."""
-        late = self.n_cases and time.monotonic() >= self.end
-        if late or self.n_failed >= MOST_FAILURES or (seed := next(self.seeds, None)) is None:
-            return
-        worker = worker or Worker(self.fuzzer)
-        self.workers.append(worker)
-        worker.start(seed)
+def run(module: str, seed: int, cases: int, minutes: float) -> tuple[int, int]:
+    """Run cases in processes, another one after each crash; return how many, and failures."""
+    n_cases = n_failed = 0
+    until = time.time() + 60 * minutes
+    end = seed + cases
+    while seed < end and n_failed < MOST_FAILURES and (n_cases == 0 or time.time() < until):
+        with tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True) as folder:
+            ended, answers, output = served(module, seed, end, until, folder)
+        if len(answers) == 1:
+            raise RuntimeError(f"{module} has not begun.\n{output}")
+        for at, failure in zip(answers[1::2], answers[2::2], strict=True):
+            n_cases, seed = n_cases + 1, int(at) + 1
+            if ended and seed > int(answers[-2]):
+                failure = f"Its process died: {ended}.\n{shorten(output)}"
+            if failure:
+                n_failed += 1
+                print(f"{module.rpartition('.')[2]} --seed {at} --cases 1\n{failure}", flush=True)
+        if not ended:
+            break
+    return n_cases, n_failed
 
-    def work(self, n_workers: int) -> None:
-        """Run cases until the end, and report those that failed."""
-        for _ in range(n_workers):
-            self.give_work()
-        while self.workers:
-            patience = min(worker.deadline for worker in self.workers) - time.monotonic()
-            ready = wait([worker.pipe for worker in self.workers], max(patience, 0))
-            for worker in list(self.workers):
-                if worker.pipe in ready or time.monotonic() >= worker.deadline:
-                    self.finish(worker)
 
-    def finish(self, worker: Worker) -> None:
-        """Take the answer of a worker, and give it the next case."""
-        goes_on, failure = worker.answer()
-        self.n_cases += 1
-        if failure is not None:
-            self.n_failed += 1
-            print(f"{self.name} --seed {worker.seed} --cases 1\n{failure}", flush=True)
-        self.workers.remove(worker)
-        if getattr(self.fuzzer, "ISOLATED", False) or not goes_on:
-            worker.stop()
-            self.give_work()
-        else:
-            self.give_work(worker)
-        if worker not in self.workers:
-            worker.stop()
-
-    def summary(self) -> str:
-        """Say in one line what was done."""
-        seconds = time.monotonic() - self.began
-        return f"{self.name}: {self.n_cases} cases in {seconds:.0f} s, {self.n_failed} failed"
+def served(module, seed, end, until, folder):
+    """Return the exit status of a process, its seeds with their errors, and its last output."""
+    code = f"from tests.fuzz.__main__ import serve; serve({module!r}, {seed}, {end}, {until}, 3)"
+    report, output = Path(folder, "report"), Path(folder, "output")
+    with open(report, "wb") as file, open(output, "ab") as printed:
+        process = subprocess.Popen(
+            ["sh", "-c", 'exec "$0" -X faulthandler -c "$1" 3>&2 2>&1', sys.executable, code],
+            env=os.environ | {"TMPDIR": folder},
+            stdout=printed,
+            stderr=file,
+            start_new_session=True,  # what a case starts ends with it
+        )
+        try:
+            process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    answers = report.read_text(errors="replace").split("\0")
+    return process.returncode, answers, output.read_text(errors="replace")
 
 
 def main() -> int:
     """Run the fuzzer of the command line; return the exit status."""
-    arguments = read_arguments()
-    if arguments.name == "all":
-        at = sys.argv.index("all")
-        words = [[*sys.argv[1:at], name, *sys.argv[at + 1 :]] for name in FUZZERS]
-        return max(subprocess.call([sys.executable, "-m", "tests.fuzz", *each]) for each in words)
-    fuzzer = importlib.import_module(f"tests.fuzz.{arguments.name}")
-    CONTEXT.set_forkserver_preload([fuzzer.__name__])
-    run = Run(fuzzer, arguments.seed, arguments.cases, arguments.minutes)
-    try:
-        run.work(arguments.workers)
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        for worker in run.workers:
-            worker.stop()
-        print(f"{run.summary()} (seeds from {arguments.seed})")
-    return int(run.n_failed > 0)
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    parser.add_argument("name", choices=["all", *FUZZERS], help="all are run one after the other")
+    parser.add_argument("--minutes", type=float, help="end after so long; 1 without --cases")
+    parser.add_argument("--cases", type=int, default=10**9, help="end after so many cases")
+    parser.add_argument("--seed", type=int, help="seed of the first case; drawn by default")
+    given = parser.parse_args()
+    minutes = given.minutes or (1 if given.cases == 10**9 else 10**6)
+    seed = secrets.randbelow(10**9) if given.seed is None else given.seed
+    failures = 0
+    for name in FUZZERS if given.name == "all" else [given.name]:
+        began = time.time()
+        n_cases, n_failed = run(f"tests.fuzz.{name}", seed, given.cases, minutes)
+        failures += n_failed
+        seconds = time.time() - began
+        print(f"{name}: {n_cases} cases in {seconds:.0f} s, {n_failed} failed (seeds from {seed})")
+    return int(failures > 0)
 
 
 if __name__ == "__main__":

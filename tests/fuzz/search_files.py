@@ -96,12 +96,7 @@ def events_case(random: np.random.Generator) -> None:
     ]
     events = [
         {"query_id": str(key), "action_name": str(random.choice(["click", "impression"]))}
-        | {
-            "event_attributes": {
-                "object": {"object_id": "abc"[at]},
-                "position": {"ordinal": at},
-            }
-        }
+        | {"event_attributes": {"object": {"object_id": "abc"[at]}, "position": {"ordinal": at}}}
         for key, at in random.integers([4, 3], size=(12, 2)).tolist()
     ]
     whole = mutate(random, {"queries": queries, "events": events})

@@ -26,19 +26,9 @@ SECONDS = 300  # a comparison compiles what it uses for the first time
 #: Longest line on stderr; help texts of choices are of this order.
 LONGEST_LINE = 1500
 #: Values for any option, most of them wrong.
-VALUES = ["", "-", "--", "0", "1", "2", "-1", "0.5", "1e3", "1e-320", "nan", "inf", "-inf", "true"]
-VALUES += [
-    "9" * 20,
-    "9" * 400,
-    "x",
-    "ü\n",
-    "\udcff",
-    "ndcg@10",
-    "../..",
-    "a" * 300,
-    "[red]",
-    "None",
-]
+VALUES = ["", "ü\n", "\udcff", "9" * 20, "9" * 400, "a" * 300]
+VALUES += ["-", "--", "0", "1", "2", "-1", "0.5", "1e3", "1e-320", "nan", "inf", "-inf", "true"]
+VALUES += ["x", "ndcg@10", "../..", "[red]", "None"]
 #: What fits an option, by the last word of its name; other options take what its help lists.
 FITTING = {
     "--model": ["new.m", "old.m", "folder", "none/m", "/dev/null", "train.txt", "ro/m", "link.m"],
@@ -63,39 +53,14 @@ FITTING = {
 }
 #: Options whose large values ask for long work.
 COUNTS_OF_WORK = {"--n-estimators", "--queries", "--n-features", "--hold-outs"}
-DATA = [
-    "train.txt",
-    "test.txt",
-    "vali.txt",
-    "train.txt.gz",
-    "-",
-    "wide.txt",
-    "zeros.txt",
-    "one.txt",
-]
-DATA += [
-    "equal.txt",
-    "empty.txt",
-    "text.txt",
-    "binary.txt",
-    "cut.txt.gz",
-    "none",
-    "folder",
-    "huge.txt",
-]
-DATA += [
-    "/dev/null",
-    "old.m",
-    "",
-    "\udcff",
-    "nan.txt",
-    "noqid.txt",
-    "link.txt",
-    "loop.txt",
-    "Folds",
-]
-MODELS = ["old.m", "xgboost.m", "histogram.m", "cut.m", "zip.m", "train.txt", "none", "folder", "-"]
-MODELS += ["/dev/null", "", "empty.txt", "link.m"]
+DATA = ["train.txt", "test.txt", "vali.txt", "train.txt.gz", "-", "wide.txt", "zeros.txt"]
+DATA += ["one.txt", "equal.txt"]
+DATA += ["empty.txt", "text.txt", "binary.txt", "cut.txt.gz", "none", "folder", "huge.txt"]
+DATA += ["/dev/null", "old.m"]
+DATA += ["", "\udcff", "nan.txt", "noqid.txt", "link.txt", "loop.txt", "Folds"]
+MODELS = ["old.m", "xgboost.m", "histogram.m", "cut.m", "zip.m", "train.txt", "none", "folder"]
+MODELS += ["-", "/dev/null"]
+MODELS += ["", "empty.txt", "link.m"]
 #: A comparison takes long, so it is drawn less often.
 COMMAND_NAMES = ["fit", "rank", "evaluate"] * 4 + ["sample"] * 2 + ["compare"]
 TEXTS = {

@@ -52,9 +52,7 @@ def small_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "parameters",
-    [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}, "continued"],
-    ids=str,
+    "parameters", [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}, "continued"], ids=str
 )
 @pytest.mark.parametrize("table", [X, FRAME], ids=["array", "frame"])
 def test_the_model_is_that_of_the_rows_in_memory(table, parameters):

@@ -59,15 +59,6 @@ def test_any_shuffle_and_any_naming_of_queries_give_the_same_rows_in_the_same_or
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_queries_stay_the_same_sets_of_rows():
-    X, y, qid, _ = make_data()
-    groups = canonical_order(X, QueryGroups.from_qid(qid), y)
-    assert sorted(groups.order) == list(range(len(X)))
-    owners = [set(qid[rows]) for rows in np.split(groups.order, groups.indptr[1:-1])]
-    assert all(len(owner) == 1 for owner in owners)
-    assert len(set.union(*owners)) == len(owners) == groups.n_queries
-
-
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "integer"])
 def test_layout_and_type_do_not_matter(layout):
     X, y, _, _ = make_data(n_documents=5000)

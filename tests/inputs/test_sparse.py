@@ -6,10 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils import get_tags
 
 from treerank import load
@@ -19,7 +17,6 @@ from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.inputs.columns import as_csr
-from treerank.model_selection import QueryKFold
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.slow
@@ -107,17 +104,7 @@ def test_how_a_matrix_is_stored_is_none_of_its_properties(how):
         np.testing.assert_array_equal(given.indices, before.indices)
 
 
-def test_what_is_in_order_already_is_not_copied():
-    assert np.shares_memory(as_csr(SPARSE).data, SPARSE.data)
-
-
 # -- the same model --------------------------------------------------------------------------
-
-
-def test_lightgbm_learns_the_same_from_a_sparse_matrix_as_from_the_array():
-    part = PARTS["lightgbm"]
-    dense, from_sparse = a_ranker(part).fit(X, Y, QID), a_ranker(part).fit(SPARSE, Y, QID)
-    np.testing.assert_array_equal(from_sparse.predict(SPARSE), dense.predict(X))
 
 
 def test_lightgbm_draws_the_same_sample_for_its_bins():
@@ -150,21 +137,6 @@ def test_xgboost_makes_few_rows_at_a_time_dense_where_fit_had_an_array(monkeypat
     monkeypatch.setattr("treerank.feature_parts.engines.xgboost._DENSE_ROWS", 150)
     ranker = a_ranker(PARTS["xgboost"]).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(SPARSE), ranker.predict(X))
-
-
-@every_part
-@pytest.mark.parametrize("weighted", [False, True])
-def test_neither_the_order_of_sparse_rows_nor_the_names_of_queries_matter(part, weighted):
-    rng = np.random.default_rng(1)
-    weight = rng.integers(3, size=len(Y)).astype(float) if weighted else np.ones(len(Y))
-    ranker = a_ranker(part, calibration=0.3).fit(SPARSE, Y, QID, sample_weight=weight)
-    shuffle = rng.permutation(len(Y))
-    names = np.array([f"query {(q * 31) % 97}" for q in QID])
-    again = clone(ranker).fit(
-        SPARSE[shuffle], Y[shuffle], names[shuffle], sample_weight=weight[shuffle]
-    )
-    np.testing.assert_array_equal(again.predict(SPARSE), ranker.predict(SPARSE))
-    assert again.steepness_ == ranker.steepness_
 
 
 @every_part
@@ -210,14 +182,6 @@ def test_a_model_file_remembers_what_a_zero_was(part, tmp_path):
     again = load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(SPARSE), ranker.predict(SPARSE))
     np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
-
-
-@every_part
-def test_a_grid_search_splits_sparse_rows_by_query(part):
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(a_ranker(part), {"loss": ["logistic"]}, cv=QueryKFold(3))
-        search.fit(SPARSE, Y, qid=QID)
-    assert search.best_score_ > 0.7
 
 
 # -- memory ----------------------------------------------------------------------------------

@@ -261,23 +261,6 @@ def test_after_an_error_calls_in_threads_are_not_begun():
     assert len(begun) < 50
 
 
-def test_a_thread_that_outlives_the_main_one_works_on():
-    code = """
-import threading, numba, numpy as np
-from treerank.numerics.threads import in_parts, in_threads
-numba.get_num_threads = lambda: 2
-def work():
-    threading.main_thread().join()
-    found = np.zeros(4, dtype=int)
-    def add(first, last): found[first:last] += 1
-    in_parts(add, 4)
-    print(found.tolist(), in_threads(2, abs, [-1, 2, -3]))
-threading.Thread(target=work).start()
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "[1, 1, 1, 1] [1, 2, 3]\n", done.stderr
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
 def test_a_forked_process_starts_threads_of_its_own(monkeypatch):
     monkeypatch.setattr(numba, "get_num_threads", lambda: 2)

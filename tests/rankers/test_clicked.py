@@ -14,13 +14,7 @@ from sklearn.utils import check_random_state
 
 from treerank import ForestRanker, LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_batches
 from treerank.baselines import LambdaMART, RankSVM
-from treerank.clicks import (
-    ClickCounts,
-    ClickRelevance,
-    Items,
-    count_data,
-    simulate_clicks,
-)
+from treerank.clicks import ClickCounts, ClickRelevance, Items, count_data, simulate_clicks
 from treerank.clicks.counts import shown_documents
 from treerank.datasets.parquet import write_parquet
 from treerank.distributed import fit as fit_by_workers
@@ -80,13 +74,6 @@ def test_a_fit_to_rows_is_that_to_the_relevance_of_their_log(fitted):
     assert fitted.clicks.random_state is None
 
 
-def test_by_default_relevance_is_that_of_the_estimator_as_it_is():
-    rows = TreeDirectRanker(FEW, random_state=0).fit(**ROWS)
-    clicks = ClickRelevance(random_state=SEED).fit(LOG, DOCUMENTS)
-    ranker = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
-    assert (ranker.predict(X) == rows.predict(X)).all()
-
-
 def test_neither_the_order_of_rows_nor_names_of_queries_change_the_model(fitted):
     rows = shuffled(ROWS)
     again = small().fit(**rows | {"qid": -rows["qid"]})
@@ -108,13 +95,6 @@ def test_the_number_of_threads_changes_nothing():
         ranker = TreeDirectRanker(part, clicks=ClickRelevance(part), random_state=0)
         models.append(ranker.fit(**ROWS).predict(X))
     assert (models[0] == models[1]).all()
-
-
-def test_rows_of_weight_zero_play_no_part(fitted):
-    more = taken(ROWS, np.append(np.arange(len(ROWS["y"])), np.arange(50)))
-    more["y"][-50:], more["position"][-50:] = 1.0, 37
-    weight = np.repeat([1.0, 0.0], [len(ROWS["y"]), 50])
-    assert (small().fit(**more, sample_weight=weight).predict(X) == fitted.predict(X)).all()
 
 
 def test_weights_of_queries_are_those_of_the_documents(fitted):
@@ -217,11 +197,6 @@ def test_model_files_keep_propensities(tmp_path, fitted):
     assert (found.propensities_ == ranker.propensities_).all()
     assert repr(found.clicks) == repr(ranker.clicks)
     assert (found.predict(X) == ranker.predict(X)).all()
-
-
-def test_a_fit_to_labels_has_no_propensities():
-    ranker = small().fit(**ROWS).set_params(clicks=None).fit(X, Y, QID)
-    assert ranker.propensities_ is None
 
 
 # -- how data come in ------------------------------------------------------------------------
@@ -377,16 +352,6 @@ def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
     unknown = ClickRelevance(FEW, propensities=np.ones(21), trust=trust)
     with pytest.raises(ValueError, match=r"trust must be known .*; got nan at position 1"):
         small(clicks=unknown).fit(**ROWS)
-
-
-@pytest.mark.parametrize("settings", [{}, {"clicks": ClickRelevance(FEW, trust=True)}])
-def test_a_position_that_shows_nothing_has_no_propensity(settings):
-    place = ROWS["position"]
-    dense, gap = (small(**settings).fit(**ROWS | {"position": k}) for k in (place, place * 2 + 1))
-    assert gap.score(X, Y, QID) == pytest.approx(dense.score(X, Y, QID), abs=0.02)
-    assert len(gap.propensities_) == 21
-    assert gap.propensities_[2::2] == pytest.approx(dense.propensities_, abs=0.02)
-    assert np.isnan(np.delete(gap.propensities_, np.s_[2::2])).all()
 
 
 def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):

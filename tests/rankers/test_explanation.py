@@ -43,15 +43,6 @@ def test_parts_change_sign_with_the_order_of_the_pair(trees):
     np.testing.assert_array_equal(there, -back)
 
 
-def test_a_single_row_meets_all_others(trees):
-    one_to_all = trees.explain(X[:1], X[1:4])
-    np.testing.assert_array_equal(one_to_all[1:2], trees.explain(X[:1], X[2:3]))
-
-
-def test_parts_do_not_depend_on_the_other_pairs(trees):
-    np.testing.assert_array_equal(trees.explain(X[:4], X[4:8])[3:], trees.explain(X[3:4], X[7:8]))
-
-
 def shapley_by_all_coalitions(scores_of, a, b):
     """Return the mean change of the score over all orders, from the scores of all coalitions."""
     n = len(a)
@@ -126,13 +117,6 @@ def test_standard_errors_are_those_of_repeated_draws():
     drawn = [sampled_parts(scores_of, a, b, 8, seed) for seed in range(300)]
     parts, errors = (np.concatenate(each) for each in zip(*drawn, strict=True))
     np.testing.assert_allclose((errors**2).mean(axis=0) ** 0.5, parts.std(axis=0), rtol=0.15)
-
-
-def test_exact_parts_have_no_errors(trees):
-    parts, errors = trees.explain(X[:2], X[2:4], with_errors=True)
-    np.testing.assert_array_equal(parts, trees.explain(X[:2], X[2:4]))
-    assert errors.shape == parts.shape
-    assert not errors.any()
 
 
 def test_trees_and_a_line_are_explained_exactly():

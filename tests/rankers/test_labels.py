@@ -8,9 +8,11 @@ from sklearn.base import BaseEstimator, clone
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.ensembles.chain import Chain
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.metrics import NDCG, get_metric
+from treerank.objectives.sums import WeightedSum
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.forest_ranker import ForestRanker
 from treerank.rankers.nested_ranker import NestedRanker
@@ -244,3 +246,32 @@ def test_rankers_of_a_single_label_say_so(name):
     for y, names in ((LABELS, r"\['relevance', 'margin'\]"), (TABLE, r"\['0', '1'\]")):
         with pytest.raises(ValueError, match=f"y must be a single label for {name}; got {names}"):
             model.fit(X, y, QID)
+
+
+def test_the_objective_is_the_weighted_sum_of_those_of_single_labels():
+    weights = {"relevance": 2.0, "margin": 0.5}
+    both = TreeDirectRanker(Column(), label_weights=weights, smoothing=0.0).fit(X, LABELS, QID)
+    objective = both.feature_part_.objective_
+    assert isinstance(objective, WeightedSum)
+    assert objective.factors == (2.0, 0.5)
+    zeros = np.zeros(len(X))
+    alone = [
+        TreeDirectRanker(Column(), smoothing=0.0).fit(X, y, QID).feature_part_.objective_(zeros)[0]
+        for y in LABELS.values()
+    ]
+    assert objective(zeros)[0] == pytest.approx(2 * alone[0] + 0.5 * alone[1])
+
+
+@pytest.mark.parametrize("several", ["labels", "metrics"])
+def test_histories_of_continued_fits_and_of_chains_are_of_one_length(several):
+    y = LABELS if several == "labels" else LABELS["margin"]
+    given = {} if several == "labels" else {"eval_metric": ["ndcg@10", "map"]}
+    trees = HistogramTrees(3, n_jobs=1, early_stopping_rounds=None, warm_start=True)
+    for part in trees, Chain([trees, trees]):
+        ranker = TreeDirectRanker(part, warm_start=part is trees)
+        for n_estimators in [3, 5] if part is trees else [3]:
+            trees.set_params(n_estimators=n_estimators)
+            ranker.fit(X, y, QID, eval_set=(X, y, QID), **given)
+        curves = ranker.evals_result_["validation"]
+        assert {len(values) for values in curves.values()} == {n_estimators}
+        assert curves["ndcg@10"][-1] == pytest.approx(ranker.score(X, y, QID))

@@ -92,11 +92,6 @@ def test_the_score_of_a_single_row_needs_no_qid():
     assert ASKED["score"](fitted("TreeDirectRanker"), relevant, None) == 1.0
 
 
-def test_predict_and_compare_look_at_no_queries():
-    ranker = fitted("TreeDirectRanker")
-    assert ranker.predict(X).shape == ranker.compare(X, X[:1]).shape == (60,)
-
-
 def test_the_permutation_importance_of_scikit_learn_warns():
     with pytest.warns(UserWarning, match=MESSAGE.format(60)):
         permutation_importance(fitted("TreeDirectRanker"), X, Y, n_repeats=1, random_state=0)

@@ -1,15 +1,12 @@
 """What a ranker promises, whatever its feature part."""
 
 import copy
-import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from example_rankers import PARTS, Column, every_part, fitted_rankers, ranking_data, some_ranker
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 from treerank.metrics.graded_metrics import NDCG
@@ -30,25 +27,6 @@ def fitted():
 
 
 # -- an order ------------------------------------------------------------------------------
-
-rows = st.lists(st.floats(-3, 3), min_size=4, max_size=4)
-
-
-@every_part
-@settings(max_examples=15)
-@given(documents=st.lists(rows, min_size=3, max_size=3).map(np.array))
-def test_compare_is_an_order(fitted, part, documents):
-    ranker = fitted[next(name for name, known in PARTS.items() if known is part)]
-    a, b, c = documents[:, None]
-    assert ranker.compare(a, a) == 0
-    assert ranker.compare(a, b) == -ranker.compare(b, a)
-    assert ranker.distance(a, b) == ranker.distance(b, a) == abs(ranker.compare(a, b))
-    assert ranker.distance(a, c) <= ranker.distance(a, b) + ranker.distance(b, c) + 1e-12
-    if ranker.compare(a, b) >= 0 and ranker.compare(b, c) >= 0:
-        assert ranker.compare(a, c) >= 0
-    p = ranker.predict_pair_proba(a, b)
-    assert p + ranker.predict_pair_proba(b, a) == 1
-    assert np.sign(p - 0.5) == np.sign(ranker.compare(a, b))
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -85,27 +63,10 @@ def test_ranks_and_top_rows_worked_by_hand():
     np.testing.assert_array_equal(ranker.top_k(X, one), [3, 1, 2, 4, 0, 5])
 
 
-def test_ranks_of_each_query_are_a_permutation_by_falling_score(data, fitted):
-    X, _, qid = data
-    shuffle = np.random.default_rng(1).permutation(len(X))
-    X, qid = X[shuffle], qid[shuffle]
-    ranks, scores = fitted["lightgbm"].rank(X, qid), fitted["lightgbm"].predict(X)
-    for q in range(8):
-        mine = qid == q
-        assert sorted(ranks[mine]) == list(range(1, 21))
-        assert (np.diff(scores[mine][np.argsort(ranks[mine])]) <= 0).all()
-
-
 @pytest.mark.parametrize("k", [0, -1, 2.5, "ten", None])
 def test_a_wrong_k_is_named(data, fitted, k):
     with pytest.raises(ValueError, match="k must be a whole number of at least 1; got"):
         fitted["lightgbm"].top_k(data[0], k=k)
-
-
-def test_score_is_ndcg_at_10(data, fitted):
-    X, y, qid = data
-    expected = NDCG(k=10)(y, fitted["lightgbm"].predict(X), qid)
-    assert fitted["lightgbm"].score(X, y, qid) == expected > 0.9
 
 
 def test_score_is_the_metric_of_the_ranker(data, fitted):
@@ -154,23 +115,6 @@ def test_neither_the_order_of_rows_nor_the_names_of_queries_matter(data, part, w
     )
     np.testing.assert_array_equal(again.predict(X), first.predict(X))
     assert again.steepness_ == first.steepness_
-
-
-@every_part
-def test_a_refit_a_clone_and_a_pickle_predict_the_same_bits(data, fitted, part):
-    X, y, qid = data
-    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid)
-    expected = ranker.predict(X)
-    copied = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(copied.predict(X), expected)
-    np.testing.assert_array_equal(clone(ranker).fit(X, y, qid).predict(X), expected)
-    np.testing.assert_array_equal(ranker.fit(X, y, qid).predict(X), expected)
-
-
-def test_text_as_query_ids_is_as_good_as_numbers(data, fitted):
-    X, y, qid = data
-    named = some_ranker().fit(X, y, [f"query {q}" for q in qid])
-    np.testing.assert_array_equal(named.predict(X), fitted["lightgbm"].predict(X))
 
 
 def test_all_rows_are_one_query_without_qid(data):
@@ -248,11 +192,6 @@ def test_probabilities_are_calibrated_where_asked(data, fitted):
     assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
     on_a_share = some_ranker(calibration=0.25).fit(*data)
     assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
-
-
-def test_the_probability_of_equal_documents_is_a_half(data, fitted):
-    X = data[0]
-    np.testing.assert_array_equal(fitted["xgboost"].predict_pair_proba(X, X), 0.5)
 
 
 @every_part

@@ -94,15 +94,6 @@ def routing():
 
 
 @pytest.mark.usefixtures("routing")
-def test_grid_search_routes_qid_to_fit_and_score_and_splitter(data):
-    X, y, qid = data
-    grid = {"sigma": [0.5, 2.0], "feature_part__n_estimators": [2, 4]}
-    search = GridSearchCV(some_ranker(), grid, cv=QueryKFold(3)).fit(X, y, qid=qid)
-    assert search.best_score_ > 0.8
-    assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid)
-
-
-@pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
 def test_a_feature_part_given_by_name_can_be_searched_over(data, part):
     X, y, qid = data

@@ -97,11 +97,7 @@ ONES = np.ones(160)
         ({"y": ONES + 1j}, ValueError, "y: Complex data not supported"),
         ({"y": ONES.astype("M8[s]")}, TypeError, "y must be numbers; got"),
         ({"y": [10**400] * 160}, TypeError, "y must be numbers; got"),
-        (
-            {"y": np.ma.array(ONES, mask=ONES > 0)},
-            ValueError,
-            "y must have no masked entries",
-        ),
+        ({"y": np.ma.array(ONES, mask=ONES > 0)}, ValueError, "y must have no masked entries"),
         ({"X": [["good"]] * 160}, ValueError, "X: could not convert string to float"),
         ({"X": [[10**400]] * 160}, ValueError, "X: int too large to convert to float"),
         ({"X": np.ones((160, 2), "M8[s]")}, TypeError, "X must be numbers; got datetime64"),
@@ -158,12 +154,6 @@ def test_frames_that_are_not_in_memory_are_refused(data):
 def test_a_word_that_nearly_is_one_is_answered_by_that_one(settings, meant, data):
     with pytest.raises(ValueError, match=f"Did you mean '{meant}'"):
         TreeDirectRanker(**settings).fit(*data)
-
-
-def test_labels_of_text_are_answered_by_what_reads_them(data):
-    X, y, qid = data
-    with pytest.raises(TypeError, match=r"got text. np.asarray\(y, float\) reads text of digits"):
-        TreeDirectRanker().fit(X, y.astype(int).astype(str), qid)
 
 
 def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data):

@@ -11,7 +11,6 @@ from example_rankers import ranking_data, some_ranker
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.objectives import make_objective
-from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.streaming_ranker import StreamingRanker
 
@@ -52,22 +51,6 @@ def calibrate(X, y, qid, fitted):
     fitted.calibrate(X, -y, qid)
 
 
-def calibrate_scores(X, y, qid, fitted):
-    fit_steepness([0.0, 1.0], [1, 0])
-
-
-def score_without_queries(X, y, qid, fitted):
-    fitted.score(X, y)
-
-
-def rank_without_queries(X, y, qid, fitted):
-    fitted.rank(X)
-
-
-def take_the_top_without_queries(X, y, qid, fitted):
-    fitted.top_k(X)
-
-
 def score_labels_without_relevance(X, y, qid, fitted):
     fitted.score(X, np.zeros(160), qid)
 
@@ -90,10 +73,6 @@ CALLS = {
     fit_a_head_hastily: "The weights stopped",
     calibrate_while_fitting: "no better than chance",
     calibrate: "no better than chance",
-    calibrate_scores: "no better than chance",
-    score_without_queries: "qid is None",
-    rank_without_queries: "qid is None",
-    take_the_top_without_queries: "qid is None",
     score_labels_without_relevance: "no query has anything to find",
 }
 

@@ -20,22 +20,6 @@ def fitted():
     return fitted_rankers()
 
 
-def test_rows_of_weight_zero_might_as_well_not_be_there(data):
-    X, y, qid = data
-    weight = np.random.default_rng(0).integers(2, size=len(X)).astype(float)
-    kept = weight > 0
-    weighted = some_ranker().fit(X, y, qid, sample_weight=weight)
-    absent = some_ranker().fit(X[kept], y[kept], qid[kept])
-    np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
-
-
-def test_a_query_of_weight_zero_might_as_well_not_be_there(data):
-    X, y, qid = data
-    weighted = some_ranker().fit(X, y, qid, query_weight=(qid != 3).astype(float))
-    absent = some_ranker().fit(X[qid != 3], y[qid != 3], qid[qid != 3])
-    np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
-
-
 def test_weights_matter(data, fitted):
     X, y, qid = data
     weight = np.where(X[:, 1] > 0, 1.0, 0.1)

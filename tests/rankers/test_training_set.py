@@ -107,10 +107,7 @@ def test_a_split_leaves_a_query_to_train_on(given):
     [
         ({"qid": [1]}, "qid must have one entry per row; got 1 for 2 rows"),
         ({"sample_weight": [1]}, "sample_weight must have one entry per document; got 1 for 2"),
-        (
-            {"sample_weight": [1, -2]},
-            "sample_weight must not be negative; got -2.0 in r",
-        ),
+        ({"sample_weight": [1, -2]}, "sample_weight must not be negative; got -2.0 in r"),
         ({"sample_weight": [np.nan, 1]}, "sample_weight must be finite; got nan in row 0"),
         ({"sample_weight": [np.inf, 1]}, "sample_weight must be finite; got inf in row 0"),
         ({"sample_weight": [0, 0]}, "must leave a row; got zeros only"),

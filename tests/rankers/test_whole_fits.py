@@ -4,39 +4,16 @@ import numpy as np
 import pytest
 from example_rankers import ranking_data
 from sklearn.base import clone
+from small_rankers import NAMES, made
 
 from treerank import TreeDirectRanker
 from treerank.all_or_nothing import all_or_nothing
 from treerank.clicks import ClickLog, ClickRelevance
-from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
-from treerank.registry import RANKERS, ranker_class
-
-#: What makes a small and short ranker, of those that have such parameters.
-SMALL = {
-    "n_estimators": 3,
-    "n_epochs": 2,
-    "n_rounds": 3,
-    "n_iterations": 3,
-    "n_generations": 5,
-    "random_state": 0,
-}
-
-
-def small(estimator):
-    known = estimator.get_params()
-    return estimator.set_params(**{name: SMALL[name] for name in SMALL if name in known})
 
 
 def rankers():
-    """Return a small ranker of each class and of each feature part, by name."""
-    found = {name: ranker_class(name) for name in RANKERS if name not in ("ForestRanker",)}
-    found["NestedRanker"] = lambda: ranker_class("NestedRanker")(small(ranker_class("PRank")()))
-    made = {name: small(make()) for name, make in found.items()}
-    for name in FEATURE_PARTS:
-        made[f"TreeDirectRanker of {name}"] = TreeDirectRanker(
-            small(make_feature_part(name)), random_state=0
-        )
-    return made
+    """Return the names of all that has a fit."""
+    return [name for name in NAMES if name not in ("ForestRanker", "GivenTrees")]
 
 
 def stop(n_done, *_):
@@ -66,7 +43,7 @@ def fail(ranker, failure):
 
 @pytest.mark.parametrize("name", rankers())
 def test_a_fit_that_fails_changes_no_ranker(name):
-    ranker = rankers()[name]
+    ranker = made(name)
     failures, fresh = list(FAILURES), dict(vars(ranker))
     for failure in FAILURES:
         if fail(ranker, failure):
@@ -84,7 +61,7 @@ def test_a_fit_that_fails_changes_no_ranker(name):
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "histogram", "streaming", "mlp"])
 def test_a_continued_fit_that_fails_leaves_the_earlier_one(name):
-    part = small(make_feature_part(name))
+    part = made(name).feature_part
     ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(X, Y, QID)
     scores = ranker.predict(X)
     ranker.set_params(**{f"feature_part__{_length(part)}": 9})
@@ -132,7 +109,7 @@ def test_a_part_that_cannot_continue_is_refused_before_the_first_fit(name):
 
 
 def test_a_part_of_another_class_is_not_continued():
-    ranker = TreeDirectRanker(small(make_feature_part("lightgbm")), warm_start=True)
+    ranker = TreeDirectRanker(made("lightgbm").feature_part, warm_start=True)
     ranker.fit(X, Y, QID).set_params(feature_part="histogram")
     with pytest.raises(ValueError, match=r"must stay LightGBMTrees .* got .*warm_start=False"):
         ranker.fit(X, Y, QID)

@@ -1,7 +1,9 @@
 """Forests, fitted trees and documents for the tests of forests."""
 
+from dataclasses import replace
 from functools import cache
 
+import drawn_forests
 import numpy as np
 from boosted_regression import TARGET, TARGETS, X, fitted
 from scipy.sparse import csr_matrix
@@ -9,9 +11,7 @@ from scipy.sparse import csr_matrix
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.forests.forest import CategorySets, Forest
 
-N_FEATURES = 4
 #: Fitted feature parts by name: class, data and parameters.
 FITTED = {
     "lightgbm": (LightGBMTrees, "dense", {}),
@@ -74,7 +74,8 @@ def documents_for(forest, n=400, seed=0):
     """Documents on and beside the thresholds, with all numbers that are treated specially."""
     rng = np.random.default_rng(seed)
     thresholds = forest.threshold[np.isfinite(forest.threshold)]
-    singles = thresholds.astype(np.float32)
+    with np.errstate(over="ignore"):
+        singles = thresholds.astype(np.float32)
     near = [np.nextafter(thresholds, side) for side in (-np.inf, np.inf)]
     near += [np.nextafter(singles, np.float32(side)) for side in (-np.inf, np.inf)]
     pool = np.concatenate([thresholds, singles, *near, _EDGES, rng.normal(size=200)])
@@ -84,60 +85,32 @@ def documents_for(forest, n=400, seed=0):
     return rows
 
 
-def drawn_forest(rng, n_outputs=1, **fields):
-    """Grow trees without any data: every split anywhere, on anything; nodes in any order."""
-    trees = [_drawn_tree(rng) for _ in range(rng.integers(1, 6))]
-    starts = np.append(0, np.cumsum([len(tree) for tree in trees]))
-    nodes = np.concatenate(
-        [tree + np.where(tree < 0, 0, s) for tree, s in zip(trees, starts, strict=False)]
+def drawn_forest(rng, n_outputs=1):
+    """Draw trees of several outputs, whose nodes are in any order, without any data."""
+    rule = (None, "exact", "truncated", "single")[rng.integers(4)]
+    sum_dtype = str(rng.choice(["float64", "float32"]))
+    n_trees = int(rng.integers(1, 6))
+    drawn = drawn_forests.drawn_forest(
+        rng, n_trees=n_trees, huge=sum_dtype == "float64", rule=rule, sum_dtype=sum_dtype
     )
-    n, is_leaf = len(nodes), nodes[:, 0] < 0
+    n, width = len(drawn.feature), int(rng.choice([1, n_outputs]))
     place = rng.permutation(n).astype(np.int32)  # new number of each node
-    left, right = (np.where(is_leaf, -1, place[side]).astype(np.int32) for side in nodes.T)
-    feature = np.where(is_leaf, -1, rng.integers(0, N_FEATURES, n)).astype(np.int32)
-    width = int(rng.choice([1, n_outputs]))
+    order = np.argsort(place)
+    left, right = (np.where(side < 0, side, place[side]) for side in (drawn.left, drawn.right))
     values = rng.normal(size=(n, width)) * 10.0 ** rng.integers(-5, 5)
-    per_node = {
-        "feature": feature,
-        "threshold": np.where(is_leaf, 0.0, rng.choice([*range(-2, 3), np.inf, -np.inf, 0.1], n)),
-        "left": left,
-        "right": right,
-        "missing_left": rng.integers(0, 2, n).astype(bool) & ~is_leaf,
-        "values": np.where(is_leaf[:, None], values, 0.0),
-    }
-    by_set = ~is_leaf & (feature == 3)
-    outputs = rng.integers(0, n_outputs, len(trees)) if width == 1 else np.zeros(len(trees))
-    arguments = {
-        "n_features": N_FEATURES,
-        "roots": place[starts[:-1]],
-        **{name: array[np.argsort(place)] for name, array in per_node.items()},
-        "tree_output": outputs.astype(np.int32),
-        "constant": rng.normal(size=n_outputs),
-        "categories": _drawn_sets(rng, by_set[np.argsort(place)]) if rng.random() < 0.7 else None,
-        "missing_up_to": rng.choice([-1.0, 0.0, 0.5]),
-        "sum_dtype": str(rng.choice(["float64", "float32"])),
-    }
-    return Forest(**arguments | fields)
-
-
-def _drawn_tree(rng):
-    """Return the children of the nodes of one tree, -1 in leaves."""
-    tree = [[-1, -1]]
-    for _ in range(rng.integers(0, 12)):
-        leaf = rng.choice([i for i, (left, _) in enumerate(tree) if left < 0])
-        tree[leaf] = [len(tree), len(tree) + 1]
-        tree += [[-1, -1], [-1, -1]]
-    return np.array(tree)
-
-
-def _drawn_sets(rng, by_set):
-    sizes = rng.integers(0, 5, by_set.sum())
-    codes = [np.sort(rng.choice(np.arange(-3.0, 6.0), size, replace=False)) for size in sizes]
-    return CategorySets(
-        np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
-        np.append(0, np.cumsum(sizes)).astype(np.int64),
-        np.concatenate([np.zeros(0), *codes]),
-        rng.choice(["exact", "truncated", "single"]),
+    outputs = rng.integers(0, n_outputs, n_trees) if width == 1 else np.zeros(n_trees)
+    sets = drawn.categories
+    return replace(
+        drawn,
+        **{name: getattr(drawn, name)[order] for name in ("feature", "threshold", "missing_left")},
+        roots=place[drawn.roots],
+        left=left[order],
+        right=right[order],
+        values=np.where(drawn.is_leaf[:, None], values, 0.0)[order],
+        tree_output=outputs.astype(np.int32),
+        constant=rng.normal(size=n_outputs),
+        categories=sets and replace(sets, of_node=sets.of_node[order]),
+        missing_up_to=rng.choice([-1.0, 0.0, 0.5]),
     )
 
 

@@ -6,6 +6,7 @@ Windows has no such locks, and does not rename open files.
 """
 
 import errno
+import glob
 import os
 import secrets
 import stat
@@ -178,7 +179,8 @@ def _part(target):
     """
     folder, name = os.path.split(target)
     start = f".{name[:_N_LETTERS]}."
-    _remove_abandoned(folder, start)
+    left = glob.iglob(f"{glob.escape(os.path.join(folder, start))}*{_SUFFIX}")
+    remove_abandoned(left, os.unlink)
     file = _open_part(folder, start)
     try:
         with file:
@@ -198,12 +200,3 @@ def _open_part(folder, start):
         file.close()
         with suppress(FileNotFoundError):  # it is there if only its status could not be read
             os.unlink(file.name)
-
-
-def _remove_abandoned(folder, start):
-    """Remove the parts whose writers were killed."""
-    names = []
-    with suppress(OSError):  # what cannot be listed cannot be tidied
-        names = os.listdir(folder)
-    parts = [name for name in names if name.startswith(start) and name.endswith(_SUFFIX)]
-    remove_abandoned((os.path.join(folder, name) for name in parts), os.unlink)

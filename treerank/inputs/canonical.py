@@ -24,6 +24,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 _BLOCK = 4096  # rows at a time; their hashes stay in the processor's cache
+_COPIED = 2**16  # rows of a matrix in Fortran order that are copied at a time
 
 
 def canonical_order(
@@ -140,8 +141,10 @@ def _matrix_hashes(X):
         _add(_add_by_entry, X.data, X.indices, X.indptr, keys, hashes)
     elif X.flags.c_contiguous:
         _add(_add_by_row, X, keys, hashes)
-    else:
-        _add(_add_by_column, X.T, keys, hashes)
+    else:  # stored column by column: a copy of some rows at a time
+        for start in range(0, len(X), _COPIED):
+            rows = np.ascontiguousarray(X[start : start + _COPIED])
+            _add(_add_by_row, rows, keys, hashes[start : start + _COPIED])
     return hashes
 
 
@@ -175,19 +178,6 @@ def _add_by_row(first, last, X, keys, hashes):
         for j in range(n_features):
             total += _mix(_bits(X[i, j]) ^ keys[j])
         hashes[i] += total
-
-
-@njit(nogil=True)
-def _add_by_column(first, last, columns, keys, hashes):
-    """Add the hash of every cell to the hash of its row, for a C-ordered transposed matrix."""
-    n_features, n_documents = columns.shape
-    for block in range(first, last):
-        start, stop = block * _BLOCK, min((block + 1) * _BLOCK, n_documents)
-        totals = hashes[start:stop]
-        for j in range(n_features):
-            column = columns[j, start:stop]
-            for i in range(len(totals)):  # from 0, as a test for i < 0 would prevent SIMD
-                totals[i] += _mix(_bits(column[i]) ^ keys[j])
 
 
 @njit(nogil=True)

@@ -12,7 +12,7 @@ threads of Python, which compiles faster. So does :func:`in_threads` with what i
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import pairwise
@@ -119,7 +119,8 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
     else:
         middle = np.searchsorted(ends, shares * ends[-1] // n_parts)
     own, *others = pairwise([0, *middle.tolist(), n])
-    calls = [_started(n_parts - 1, kernel, *part, *arguments) for part in others]
+    submit = _pool(n_parts - 1).submit
+    calls = [submit(kernel, *part, *arguments) for part in others]
     try:
         kernel(*own, *arguments)
     finally:
@@ -160,29 +161,14 @@ def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[
     """
     if n_threads == 1:
         return list(map(function, *columns))
-    calls = [_started(n_threads, function, *each) for each in zip(*columns, strict=True)]
+    submit = _pool(n_threads).submit
+    calls = [submit(function, *each) for each in zip(*columns, strict=True)]
     try:
         return [call.result() for call in calls]
     finally:  # after an error or an interrupt, the rest is not begun
         for call in calls:
             call.cancel()
         wait(calls)
-
-
-def _started(n_threads: int, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-    """Let a thread call a function.
-
-    It is called here, at once, if the main thread has ended: then pools take no work any more, but
-    a thread that the user has started may still fit.
-    """
-    try:
-        return _pool(n_threads).submit(function, *arguments)
-    except RuntimeError as error:
-        if "cannot schedule" not in str(error):
-            raise
-    done: Future[Any] = Future()
-    done.set_result(function(*arguments))
-    return done
 
 
 @functools.cache

@@ -118,7 +118,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return self._transform(self._features(X))
+        return self._transform(self.read(X)[0])
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""

@@ -1,7 +1,8 @@
 """Held-out documents: early stopping and calibration use them, training does not."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self, final
 
 import numpy as np
@@ -91,116 +92,58 @@ class HeldOut:
 
 
 @dataclass(eq=False)
-class MetricOfLabels:
-    """The weighted mean of a metric over several labels, with a record of each value.
+class Watched:
+    """Metrics of documents, whose values are recorded; the first, or a weighted mean, decides.
 
     Attributes
     ----------
     name : str
-        Name of the metric.
-    metrics : dict from str to callable
-        The metric of each label, as a function of the scores.
-    weights : dict from str to float
-        Weight of each label.
-    history : dict from str to list of float
-        One value per call, by ``"metric of label"``.
-
-    Examples
-    --------
-    >>> metric = MetricOfLabels.of("ndcg", {"a": [1, 0], "b": [0, 1]}, None, {"a": 1, "b": 1})
-    >>> round(metric(np.array([1.0, 0.0])), 3)
-    0.815
-    """
-
-    name: str
-    metrics: dict[str, Any]
-    weights: dict[str, float]
-    history: dict[str, list[float]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.history = {f"{self.name} of {label}": [] for label in self.metrics}
-
-    @classmethod
-    def of(
-        cls, metric: Any, labels: Mapping[str, Any], qid: Any, weights: dict[str, float]
-    ) -> Self:
-        """Prepare a metric for several labels of the same documents."""
-        found = get_metric(metric)
-        prepared = {name: found.prepared(y, qid) for name, y in labels.items()}
-        return cls(found.name, prepared, weights)
-
-    def results(self, recorded: History, earlier: History) -> History:
-        """Return the values of a fit, with those of each label."""
-        curves = [("validation", name, values) for name, values in self.history.items()]
-        found = _as_long(curves, recorded, earlier, self.name)
-        return {"validation": recorded.get("validation", {}) | found.get("validation", {})}
-
-    def __call__(self, scores: np.ndarray) -> float:
-        """Return the weighted mean, and record the value of each label."""
-        values = {name: float(metric(scores)) for name, metric in self.metrics.items()}
-        for name, value in values.items():
-            self.history[f"{self.name} of {name}"].append(value)
-        total = sum(self.weights[name] for name in values)
-        return sum(self.weights[name] * value for name, value in values.items()) / total
-
-
-@dataclass(eq=False)
-class Watched:
-    """Metrics of several sets of documents, whose rows are one after the other; the first counts.
-
-    Attributes
-    ----------
-    curves : list of (str, slice, callable)
-        Name of a set, its rows, and a metric of their scores, with a ``name``.
+        Name of the metric that decides.
+    curves : dict from (str, str) to callable
+        A metric as a function of the scores of all documents, by the names of a set and of a curve.
+    weights : list of float or None
+        Weight of each curve in the mean; None is the first curve alone.
     history : list of list of float
         One value per call, for each curve.
 
     Examples
     --------
-    >>> ndcg, map_ = (get_metric(name).prepared([1, 0]) for name in ("ndcg", "map"))
-    >>> both = slice(0, 2)
-    >>> watched = Watched([("validation", both, ndcg), ("validation", both, map_)])
-    >>> watched(np.array([2.0, 1.0])), watched.history
-    (1.0, [[1.0], [1.0]])
+    >>> a, b = (get_metric("ndcg").prepared(y) for y in ([1, 0], [0, 1]))
+    >>> curves = {("validation", "ndcg of a"): a, ("validation", "ndcg of b"): b}
+    >>> watched = Watched("ndcg", curves, weights=[1, 1])
+    >>> round(watched(np.array([1.0, 0.0])), 3), watched.history[0]
+    (0.815, [1.0])
     """
 
-    curves: list[tuple[str, slice, Any]]
+    name: str
+    curves: dict[tuple[str, str], Callable[[np.ndarray], float]]
+    weights: list[float] | None = None
     history: list[list[float]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.history = [[] for _ in self.curves]
 
-    @property
-    def name(self) -> str:
-        """Name of the first metric."""
-        return str(self.curves[0][2].name)
-
     def __call__(self, scores: np.ndarray) -> float:
-        """Return the value of the first curve, and record those of all."""
-        for values, (_, rows, metric) in zip(self.history, self.curves, strict=True):
-            values.append(float(metric(scores[rows])))
-        return self.history[0][-1]
+        """Return the value that decides, and record those of all curves."""
+        values = [float(metric(scores)) for metric in self.curves.values()]
+        for found, value in zip(self.history, values, strict=True):
+            found.append(value)
+        if self.weights is None:
+            return values[0]
+        total = sum(self.weights)
+        return sum(w * value for w, value in zip(self.weights, values, strict=True)) / total
 
     def results(self, recorded: History, earlier: History) -> History:
-        """Return the values of the iterations that a fit has recorded, by set and metric."""
-        names = [(name, metric.name) for name, _, metric in self.curves]
-        curves = [(*name, values) for name, values in zip(names, self.history, strict=True)]
-        return _as_long(curves, recorded, earlier, self.name)
+        """Return the values of the iterations that a fit has recorded, by set and curve.
 
-
-def _as_long(
-    curves: list[tuple[str, str, list[float]]], recorded: History, earlier: History, name: str
-) -> History:
-    """Return curves of as many values as the recorded one of a name.
-
-    A continued fit has measured its new iterations only, and a chain all of its parts.
-    """
-    n_recorded = len(recorded.get("validation", {}).get(name, ()))
-    found: History = {}
-    for part, of, values in curves:
-        longer = earlier.get(part, {}).get(of, []) + values
-        found.setdefault(part, {})[of] = longer[max(len(longer) - n_recorded, 0) :]
-    return found
+        A continued fit has measured its new iterations only, and a chain all of its parts.
+        """
+        n_recorded = len(recorded.get("validation", {}).get(self.name, ()))
+        found = {part: dict(curves) for part, curves in recorded.items()}
+        for (part, name), values in zip(self.curves, self.history, strict=True):
+            longer = earlier.get(part, {}).get(name, []) + values
+            found.setdefault(part, {})[name] = longer[max(len(longer) - n_recorded, 0) :]
+        return found
 
 
 def watching(sets: list[HeldOut], metrics: list[Any]) -> HeldOut:
@@ -209,17 +152,25 @@ def watching(sets: list[HeldOut], metrics: list[Any]) -> HeldOut:
         raise ValueError("eval_set must be a single one, without eval_metric, for Batches.")
     ends = np.cumsum([len(each.y) for each in sets]).tolist()
     names = ["validation", *(f"validation_{n}" for n in range(1, len(sets)))]
-    curves = [
-        (name, slice(end - len(each.y), end), metric.prepared(each.y, each.groups))
+    curves: dict[tuple[str, str], Any] = {
+        (name, metric.name): partial(
+            _value_of_rows, metric.prepared(each.y, each.groups), slice(end - len(each.y), end)
+        )
         for name, each, end in zip(names, sets, ends, strict=True)
         for metric in metrics
-    ]
+    }
     X = [each.X for each in sets]
     stacked = vstack(X, format="csr") if issparse(X[0]) else np.concatenate(X)
     starts = np.cumsum([0, *(each.groups.n_queries for each in sets)])
     codes = [each.groups.codes + start for each, start in zip(sets, starts, strict=False)]
     groups = QueryGroups.from_qid(np.concatenate(codes))
-    return HeldOut(stacked, np.concatenate([each.y for each in sets]), groups, Watched(curves))
+    watched = Watched(metrics[0].name, curves)
+    return HeldOut(stacked, np.concatenate([each.y for each in sets]), groups, watched)
+
+
+def _value_of_rows(metric: Any, rows: slice, scores: np.ndarray) -> float:
+    """Return the value of a metric of some documents, given the scores of all."""
+    return float(metric(scores[rows]))
 
 
 def hold_out_labels(
@@ -231,4 +182,9 @@ def hold_out_labels(
     if labels is None or list(labels) != names:
         raise ValueError(f"eval_set must have the labels of y, {names}.")
     X, y, groups = check_eval_set(estimator, X, labels[names[0]], qid)
-    return HeldOut(X, y, groups, MetricOfLabels.of(metric, labels, groups, weights))
+    found = get_metric(metric)
+    curves: dict[tuple[str, str], Any] = {
+        ("validation", f"{found.name} of {name}"): found.prepared(column, groups)
+        for name, column in labels.items()
+    }
+    return HeldOut(X, y, groups, Watched(found.name, curves, list(weights.values())))

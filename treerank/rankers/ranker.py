@@ -32,8 +32,8 @@ from treerank.progress import Listener, check_callbacks, current_listener, liste
 from treerank.rankers.calibration import Calibration, fit_steepness, scale_of, scale_state
 from treerank.rankers.clicked import Clicks, check_propensities, relevance_of_clicks
 from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, Watched, watching
-from treerank.rankers.reading import read_eval_sets, read_training_set, split_labels
+from treerank.rankers.held_out import EvalSet, HeldOut, Watched, watching
+from treerank.rankers.reading import read_documents, read_eval_sets, split_labels
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
@@ -180,7 +180,7 @@ class Ranker(Scored):
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
-        X, y, qid, position = read_training_set(self, X, y, qid, position, *others, reset=reset)
+        X, y, qid, position = read_documents(self, X, y, qid, position, *others, reset=reset)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
@@ -212,7 +212,7 @@ class Ranker(Scored):
         earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
         watched = None if held_out is None else held_out.metric
-        if isinstance(watched, Watched | MetricOfLabels) and hasattr(self, "evals_result_"):
+        if isinstance(watched, Watched) and "evals_result_" in vars(self):
             self.evals_result_ = watched.results(self.evals_result_, earlier)
         if calibrating is not None:
             self._fit_steepness(calibrating)

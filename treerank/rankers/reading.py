@@ -131,12 +131,16 @@ def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarra
     return X, y, qid
 
 
-def read_training_set(
-    ranker: Any, X: Any, y: Any, qid: Any, position: Any, *others: Any, reset: bool
+def read_documents(
+    ranker: Any, X: Any, y: Any, qid: Any, position: Any = None, *others: Any, reset: bool = False
 ) -> tuple[Any, Any, Any, Any]:
     """Return features, labels, queries and positions for ``fit``; ``reset`` forgets the columns."""
     if isinstance(X, Batches):
-        _check_reads_batches(ranker)
+        if not ranker.reads_batches:
+            raise TypeError(
+                f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is "
+                "trees of LightGBM, of XGBoost or of this package are fitted to Batches."
+            )
         refuse_arrays(y, qid, position, *others)
         return *check_batches(ranker, X, reset=reset), None
     X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
@@ -153,8 +157,7 @@ def read_eval_sets(ranker: Any, eval_set: Any) -> list[tuple[Any, Any, Any]]:
 def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:
     """Return X, y and qid of an ``eval_set``, which may be batches, or name columns."""
     if isinstance(eval_set, Batches):
-        _check_reads_batches(ranker)
-        return check_batches(ranker, eval_set, reset=False)
+        return read_documents(ranker, eval_set, None, None)[:3]
     X, y, qid = parts_of_eval_set(eval_set)
     X, (y, qid) = take_columns(X, y=y, qid=qid)
     return X, y, qid
@@ -166,13 +169,4 @@ def refuse_arrays(*arrays: Any) -> None:
         raise ValueError(
             "y, qid, weights, pairs and positions must be None where X is Batches, which hold "
             "labels and query ids."
-        )
-
-
-def _check_reads_batches(ranker):
-    """Refuse batches if the ranker needs all rows in memory."""
-    if not ranker.reads_batches:
-        raise TypeError(
-            f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is trees of "
-            "LightGBM, of XGBoost or of this package are fitted to Batches."
         )

@@ -118,7 +118,7 @@ class Scored(BaseEstimator):
 
         One of the two may be a single row.
         """
-        scores_a, scores_b = self._two_scores(X_a, X_b)
+        scores_a, scores_b = map(self._scores, self.read_pairs(X_a, X_b))
         return self.head_.compare_scores(scores_a, scores_b)
 
     def distance(self, X_a: Any, X_b: Any) -> np.ndarray:
@@ -127,7 +127,7 @@ class Scored(BaseEstimator):
 
     def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the probability, row by row, that a is more relevant than b."""
-        scores_a, scores_b = self._two_scores(X_a, X_b)
+        scores_a, scores_b = map(self._scores, self.read_pairs(X_a, X_b))
         return pair_probability(scores_a - scores_b, self.steepness_)
 
     @check_arguments
@@ -317,7 +317,10 @@ class Scored(BaseEstimator):
     def read_pairs(self, X_a: Any, X_b: Any) -> tuple[Any, Any]:
         """Return pairs of documents as matrices."""
         check_is_fitted(self)
-        X_a, X_b = self._features(_row_of(X_a), "X_a"), self._features(_row_of(X_b), "X_b")
+        with naming("X_a"):
+            X_a = self.read(_row_of(X_a))[0]
+        with naming("X_b"):
+            X_b = self.read(_row_of(X_b))[0]
         check_n_pairs(X_a.shape[0], X_b.shape[0])
         return X_a, X_b
 
@@ -336,11 +339,6 @@ class Scored(BaseEstimator):
         joined = joined_ids([check_qid(part) for part in ids])
         return np.concatenate(scores), np.concatenate(labels), joined
 
-    def _features(self, X: Any, name: str = "X") -> Any:
-        """Return features as a float matrix."""
-        with naming(name):
-            return self.read(X)[0]
-
     def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
         metric = get_metric(self.metric)
@@ -354,15 +352,8 @@ class Scored(BaseEstimator):
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
-        if isinstance(X, Batches):
-            return self._best_first(X, qid)
-        X, (qid,) = take_columns(X, qid=qid)
-        groups, best_first = self._best_first(X, qid)
-        self._warn_of_one_query(qid, len(best_first))
-        return groups, best_first
-
-    def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         scores, _, qid = self._read_and_score(X, None, qid)
+        self._warn_of_one_query(qid, len(scores))
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
@@ -374,15 +365,6 @@ class Scored(BaseEstimator):
                 "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
                 "enabled and a scorer requests it."
             )
-
-    def _two_scores(self, X_a: Any, X_b: Any) -> tuple[np.ndarray, np.ndarray]:
-        check_is_fitted(self)
-        with naming("X_a"):
-            scores_a = self.predict(_row_of(X_a))
-        with naming("X_b"):
-            scores_b = self.predict(_row_of(X_b))
-        check_n_pairs(len(scores_a), len(scores_b))
-        return scores_a, scores_b
 
 
 def _row_of(X: Any) -> Any:

@@ -96,17 +96,13 @@ class TrainingSet:
 
     def taking(self, positions: np.ndarray) -> Self:
         """Return the documents at the given positions, in that order, and the pairs among them."""
-        return type(self)(
-            self.X,
-            self.rows[positions],
-            self.y[positions],
-            self.groups.among(positions),
-            None if self.sample_weight is None else self.sample_weight[positions],
-            None if self.query_weight is None else self.query_weight[positions],
-            None if self.pairs is None else self.pairs.taking(positions),
-            self.labels and {name: y[positions] for name, y in self.labels.items()},
-            None if self.places is None else self.places[positions],
-            None if self.position is None else self.position[positions],
+        by_row = ("rows", "y", "sample_weight", "query_weight", "places", "position")
+        columns = {name: value for name, value in vars(self).items() if name in by_row}
+        taken: dict[str, Any] = {n: c[positions] for n, c in columns.items() if c is not None}
+        labels = self.labels and {name: y[positions] for name, y in self.labels.items()}
+        pairs = self.pairs and self.pairs.taking(positions)
+        return replace(
+            self, groups=self.groups.among(positions), pairs=pairs, labels=labels, **taken
         )
 
     def split_by_query(self, share: float, rng: np.random.RandomState) -> tuple[Self, Self]:

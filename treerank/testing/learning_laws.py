@@ -1,12 +1,12 @@
 """Laws of learning: data with little or nothing to learn, and shifts of the scores."""
 
 from typing import Any
-from unittest import SkipTest
 
 import numpy as np
 
 from treerank.testing.requirements import (
     fit,
+    need_methods,
     require,
     require_finite_scores,
     scores_by_query,
@@ -56,7 +56,8 @@ def queries_without_relevance(ranker: Any, data: RankingSample) -> None:
 
 def shifted_scores(ranker: Any, data: RankingSample) -> None:
     """Adding a number to all scores of a query does not change the gradient of the objective."""
-    objective = _objective_of(ranker, data)
+    need_methods(ranker, "make_objective")
+    objective = ranker.make_objective(data.y, data.qid)
     rng = np.random.default_rng(4)
     scores = rng.integers(-32, 33, size=(len(data.y), objective.n_outputs)) / 16.0
     of_query = rng.integers(-8, 9, size=(data.codes.max() + 1, 1)).astype(np.float64)
@@ -71,10 +72,3 @@ def shifted_scores(ranker: Any, data: RankingSample) -> None:
             f"After the scores of each query were shifted by up to 8, the {name} changed by up to "
             f"{change:.3g}, and its largest value is {scale:.3g}; it should not change.",
         )
-
-
-def _objective_of(ranker, data):
-    """Return the objective of the ranker."""
-    if not hasattr(ranker, "make_objective"):
-        raise SkipTest("it has no make_objective")
-    return ranker.make_objective(data.y, data.qid)

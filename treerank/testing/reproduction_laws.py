@@ -5,13 +5,10 @@ import os
 import pickle
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-import numba
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -53,7 +50,7 @@ def threads(ranker: Any, data: RankingSample) -> None:
     if len(data.y) < LARGE:  # engines divide only large data among threads
         data = make_ranking_sample(n_queries=150)
     names = [name for name in ranker.get_params() if name.split("__")[-1] in THREAD_PARAMETERS]
-    with _at_most_one_thread(names):
+    with kernel_threads(1), threadpool_limits(1):
         alone = fit(ranker, data, **dict.fromkeys(names, 1)).predict(data.X)
     n_threads = max(2, os.cpu_count() or 1)
     with kernel_threads(n_threads, few_documents=0):  # otherwise kernels get one thread
@@ -102,20 +99,3 @@ def _loader_of(ranker):
         if inspect.isroutine(load):
             return load
     raise SkipTest("it has save, but there is no load in its class, module or package")
-
-
-@contextmanager
-def _at_most_one_thread(parameters: list[str]) -> Iterator[None]:
-    """Limit all thread pools to one thread, unless the ranker has a parameter for it."""
-    if parameters:
-        yield
-        return
-    before = numba.get_num_threads()
-    if before == 1 and os.cpu_count() == 1:
-        raise SkipTest("there is only one processor, and no parameter for the number of threads")
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        numba.set_num_threads(before)

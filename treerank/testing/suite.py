@@ -3,13 +3,14 @@
 A law is a function ``law(ranker, data)`` that fits copies of the unfitted ``ranker``. It raises an
 AssertionError that says what was done and what happened, or ``unittest.SkipTest`` if the ranker has
 not what the law needs. Error messages begin with the first line of its docstring. To add a law,
-write it in one of the files of laws and list it in ``LAWS``.
+write it in one of the files of laws.
 """
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import FunctionType
 from typing import Any, Literal
 from unittest import SkipTest
 
@@ -25,42 +26,13 @@ from treerank.testing import (
 from treerank.testing.sample import RankingSample, make_ranking_sample
 
 Law = Callable[[Any, RankingSample], None]
-#: All laws, by the names by which users choose them.
+_FILES = input_laws, learning_laws, reproduction_laws, ranking_laws, score_laws, comparison_laws
+#: All laws, by the names by which users choose them: the public functions of the files of laws.
 LAWS: dict[str, Law] = {
-    "row_order": input_laws.row_order,
-    "query_order": input_laws.query_order,
-    "interleaved_rows": input_laws.interleaved_rows,
-    "query_names": input_laws.query_names,
-    "string_qids": input_laws.string_qids,
-    "float32_features": input_laws.float32_features,
-    "fortran_order": input_laws.fortran_order,
-    "inputs_unchanged": input_laws.inputs_unchanged,
-    "equal_labels": learning_laws.equal_labels,
-    "single_document_queries": learning_laws.single_document_queries,
-    "single_documents_only": learning_laws.single_documents_only,
-    "queries_without_relevance": learning_laws.queries_without_relevance,
-    "shifted_scores": learning_laws.shifted_scores,
-    "refit": reproduction_laws.refit,
-    "fitting_again": reproduction_laws.fitting_again,
-    "threads": reproduction_laws.threads,
-    "pickling": reproduction_laws.pickling,
-    "cloning": reproduction_laws.cloning,
-    "saving": reproduction_laws.saving,
-    "one_by_one": ranking_laws.one_by_one,
-    "ranks_are_permutations": ranking_laws.ranks_are_permutations,
-    "ranks_agree_with_predict": ranking_laws.ranks_agree_with_predict,
-    "top_k_agrees_with_rank": ranking_laws.top_k_agrees_with_rank,
-    "score_in_unit_interval": score_laws.score_in_unit_interval,
-    "score_is_ndcg": score_laws.score_is_ndcg,
-    "ties": score_laws.ties,
-    "grid_search": score_laws.grid_search,
-    "antisymmetry": comparison_laws.antisymmetry,
-    "transitivity": comparison_laws.transitivity,
-    "totality": comparison_laws.totality,
-    "comparing_agrees_with_predict": comparison_laws.comparing_agrees_with_predict,
-    "pair_probabilities": comparison_laws.pair_probabilities,
-    "even_probability": comparison_laws.even_probability,
-    "pseudometric": comparison_laws.pseudometric,
+    name: law
+    for file in _FILES
+    for name, law in vars(file).items()
+    if isinstance(law, FunctionType) and law.__module__ == file.__name__ and name[0] != "_"
 }
 
 
