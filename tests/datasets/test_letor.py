@@ -16,8 +16,8 @@ from treerank.datasets.letor import read_in_blocks, read_letor, write_letor
 from treerank.datasets.letor_table import TextSizes
 
 DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-#: Blocks end within rows, chunks after each row, and there is room for one long number.
-TINY = TextSizes(block=16, chunk=1, uncertain=1)
+#: Blocks end within rows, and chunks after each row.
+TINY = TextSizes(block=16, chunk=1)
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
@@ -106,7 +106,7 @@ def test_blocks_and_chunks_leave_no_trace(file):
     whole = read_letor(file, comments=True)
     for block_size, chunk_size in [(1, 1), (7, 3), (40, 1), (100, 50), (1000, 10)]:
         for path in file, packed:
-            data = read_in_blocks(path, TextSizes(block_size, chunk_size, 1), comments=True)
+            data = read_in_blocks(path, TextSizes(block_size, chunk_size), comments=True)
             assert same_bits(data.X, whole.X)
             assert data.y.tolist() == whole.y.tolist()
             assert data.qid.tolist() == whole.qid.tolist()
