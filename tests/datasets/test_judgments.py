@@ -1,4 +1,4 @@
-"""Judgments: every program's file of the same judgments is read alike; judges are compared."""
+"""Judgments: every program's file of the same judgments is read alike, and judges are merged."""
 
 import json
 
@@ -81,33 +81,3 @@ def test_judges_are_merged_in_any_order():
 def test_labels_that_differ_have_to_be_merged_first():
     with pytest.raises(ValueError, match=r"got several for \('q', 'a'\). merged\(\) makes one"):
         qrels([("q", "a", 1.0), ("q", "a", 2.0)]).labels_of(["q"], ["a"])
-
-
-#: The example of Krippendorff (2011): four observers of twelve units, nan where one did not look.
-OBSERVERS = np.array(
-    [
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, np.nan, np.nan, np.nan],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, np.nan, 3],
-        [np.nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, np.nan],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, np.nan],
-    ]
-)
-
-
-@pytest.mark.parametrize(
-    ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
-)
-def test_agreement_is_that_of_the_literature(level, alpha):
-    rows = [
-        ("q", str(unit), value)
-        for observer in OBSERVERS
-        for unit, value in enumerate(observer)
-        if not np.isnan(value)
-    ]
-    assert qrels(rows).agreement(level) == pytest.approx(alpha, abs=5e-4)
-
-
-def test_agreement_needs_two_judges_and_two_labels():
-    with pytest.raises(ValueError, match="a document with two judges"):
-        qrels(JUDGED).agreement()
-    assert np.isnan(qrels([("q", "a", 1.0)] * 2).agreement())

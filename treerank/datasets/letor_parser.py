@@ -15,7 +15,6 @@ from treerank.datasets.decimals import (
     HASH,
     MINUS,
     NEWLINE,
-    NINE,
     ZERO,
     ends_token,
     is_space,
