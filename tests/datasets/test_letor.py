@@ -121,27 +121,6 @@ def test_the_width_may_grow_from_block_to_block(file):
     np.testing.assert_array_equal(read_in_blocks(file, TINY, sparse=True).X.toarray(), X)
 
 
-@pytest.mark.parametrize("widths", [[1, 2, 50], [3, 50], [40, 41, 42, 43]])
-def test_growing_moves_many_rows_at_once(file, widths):
-    lines = [
-        f"1 qid:1 {' '.join(f'{j}:{10 * i + j}' for j in range(1, width + 1))}\n" * 40
-        for i, width in enumerate(widths)
-    ]
-    file.write_text("".join(lines))
-    labels, _, rows, _ = letor_oracle(file.read_bytes())
-    assert len(labels) == 40 * len(widths)
-    assert same_bits(read_in_blocks(file, TextSizes(1000)).X, oracle_matrix(rows))
-
-
-def test_any_number_of_long_numbers_fits_in_a_row(file):
-    tokens = [f"{k}.1234567890123456789012345" for k in range(1, 6)]
-    entries = " ".join(f"{index}:{token}" for index, token in enumerate(tokens, start=1))
-    file.write_text(f"1.00000000000000000000001 qid:1 {entries}\n")
-    X, y, _ = read_in_blocks(file, TINY)
-    assert X.tolist() == [[float(token) for token in tokens]]
-    assert y.tolist() == [1]
-
-
 def test_n_features_fixes_the_width(file):
     file.write_bytes(b"1 qid:1 2:3\n")
     assert read_letor(file, n_features=5).X.tolist() == [[0, 3, 0, 0, 0]]
@@ -284,20 +263,6 @@ def test_reading_gives_back_what_was_written_bit_for_bit(
     assert same_bits(data.y, y)
     assert data.qid.astype(str).tolist() == [str(token) for token in qid]
     assert data.comments.tolist() == comments
-
-
-@given(contents=letor_contents())
-@settings(max_examples=30)
-def test_the_reader_agrees_with_the_plain_parser(tmp_path_factory, contents):
-    path = tmp_path_factory.getbasetemp() / "plain.txt"
-    X, y, qid, comments = contents
-    write_letor(path, X, y, qid, comments=comments)
-    labels, qids, rows, plain_comments = letor_oracle(path.read_bytes())
-    data = read_letor(path, comments=True)
-    assert same_bits(data.X, oracle_matrix(rows))
-    assert data.y.tolist() == labels
-    assert data.qid.astype(str).tolist() == qids
-    assert data.comments.tolist() == plain_comments
 
 
 REAL = ["ohsumed/Fold1/vali.txt", "clueweb09/S3.txt", "lightgbm_lambdarank/train.qid.txt"]
