@@ -85,9 +85,17 @@ class ParsedRows(NamedTuple):
     def parsed(self) -> Self:
         """Return the parts of the arrays that are filled."""
         n_rows, n_entries, n_uncertain = self.sizes.tolist()
-        of_rows = [array[:n_rows] for array in self[:5]]
-        of_entries = self.values[:n_entries], self.indices[:n_entries]
-        return type(self)(*of_rows, *of_entries, self.uncertain[:n_uncertain], self.sizes)
+        return type(self)(
+            y=self.y[:n_rows],
+            qid=self.qid[:n_rows],
+            is_text=self.is_text[:n_rows],
+            spans=self.spans[:n_rows],
+            n_entries=self.n_entries[:n_rows],
+            values=self.values[:n_entries],
+            indices=self.indices[:n_entries],
+            uncertain=self.uncertain[:n_uncertain],
+            sizes=self.sizes,
+        )
 
 
 @register_jitable
