@@ -1,8 +1,5 @@
 """Comparisons of rankers: the same splits for all, and nothing hidden."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +7,7 @@ import pytest
 from noting_rankers import FITS, Weigher, lines, ranking_data
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -21,7 +18,7 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import Split, compare, join
 from treerank.evaluation.fits import check_scores
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.metrics import NDCG, with_convention
+from treerank.metrics import NDCG
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
@@ -213,19 +210,6 @@ def test_progress_is_told(data):
         TreeDirectRanker(LightGBMTrees(3)).fit(*data)
     assert told[0] == (1, 2, "trees on 1")
     assert [done for done, _, _ in told] == [1, 2, 1, 2, 3]
-
-
-DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-
-
-@pytest.mark.skipif(not (DATA / "mq2008").is_dir(), reason="needs LETOR's MQ2008")
-def test_official_convention_scores_a_real_ranking(tmp_path):
-    folds = list(load_folds(DATA / "mq2008"))[:1]
-    comparison = compare({"ridge": Ridge()}, folds, convention="letor4")
-    _, test = folds[0].train, folds[0].test
-    scores = Ridge().fit(folds[0].train.X, folds[0].train.y).predict(test.X)
-    expected = with_convention("ndcg@10", "letor4")(test.y, scores, test.qid)
-    assert comparison.by_split("ndcg@10")[0, 0] == pytest.approx(expected)
 
 
 # Failures and refusals --------------------------------------------------------------------------

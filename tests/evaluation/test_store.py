@@ -1,11 +1,6 @@
 """What a comparison has stored is not fitted again, whatever ended it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -83,37 +78,3 @@ def test_a_store_that_fails_later_is_an_error_and_no_failure_of_the_ranker(
     with pytest.raises(OSError, match=r"No space left on device: 'fits/first\.npz'"):
         compare({"first": Weigher()}, data, cv=3, store=tmp_path)
     assert len(FITS) == 1
-
-
-KILLED = """
-import sys, time
-import numpy as np
-from sklearn.linear_model import Ridge
-from treerank.evaluation import compare
-
-class Slow(Ridge):
-    def fit(self, X, y):
-        print("fit", flush=True)
-        time.sleep(float(sys.argv[2]))
-        return super().fit(X, y)
-
-qid = np.repeat(np.arange(12), 4)
-X = np.random.default_rng(0).normal(size=(48, 2))
-compare({"slow": Slow()}, (X, (X[:, 0] > 0) * 1.0, qid), cv=4, store=sys.argv[1])
-"""
-
-
-def test_a_kill_costs_no_finished_fit(tmp_path):
-    def start(seconds):
-        command = [sys.executable, "-c", KILLED, str(tmp_path), seconds]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-    process = start("0.2")
-    while len(list(tmp_path.glob("*.npz"))) < 2 and process.poll() is None:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    n_finished = len(list(tmp_path.glob("*.npz")))
-    assert 2 <= n_finished < 4
-    again = start("0").communicate()[0]
-    assert again.split().count("fit") == 4 - n_finished

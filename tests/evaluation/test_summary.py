@@ -170,17 +170,6 @@ def test_two_that_are_alike_are_noted_only_against_the_reference():
     assert str(comparison.summary(reference="a")).count("Not tested") == 1
 
 
-@pytest.mark.slow
-def test_summaries_find_no_more_in_pure_chance_than_their_level(monkeypatch):
-    monkeypatch.setattr(Comparison, "difference", lambda *_, **__: "")  # bootstraps take long
-    rng = np.random.default_rng(0)
-    n_wrong = 0
-    for _ in range(300):
-        summary = null_comparison(rng).summary(test="wilcoxon")
-        n_wrong += any(cell.verdict != "same" for cell in summary.cells.values())
-    assert n_wrong <= stats.binom.ppf(0.999, 300, 0.05)
-
-
 def test_summaries_are_exported(tmp_path, data):
     summary = compare({"a_&_b": LinearRegression(), "c": Weigher()}, data, cv=2).summary()
     for suffix, method in {

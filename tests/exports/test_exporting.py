@@ -99,15 +99,6 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         assert not conversion.is_exact or np.array_equal(scores, others)
 
 
-def test_differences_are_counted_where_paths_part():
-    forest = stump(0.5)
-    X = np.array([[np.nan], [0.4], [0.5], [0.6], [np.nan], [2.0]])
-    other = stump(0.6, missing_left=False)
-    found = find_differences(forest, other, X, ["price"])
-    assert [(each.reason, each.n_documents) for each in found] == [("missing", 2), ("rounding", 1)]
-    assert str(found[0]) == "feature 'price' is missing in 2"
-
-
 def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differs():
     random = np.random.default_rng(3)
     forest = drawn_forest(random, n_trees=3)
@@ -247,11 +238,6 @@ def test_what_cannot_be_exported_is_refused(data, tmp_path):
     deep = drawn_forest(np.random.default_rng(2), n_trees=8, most_splits=500)
     with pytest.raises(ValueError, match=r"takes trees of at most 200 splits on a path; got \d+"):
         converted("solr", Terms(deep), NAMES)
-    categories = drawn_forest(np.random.default_rng(1), rule="exact")
-    with pytest.raises(
-        ValueError, match=r"has no categories; got some in column 'd'\. Code it as numbers"
-    ):
-        converted("solr", Terms(categories), NAMES)
     assert not path.exists()
 
 

@@ -207,7 +207,7 @@ def read(content: bytes, random, options: dict):
     """Read a file or standard input, in drawn blocks."""
     options = options | {"comments": True}
     block = int(random.choice([1, 7, 40, 200, 2**22]))
-    sizes = TextSizes(block, int(random.choice([1, 30, 2**18])), 1)
+    sizes = TextSizes(block, int(random.choice([1, 30, 2**18])))
     with patch.object(ranking_data, "_FREE_SIZE", FREE_SIZE):
         if random.random() < 0.3:
             with patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content))):

@@ -7,13 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.sparse import csr_matrix, issparse
-from sklearn.inspection import partial_dependence
 from sklearn.inspection import permutation_importance as sklearn_importance
 
 from treerank.baselines import RankSVM
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection import (
-    ScoreRegressor,
     copies,
     costly_swaps,
     data_sheet,
@@ -215,14 +213,6 @@ def test_effects_are_those_of_brute_force(product):
     np.testing.assert_allclose(
         np.interp(X[:, 2], linear.values, linear.accumulated).mean(), 0, atol=1e-12
     )
-
-
-def test_the_partial_dependence_of_scikit_learn_is_ours(product):
-    theirs = partial_dependence(
-        ScoreRegressor(product), X, [0], custom_values={0: [-1.0, 0.0, 0.5]}
-    )
-    ours = effect(product, X, QID, feature=0, values=[-1.0, 0.0, 0.5])
-    np.testing.assert_allclose(theirs["average"][0], ours.score)
 
 
 def test_slices_are_the_tests_of_scipy_adjusted_by_holm():

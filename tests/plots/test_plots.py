@@ -15,8 +15,6 @@ from treerank.plots import (
     ndcg_over_k,
     p_value_matrix,
     propensity_curves,
-    query_gains,
-    size_path,
 )
 from treerank.plots.style import COLUMN, line_styles, shown
 from treerank.statistics import nemenyi_test, pairwise_tests
@@ -37,12 +35,10 @@ INTERVALS = PropensityIntervals(*np.array([[1, 0.4, 0.3], [1, 0.3, 0.2], [1, 0.6
 CALLS = {
     "learning_curves": lambda ax: learning_curves({"a": [0.1, 0.3, 0.2], "b": [0.2] * 3}, ax=ax),
     "ndcg_over_k": lambda ax: ndcg_over_k(Y, {"ours": SCORES}, QID, k_max=5, ax=ax),
-    "size_path": lambda ax: size_path([1, 10, 100], [0.1, 0.3, 0.2], chosen=10, ax=ax),
     "critical_difference_diagram": lambda ax: critical_difference_diagram(
         nemenyi_test(VALUES), NAMES, ax=ax
     ),
     "p_value_matrix": lambda ax: p_value_matrix(pairwise_tests(VALUES, NAMES), ax=ax),
-    "query_gains": lambda ax: query_gains(VALUES[:, 0], VALUES[:, 1], ax=ax),
     "propensity_curves": lambda ax: propensity_curves({"a": INTERVALS, "b": [1, 0.5]}, ax=ax),
 }
 
@@ -138,11 +134,6 @@ def test_diagram_names_all_rankers_with_their_ranks_and_bars():
     assert len(bars) == len(result.cliques)
 
 
-def test_gains_are_sorted_and_counted():
-    ax = query_gains([0.5, 0.2, 0.9, np.nan], [0.1, 0.4, 0.9, np.nan], names=("x", "y"))
-    assert {"x better: 33%", "y better: 33%", "mean +0.0667 (dashed)"} <= set(texts(ax))
-
-
 def test_names_are_drawn_as_they_are_and_long_ones_by_both_ends():
     assert shown(["a $ b", "_private"]) == [r"a \$ b", " _private"]
     long = [f"gradient boosted trees, {n} leaves" for n in (15, 31)]
@@ -178,13 +169,10 @@ def test_no_two_lines_look_alike():
     [
         (lambda: learning_curves({"a": ([1, 2], [0.5])}), "as many values as places; .* for 'a'"),
         (lambda: critical_difference_diagram(nemenyi_test(VALUES), ["a"]), "one per ranker, 4"),
-        (lambda: query_gains([1.0], [1.0, 2.0]), "a and b must be paired; got shapes"),
-        (lambda: query_gains([np.nan], [1.0]), "at least one query in common; got none"),
         (lambda: learning_curves({"a": [np.nan, np.nan]}), "not NaN; got none for 'a'"),
         (lambda: learning_curves({"a": SimpleNamespace(evals_result_={})}), "'a' was fitted witho"),
         (lambda: ndcg_over_k(0 * Y, {"a": SCORES}, QID), "a relevant document; got none"),
         (lambda: ndcg_over_k(Y, {"a": SCORES}, QID, k_max=0), "k_max must be"),
-        (lambda: size_path([1, 2], [0.5]), r"one per size; got \(1,\) for \(2,\)"),
     ],
 )
 def test_bad_input_is_named(call, message):

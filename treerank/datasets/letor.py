@@ -261,7 +261,8 @@ def _row_texts(data):
     n_at_once = min(_ROWS_AT_ONCE, 1 + _CELLS_AT_ONCE // max(1, X.shape[1]))
     for start in range(0, n_rows, n_at_once):
         part = slice(start, start + n_at_once)
-        texts = map(_label_text, labels[part].tolist()), map(str, queries[part].tolist())
+        label_texts = map(_without_point_zero, map(repr, labels[part].tolist()))
+        texts = label_texts, map(str, queries[part].tolist())
         features = feature_texts(X[part])
         yield map(_row_text, zip(*texts, features, notes[part], strict=True))
 
@@ -316,19 +317,6 @@ def _as_matrix(X):
     return X if X.dtype.kind == "f" else X.astype(np.float64)
 
 
-def _checked_length(name, values, n_rows):
-    """Refuse values that are not one per row."""
-    if len(values) != n_rows:
-        raise ValueError(
-            f"{name} must have one entry per row of X; got {len(values)} for {n_rows} rows."
-        )
-    return values
-
-
-def _label_text(label):
-    return _without_point_zero(repr(label))
-
-
 def _checked_queries(qid, n_rows):
     """Return the query ids; refuse texts that the reader would not take for one id."""
     queries = check_ids("qid", qid, n_rows)
@@ -344,7 +332,11 @@ def _checked_queries(qid, n_rows):
 
 def _comment_texts(comments, n_rows):
     """Return the comments as text; refuse comments of several lines."""
-    comments = [str(comment) for comment in _checked_length("comments", comments, n_rows)]
+    if len(comments) != n_rows:
+        raise ValueError(
+            f"comments must have one entry per row of X; got {len(comments)} for {n_rows} rows."
+        )
+    comments = [str(comment) for comment in comments]
     for comment in comments:
         if "\n" in comment:
             raise ValueError(f"comments must be of one line; got {reprlib.repr(comment)}.")

@@ -1,7 +1,4 @@
-"""LETOR tables: rows of ranking data into which blocks of LETOR text are parsed.
-
-The arrays are resized in place, so that little more memory is needed than for the result.
-"""
+"""LETOR tables: rows of ranking data into which blocks of LETOR text are parsed."""
 
 import reprlib
 from concurrent.futures import Executor
@@ -19,12 +16,10 @@ from treerank.datasets.letor_parser import (
     LONGEST_QID,
     NO_QID,
     NOT_RISING,
-    FeatureSlots,
     ParsedRows,
-    UncertainNumbers,
-    measure_chunk,
     parse_chunk,
     skip_line,
+    spread,
 )
 from treerank.datasets.ranking_data import RankingData, check_density
 from treerank.files.blocks import TextBlock
@@ -49,13 +44,10 @@ class TextSizes:
         Bytes of text that are read at a time.
     chunk : int, default=2**18
         Bytes of text that one thread parses at a time.
-    uncertain : int, default=256
-        Uncertain numbers of a chunk for which there is room at first.
     """
 
     block: int = 2**22
     chunk: int = 2**18
-    uncertain: int = 256
 
 
 @dataclass
@@ -92,101 +84,52 @@ class LetorTable:
     pool: Executor
     sizes: TextSizes = TextSizes()
     n_rows: int = field(default=0, init=False)
-    n_entries: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._width = self.n_features or 0
-        self._size = 0
-        self._values = np.empty(0, dtype=self.dtype)
-        self._indices = np.empty(0, dtype=np.int32)
+        self._width, self._size, self._n_entries = self.n_features or 0, 0, 0
+        self._X = np.empty((0, self._width), dtype=self.dtype)  # with room below the rows
         self._y: list[np.ndarray] = []
         self._qids: list[np.ndarray] = []
-        self._row_sizes: list[np.ndarray] = []
+        self._entries: list[tuple[np.ndarray, ...]] = []
         self._comments: list[str] = []
 
     def append(self, block: TextBlock) -> None:
         """Parse lines into the table; a ValueError names the first error and its place."""
-        text, bounds = block.text, _chunk_bounds(block.text, self.sizes.chunk)
-        counts = np.array(list(self.pool.map(lambda chunk: measure_chunk(text, *chunk), bounds)))
-        ends = np.cumsum(counts, axis=0)
-        n_rows, n_entries, _ = ends[-1].tolist()
-        self._size += len(text)
-        self._make_room(n_rows, n_entries, int(counts[:, 2].max()))
-        first_rows = ends[:, 0] - counts[:, 0]
-        first_slots = (
-            self.n_entries + ends[:, 1] - counts[:, 1]
-            if self.is_sparse
-            else (self.n_rows + first_rows) * self._width
-        )
-        rows = ParsedRows.empty(n_rows)
-        self._parse(block, bounds, first_rows.tolist(), first_slots.tolist(), rows)
-        self._add(text, rows)
-
-    def _make_room(self, n_rows, n_entries, width):
-        """Enlarge the arrays for more rows and entries, and for a higher feature index."""
-        if self.n_features is None:
-            self._widen(n_rows, n_entries, max(self._width, width))
-        n_slots = self.n_entries + n_entries
-        if not self.is_sparse:
-            n_slots = (self.n_rows + n_rows) * self._width
-        if n_slots > len(self._values):
-            # Reserved memory costs nothing until it is used, so the guess may be too high.
-            to_come = max(1.25 if len(self._values) else 1.0, self.expected_size / self._size)
-            n_slots = int(n_slots * (1.02 * to_come if to_come > 1 else 1))
-            self._values = _resized(self._values, n_slots)
-            self._indices = _resized(self._indices, n_slots if self.is_sparse else 0)
-
-    def _widen(self, n_rows, n_entries, width):
-        """Insert columns of zeros at the right, in place: the last rows are moved first."""
-        if not self.is_sparse:
-            check_density(self.name, self.n_rows + n_rows, width, self.n_entries + n_entries)
-        old, end = self._width, self.n_rows
-        self._width = width
-        if self.is_sparse or width == old or self.n_rows == 0:
-            return
-        self._values = _resized(self._values, max(len(self._values), self.n_rows * width))
-        while end > 0:
-            # As many rows as are certain not to be overwritten before they are read.
-            start = min(-(-end * old // width), end - 1)
-            moved = self._values[start * old : end * old].reshape(end - start, old)
-            wide = self._values[start * width : end * width].reshape(end - start, width)
-            wide[:, :old] = moved
-            wide[:, old:] = 0
-            end = start
-
-    def _parse(self, block, bounds, first_rows, first_slots, rows):
-        """Parse the chunks of a block in parallel; raise the first error in the text."""
-        is_limited = self.n_features is not None
-        slots = FeatureSlots(self._values, self._indices, self._width, is_limited, self.is_sparse)
-
-        def parse(chunk, row, slot):
-            uncertain = UncertainNumbers.empty(self.sizes.uncertain)
-            arguments = (block.text, *chunk, row, slot, rows, slots)
-            outcome = parse_chunk(*arguments, uncertain)
-            n_uncertain = int(uncertain.total[0])
-            if n_uncertain > self.sizes.uncertain:
-                uncertain = UncertainNumbers.empty(n_uncertain)
-                parse_chunk(*arguments, uncertain)
-            return *outcome, uncertain.places[:n_uncertain].tolist()
-
-        for error, at, uncertain in self.pool.map(parse, bounds, first_rows, first_slots):
-            self._read_uncertain(block, rows, uncertain)
+        chunks = list(self.pool.map(lambda ends: self._parsed(block, *ends), self._bounds(block)))
+        for rows, error, at in chunks:
+            self._read_uncertain(block, rows)
             if error:
-                rule = _RULES[error].format(n_features=self.n_features)
-                raise self._error(block, at, rule)
+                raise self._error(block, at, _RULES[error].format(n_features=self.n_features))
+        self._size += len(block.text)
+        self._add(block.text, [rows.parsed() for rows, *_ in chunks])
 
-    def _read_uncertain(self, block, rows, uncertain):
+    def _bounds(self, block):
+        """Return the start and end of chunks of whole lines."""
+        bounds, start, text = [], 0, block.text
+        while start < len(text):
+            end = skip_line(text, min(start + self.sizes.chunk, len(text)) - 1) + 1
+            bounds.append((start, end))
+            start = end
+        return bounds
+
+    def _parsed(self, block, start, end):
+        """Return the rows of a chunk, the number of its first error, and its place."""
+        rows = ParsedRows.empty(block.text[start:end], self.dtype)
+        error, at = parse_chunk(block.text, start, end, self.n_features or LARGEST_INDEX, rows)
+        return rows, error, at
+
+    def _read_uncertain(self, block, rows):
         """Read the uncertain numbers of a chunk by Python's ``float``, in the order of the text."""
-        for at, slot in uncertain:
+        for at, place in rows.uncertain[: rows.sizes[2]].tolist():
             number = _as_number(_token(block.text, at))
-            if number is None or (slot < 0 and not np.isfinite(number)):
-                rule = "a value must be a number" if slot >= 0 else "a label must be finite"
+            if number is None or (place < 0 and not np.isfinite(number)):
+                rule = "a value must be a number" if place >= 0 else "a label must be finite"
                 raise self._error(block, at, rule)
-            if slot < 0:
-                rows.y[-1 - slot] = number
-            elif slot < len(self._values):  # if not, an error follows in the same row
+            if place < 0:
+                rows.y[-1 - place] = number
+            else:
                 with np.errstate(over="ignore"):  # 1e39 is infinite as float32
-                    self._values[slot] = number
+                    rows.values[place] = number
 
     def _error(self, block, at, rule):
         """Return the error for a broken rule, with file, line and column."""
@@ -200,18 +143,42 @@ class LetorTable:
         place = f"{self.name}, line {line}, column {column}"
         return ValueError(f"{place}: {rule}; got {found}.{example}")
 
-    def _add(self, text, rows):
+    def _add(self, text, chunks):
         """Add the parsed rows of a block."""
-        self.n_rows += len(rows.y)
-        self.n_entries += int(rows.n_entries.sum())
-        self._y.append(rows.y)
-        self._qids.append(_block_qids(text, rows))
-        self._row_sizes.append(rows.n_entries)
-        if self.keeps_comments:
-            self._comments += [
-                text[start:end].tobytes().strip().decode("utf-8", "surrogateescape")
-                for start, end in rows.spans[:, 2:].tolist()
-            ]
+        first = self.n_rows
+        for rows in chunks:
+            self.n_rows += len(rows.y)
+            self._n_entries += len(rows.values)
+            if self.n_features is None and len(rows.indices):
+                self._width = max(self._width, int(rows.indices.max()) + 1)
+            self._y.append(rows.y)
+            self._qids.append(_chunk_qids(text, rows))
+            if self.keeps_comments:
+                self._comments += [
+                    text[start:end].tobytes().strip().decode("utf-8", "surrogateescape")
+                    for start, end in rows.spans[:, 2:].tolist()
+                ]
+        entries = [(rows.values, rows.indices, rows.n_entries) for rows in chunks]
+        if self.is_sparse:
+            self._entries += entries
+            return
+        if self.n_features is None:
+            check_density(self.name, self.n_rows, self._width, self._n_entries)
+        if self._X.shape[1] < self._width or len(self._X) < self.n_rows:
+            self._X = self._enlarged(first)
+        ends = np.cumsum([first, *(len(rows.y) for rows in chunks)])
+        parts = np.split(self._X[first : self.n_rows], ends[1:-1] - first)
+        list(self.pool.map(lambda entry, part: spread(*entry, part), entries, parts))
+
+    def _enlarged(self, n_kept):
+        """Return the matrix with room for more rows, as many as the rest of the text may have."""
+        # Reserved memory costs nothing until it is used, so the guess may be too high.
+        to_come = max(1.5 if n_kept else 1.0, self.expected_size / self._size)
+        n_rows = int(self.n_rows * (1.02 * to_come if to_come > 1 else 1))
+        wide = np.empty((n_rows, self._width), dtype=self.dtype)
+        wide[:n_kept, : self._X.shape[1]] = self._X[:n_kept]
+        wide[:n_kept, self._X.shape[1] :] = 0
+        return wide
 
     def finished(self) -> RankingData:
         """Return the rows without a copy; the table must not be used afterwards."""
@@ -221,38 +188,16 @@ class LetorTable:
             )
         y = np.concatenate(self._y)
         comments = np.array(self._comments, dtype=object) if self.keeps_comments else None
-        return RankingData(self._finished_X(), y, joined_ids(self._qids), comments)
+        X = self._sparse() if self.is_sparse else self._X[: self.n_rows]
+        return RankingData(X, y, joined_ids(self._qids), comments)
 
-    def _finished_X(self):
-        """Return the features as a matrix."""
-        if not self.is_sparse:
-            values = _resized(self._values, self.n_rows * self._width)
-            return values.reshape(self.n_rows, self._width)
-        values = _resized(self._values, self.n_entries)
-        indices = _resized(self._indices, self.n_entries)
-        indptr = np.append(0, np.cumsum(np.concatenate(self._row_sizes)))
+    def _sparse(self):
+        """Return the entries as a sparse matrix."""
+        values, indices, sizes = map(np.concatenate, zip(*self._entries, strict=True))
+        indptr = np.append(0, np.cumsum(sizes))
         X = csr_matrix((values, indices, indptr), shape=(self.n_rows, self._width), copy=False)
         X.has_canonical_format = True  # the parser refuses indices that do not rise
         return X
-
-
-def _chunk_bounds(text, size):
-    """Return the start and end of chunks of whole lines."""
-    bounds, start = [], 0
-    while start < len(text):
-        at = skip_line(text, min(start + size, len(text)) - 1)
-        bounds.append((start, at + 1))
-        start = at + 1
-    return bounds
-
-
-def _resized(values, n_values):
-    """Return an array of another length, without a second copy of the values."""
-    if len(values) == 0:
-        return np.empty(n_values, dtype=values.dtype)
-    # numpy would refuse because of the caller's reference; there is no other.
-    values.resize(n_values, refcheck=False)
-    return values
 
 
 def _token(text, at):
@@ -268,8 +213,8 @@ def _as_number(token):
         return None
 
 
-def _block_qids(text, rows):
-    """Return the query ids of a block: integers if all are, else strings."""
+def _chunk_qids(text, rows):
+    """Return the query ids of a chunk: integers if all are, else strings."""
     if not rows.is_text.any():
         return rows.qid
     tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]

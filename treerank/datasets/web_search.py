@@ -13,19 +13,15 @@ ease b of the search. Popularity counts if the intent is high, as in short queri
 matches. Pages of low quality are spam. The labels are bins of u with given shares, so that a
 difficult search may have no relevant page. The features show m, p and g with noise; see
 :mod:`treerank.datasets.web_search_features`.
-
-Arguments of the generators of synthetic data: the random state and the shares of classes.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from treerank.checks import check_choice, check_count, check_number, is_whole, shown
+from treerank.checks import check_count, is_whole, shown
 from treerank.datasets.web_search_features import FEATURE_NAMES, STREAMS, feature_columns
 
 #: Most numbers of a data set: 32 GB.
@@ -34,24 +30,8 @@ MOST_CELLS = 2**32
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
-def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a NumPy generator; NumPy's global random state is neither read nor changed.
-
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-        ``None`` draws a new seed from the operating system.
-
-    Returns
-    -------
-    numpy.random.Generator
-        ``random_state`` itself if it is a generator, else a new one.
-
-    Examples
-    --------
-    >>> as_generator(0).integers(10) == as_generator(0).integers(10)
-    np.True_
-    """
+def _as_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a NumPy generator; NumPy's global random state is neither read nor changed."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
     if is_whole(random_state):
@@ -82,39 +62,8 @@ def check_cells(**counts: Any) -> None:
         raise ValueError(f"{names} must be at most {MOST_CELLS}; got {shown(n_cells)}.")
 
 
-def check_shares(name: str, shares: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return shares of classes as an array that sums to one.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the error message.
-    shares : sequence of float
-        Numbers that are not negative and not all 0.
-
-    Returns
-    -------
-    ndarray of shape (n_shares,)
-        The shares divided by their sum.
-
-    Examples
-    --------
-    >>> check_shares("label_shares", [3, 1])
-    array([0.75, 0.25])
-    """
-    try:
-        values = np.asarray(shares, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numbers; got {shown(shares)}.") from error
-    if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"{name} must be a sequence of one or more numbers; got {shown(shares)}.")
-    if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
-        raise ValueError(f"{name} must be finite, non-negative and not all 0; got {shown(shares)}.")
-    return values / values.sum()
-
-
 #: Approximate shares of the labels 0 to 4 in MSLR-WEB30K.
-MSLR_LABEL_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
+_LABEL_SHARES = np.array([0.52, 0.32, 0.13, 0.02, 0.01])
 
 
 def make_web_search(
@@ -122,9 +71,6 @@ def make_web_search(
     *,
     documents_per_query: int = 120,
     n_features: int = 136,
-    label_shares: Sequence[float] = MSLR_LABEL_SHARES,
-    missing_rate: float = 0.0,
-    dtype: DTypeLike = np.float64,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make data of the shape of MSLR-WEB30K: 136 features, five labels, queries of many sizes.
@@ -160,12 +106,6 @@ def make_web_search(
         1, and sum to ``n_queries * documents_per_query`` exactly.
     n_features : int, default=136
         Number of columns, at most 136; fewer are chosen evenly from the 136.
-    label_shares : sequence of float, default=(0.52, 0.32, 0.13, 0.02, 0.01)
-        Share of each label, from label 0.
-    missing_rate : float, default=0.0
-        Probability, for each stream and for the columns from 125, that they are NaN for a page.
-    dtype : {float32, float64}, default=float64
-        Type of ``X``; both have the same values up to rounding.
     random_state : int, Generator, RandomState or None, default=None
         Seed; the same seed gives the same data.
 
@@ -187,18 +127,13 @@ def make_web_search(
     counts = {"n_queries": n_queries, "documents_per_query": documents_per_query}
     check_cells(**counts, n_features=n_features)
     check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
-    check_number("missing_rate", missing_rate, at_least=0, at_most=1)
-    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
-    shares = check_shares("label_shares", label_shares)
-    rng = as_generator(random_state)
+    rng = _as_generator(random_state)
     qid = _query_of_each_page(n_queries, documents_per_query, rng)
     searches, pages = Searches.drawn(n_queries, rng).expanded(qid), Pages.drawn(qid, rng)
     signal = _utility(searches, pages)
-    y = _labels(signal + 2.3 * rng.standard_normal(len(qid)), shares)
+    y = _labels(signal + 2.3 * rng.standard_normal(len(qid)))
     columns = feature_columns(searches, pages, signal)
-    X = _gather(columns, _chosen_columns(n_features), len(qid), dtype)
-    _remove_streams(X, missing_rate, rng)
-    return X, y, qid
+    return _gather(columns, _chosen_columns(n_features), len(qid)), y, qid
 
 
 def web_search_feature_names(n_features: int = 136) -> list[str]:
@@ -292,9 +227,9 @@ def _utility(searches, pages):
     return text + site - 1.5 * (quality < -1) + searches.ease
 
 
-def _labels(utility, label_shares):
+def _labels(utility):
     """Return labels by the rank of the utility, so that the shares are exact."""
-    ends = np.rint(np.cumsum(label_shares) * len(utility)).astype(np.int64)
+    ends = np.rint(np.cumsum(_LABEL_SHARES / _LABEL_SHARES.sum()) * len(utility)).astype(np.int64)
     ranks = np.empty(len(utility), dtype=np.int64)
     ranks[np.argsort(utility, kind="stable")] = np.arange(len(utility))
     return np.searchsorted(ends, ranks, side="right")
@@ -305,22 +240,11 @@ def _chosen_columns(n_features):
     return np.rint(np.linspace(0, len(FEATURE_NAMES) - 1, n_features)).astype(np.int64)
 
 
-def _gather(columns, chosen, n_documents, dtype):
+def _gather(columns, chosen, n_documents):
     """Return a matrix of the chosen columns; ``columns`` may be in any order."""
-    X = np.empty((n_documents, len(chosen)), dtype=dtype)
+    X = np.empty((n_documents, len(chosen)))
     wanted = {int(column): place for place, column in enumerate(chosen)}
     for column, values in columns:
         if column in wanted:
             X[:, wanted[column]] = values
     return X
-
-
-def _remove_streams(X, missing_rate, rng):
-    """Set the columns of whole streams to NaN, in place."""
-    if missing_rate == 0:
-        return
-    columns = _chosen_columns(X.shape[1])
-    stream = np.where(columns < 125, columns % len(STREAMS), len(STREAMS))
-    for lost in range(len(STREAMS) + 1):
-        pages = np.flatnonzero(rng.random(len(X)) < missing_rate)
-        X[np.ix_(pages, np.flatnonzero(stream == lost))] = np.nan

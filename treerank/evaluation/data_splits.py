@@ -1,14 +1,11 @@
-"""Data splits: the training, validation and test sets of a comparison, read when needed.
-
-Every kind of split has a ``name`` and a method ``split()`` that returns the sets. To add a kind,
-write such a class and let ``make_splits`` return it for its data.
-"""
+"""Data splits: the training, validation and test sets of a comparison, read when needed."""
 
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import joblib
 import numpy as np
@@ -61,54 +58,25 @@ class Split:
         """Number of test queries over number of training queries."""
         return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
 
-    def split(self) -> "Split":
-        """Return this split: its sets are in memory already."""
-        return self
-
-
-class SplitSource(Protocol):
-    """Anything that returns the sets of a split when they are needed."""
-
-    @property
-    def name(self) -> str:
-        """Name of the split."""
-
-    def split(self) -> Split:
-        """Return the sets."""
-
 
 @dataclass(frozen=True, eq=False)
-class RowSplit:
-    """A split of one data set by rows."""
+class SplitSource:
+    """The name of a split, and a function that returns its sets when they are needed."""
 
     name: str
-    data: RankingData
-    train: np.ndarray
-    test: np.ndarray
-    validation: np.ndarray | None = None
-
-    def split(self) -> Split:
-        """Return the sets, copied from the data."""
-        validation = None if self.validation is None else self._take(self.validation)
-        return Split(self.name, self._take(self.train), self._take(self.test), validation)
-
-    def _take(self, rows: np.ndarray) -> RankingData:
-        """Return the given rows of the data."""
-        X, y, qid = self.data
-        return RankingData(taken_rows(X, rows), y[rows], qid[rows])
+    split: Callable[[], Split]
 
 
-@dataclass(frozen=True)
-class FolderSplit:
-    """A fold that is read from the files of its folder."""
+def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
+    """Return a split of one data set by the rows of its parts, copied from the data."""
+    X, y, qid = data
+    return Split(name, *(RankingData(taken_rows(X, rows), y[rows], qid[rows]) for rows in parts))
 
-    name: str
-    folder: Path
 
-    def split(self) -> Split:
-        """Return the sets, read from the files."""
-        (fold,) = load_folds(self.folder)
-        return Split(self.name, fold.train, fold.test, fold.validation)
+def _fold_in(folder: Path) -> Split:
+    """Return the fold in a folder, read from the files."""
+    (fold,) = load_folds(folder)
+    return Split(fold.name, fold.train, fold.test, fold.validation)
 
 
 def make_splits(
@@ -132,21 +100,21 @@ def make_splits(
 
     Returns
     -------
-    list of splits
-        Each has a ``name`` and a method ``split()`` that returns a Split.
+    list of SplitSource
     """
     if isinstance(data, str | Path) and is_one_data_set(Path(data)):
         data = read_ranking_data(data)
     if isinstance(data, str | Path):
         _refuse_cv(cv, validation_size)
         load_folds(data)  # names missing files before the work begins
-        return [FolderSplit(place.resolve().name, place) for place in fold_folders(data)]
+        folders = fold_folders(data)
+        return [SplitSource(each.resolve().name, partial(_fold_in, each)) for each in folders]
     if _is_data(data):
         return list(_row_splits(_check_data(data), cv, validation_size, random_state))
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv, validation_size)
-    return [_as_split(fold) for fold in data]
+    return [_in_memory(fold) for fold in data]
 
 
 def is_one_data_set(path: Path) -> bool:
@@ -193,18 +161,17 @@ def _check_features(X):
             raise ValueError(f"Column {column.name!r} of X must not be infinite.")
 
 
-def _as_split(fold: Any) -> Split:
-    """Return a fold as a split; a split is returned as it is."""
-    if isinstance(fold, Split):
-        return fold
-    if isinstance(fold, Fold):
-        return Split(fold.name, fold.train, fold.test, fold.validation)
-    raise TypeError(f"data must hold folds or splits; got {type(fold)}.")
+def _in_memory(fold: Any) -> SplitSource:
+    """Return a fold, or a split, that is in memory already."""
+    if not isinstance(fold, Fold | Split):
+        raise TypeError(f"data must hold folds or splits; got {type(fold)}.")
+    sets = fold.train, fold.test, fold.validation
+    return SplitSource(fold.name, partial(Split, fold.name, *sets))
 
 
 def _row_splits(
     data: RankingData, cv: Any, validation_size: float | None, random_state: int
-) -> Iterator[RowSplit]:
+) -> Iterator[SplitSource]:
     """Yield the splits of one data set."""
     pairs = _index_pairs(data, cv, random_state)
     width = len(str(len(pairs)))
@@ -215,14 +182,15 @@ def _row_splits(
                 "cv must keep queries whole; got documents of query "
                 f"{shared.tolist()[0]!r} in both sets of split {number}."
             )
-        validation = None
+        parts = [train, test]
         if validation_size is not None:
             n_queries = len(np.unique(data.qid[train]))
             size = held_out_count("validation_size", validation_size, n_queries)
             splitter = QueryShuffleSplit(1, test_size=size, random_state=random_state)
             kept, held_out = next(splitter.split(train, qid=data.qid[train]))
-            train, validation = train[kept], train[held_out]
-        yield RowSplit(f"{number:0{width}d}", data, train, test, validation)
+            parts = [train[kept], test, train[held_out]]
+        name = f"{number:0{width}d}"
+        yield SplitSource(name, partial(_rows_of, data, name, *parts))
 
 
 def check_cv(name: str, cv: Any) -> None:

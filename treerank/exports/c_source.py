@@ -200,7 +200,10 @@ def _tables(written: Written) -> Iterator[str]:
     yield from c_table("node_t nodes", threshold[order], first[order], column[order])
     yield from c_table("double values", forest.values[order, 0])
     yield from c_table("int32_t roots", place[forest.roots])
-    yield from c_table("int32_t depths", _depths(forest))
+    depths = np.zeros(forest.n_trees, dtype=np.int64)
+    for depth, (_, trees) in enumerate(written.levels):
+        depths[trees] = depth
+    yield from c_table("int32_t depths", depths)
     yield from c_table("int32_t keys", np.append(keys, 0))
     if sets is not None:
         set_keys = np.zeros(len(sets.starts), dtype=np.int64)
@@ -220,18 +223,6 @@ def _line_table(line: LinearTerm) -> Iterator[str]:
     yield f"\n#define N_LINE {len(features)}"
     yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
     yield from c_table("term_t line", line.coef[features], line.offset[features], features)
-
-
-def _depths(forest: Forest) -> np.ndarray:
-    """Return the depth of each tree."""
-    depths = np.zeros(forest.n_trees, dtype=np.int64)
-    level, tree, depth = forest.roots, np.arange(forest.n_trees), 0
-    while len(level):
-        depths[tree], depth = depth, depth + 1
-        is_split = ~forest.is_leaf[level]
-        parents, tree = level[is_split], np.tile(tree[is_split], 2)
-        level = np.concatenate([forest.left[parents], forest.right[parents]])
-    return depths
 
 
 def _double(number: float) -> str:

@@ -2,11 +2,11 @@
 
 from treerank.inspection.certainty import top_certainty
 from treerank.inspection.data_sheet import DataSheet, data_sheet, drift
-from treerank.inspection.effects import Effect, ScoreRegressor, effect
+from treerank.inspection.effects import Effect, effect
 from treerank.inspection.importance import Importances, permutation_importance
 from treerank.inspection.leaks import Copies, copies, single_features
 from treerank.inspection.pair_calibration import CalibrationCurve, calibration_curve
-from treerank.inspection.shap_model import shap_explanation, shap_model
+from treerank.inspection.shap_explanation import shap_explanation
 from treerank.inspection.slices import Slice, slices
 from treerank.inspection.standing import explain_moves, explain_standing
 from treerank.inspection.swaps import Swaps, costly_swaps
@@ -17,7 +17,6 @@ __all__ = [
     "DataSheet",
     "Effect",
     "Importances",
-    "ScoreRegressor",
     "Slice",
     "Swaps",
     "calibration_curve",
@@ -30,7 +29,6 @@ __all__ = [
     "explain_standing",
     "permutation_importance",
     "shap_explanation",
-    "shap_model",
     "single_features",
     "slices",
     "top_certainty",

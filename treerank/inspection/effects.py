@@ -5,17 +5,14 @@ that of the rank is the mean rank that each would have in its query if it alone 
 **accumulated effect** (Apley and Zhu, 2020) adds up, from one value to the next, the mean change
 of the score of the documents between the two. So it never asks for the score of a document that
 is far from the data.
-
-Score regressor: a ranker for tools of scikit-learn that take regressors alone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, RegressorMixin
 
 from treerank.checks import check_column, check_count
 from treerank.inputs.documents import shown_names
@@ -23,42 +20,6 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.importance import column_of
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-
-
-class ScoreRegressor(RegressorMixin, BaseEstimator):
-    """The scores of a fitted ranker as the predictions of a regressor that is fitted already.
-
-    A ranker is no regressor, so ``partial_dependence`` and ``PartialDependenceDisplay`` refuse it.
-
-    Parameters
-    ----------
-    ranker : Ranker
-        A fitted ranker.
-
-    Examples
-    --------
-    >>> from sklearn.inspection import partial_dependence
-    >>> from treerank.baselines import RankSVM
-    >>> X, y = [[1.0, 5.0], [2.0, 3.0], [3.0, 9.0]], [0, 1, 2]
-    >>> scores = ScoreRegressor(RankSVM().fit(X, y))
-    >>> partial_dependence(scores, X, [0], grid_resolution=2)["average"].shape
-    (1, 2)
-    """
-
-    def __init__(self, ranker: Ranker):
-        self.ranker = ranker
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Return the regressor itself: the ranker stays as it is."""
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the score of each document."""
-        return self.ranker.predict(X)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self.ranker, "head_")
-
 
 #: Largest number of quantiles.
 _MOST_VALUES = 10_000

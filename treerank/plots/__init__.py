@@ -1,8 +1,8 @@
 """Plots: each takes ``ax=None`` and returns its Axes. They need ``treerank[plots]``."""
 
-from treerank.plots.curves import learning_curves, ndcg_over_k, size_path
+from treerank.plots.curves import learning_curves, ndcg_over_k
 from treerank.plots.propensities import propensity_curves
-from treerank.plots.significance import critical_difference_diagram, p_value_matrix, query_gains
+from treerank.plots.significance import critical_difference_diagram, p_value_matrix
 
 __all__ = [
     "critical_difference_diagram",
@@ -10,6 +10,4 @@ __all__ = [
     "ndcg_over_k",
     "p_value_matrix",
     "propensity_curves",
-    "query_gains",
-    "size_path",
 ]

@@ -1,4 +1,4 @@
-"""Curves: a metric over iterations, over k, or over the size of a model.
+"""Curves: a metric over iterations, over the size of the training set, or over k.
 
 To add a plot, take ``ax=None``, draw on ``make_axes(ax)`` and return the Axes.
 """
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_count
 from treerank.metrics.graded_metrics import NDCG
-from treerank.plots.style import GRAY, legend, line_styles, make_axes, shown, tidy
+from treerank.plots.style import legend, line_styles, make_axes, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,63 +128,6 @@ def ndcg_over_k(
     ax.set_xlim(1, max(k_max, 2))
     ax.set_xticks([1, *range(5, k_max + 1, 5)])
     return ax
-
-
-def size_path(
-    sizes: ArrayLike,
-    values: ArrayLike,
-    *,
-    errors: ArrayLike | None = None,
-    chosen: float | None = None,
-    size: str = "trees",
-    metric: str = "ndcg@10",
-    ax: "Axes | None" = None,
-) -> "Axes":
-    """Draw a metric over the size of a model: trees grown, or trees left after pruning.
-
-    Parameters
-    ----------
-    sizes : array-like of shape (n_models,)
-        Number of trees, leaves or weights; on a logarithmic axis.
-    values : array-like of shape (n_models,)
-        Value of each model.
-    errors : array-like of shape (n_models,), default=None
-        Standard errors; shaded.
-    chosen : float, default=None
-        Size to mark.
-    size, metric : str
-        Labels of the axes.
-    ax : Axes, default=None
-        Axes to draw on; ``None`` makes a figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = size_path([1, 10, 100], [0.1, 0.3, 0.2], chosen=10)
-    >>> ax.get_xlabel(), ax.get_xscale()
-    ('trees', 'log')
-    """
-    sizes, values = np.asarray(sizes, dtype=float), np.asarray(values, dtype=float)
-    if sizes.shape != values.shape or sizes.ndim != 1 or sizes.size == 0:
-        raise ValueError(f"values must be one per size; got {values.shape} for {sizes.shape}.")
-    ax = make_axes(ax)
-    order = np.argsort(sizes)
-    (style,) = line_styles(1)
-    ax.plot(sizes[order], values[order], marker="o", markersize=3, linewidth=1.4, **style)
-    spread = None if errors is None else np.asarray(errors, dtype=float)[order]
-    _shade(ax, sizes[order], values[order], spread, style["color"])
-    if chosen is not None:
-        value = values[np.argmin(np.abs(sizes - chosen))]
-        ax.axvline(chosen, color=GRAY, linewidth=0.8, linestyle=":")
-        label = f"{chosen:g}: {value:.3f}"
-        offset: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
-        ax.annotate(label, (chosen, ax.get_ylim()[0]), fontsize=7, color=GRAY, **offset)
-    if (sizes > 0).all():
-        ax.set_xscale("log")
-    return tidy(ax, x=size, y=metric)
 
 
 def _shade(ax, places, values, errors, color):

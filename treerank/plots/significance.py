@@ -1,10 +1,9 @@
 """Significance: plots of which rankers differ."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from treerank.plots.style import COLORS, COLUMN, GRAY, LETTER, LIGHT, make_axes, shown, tidy
 from treerank.statistics.mean_ranks import NemenyiResult
@@ -117,60 +116,6 @@ def p_value_matrix(
     test = f"{result.test}{', Holm' if result.adjusted else ''}"
     ax.set_title(f"p-values, {test}\n{ARROWS[1]} row better, {ARROWS[2]} column better", fontsize=7)
     return ax
-
-
-def query_gains(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    names: Sequence[str] = ("a", "b"),
-    metric: str = "ndcg@10",
-    ax: "Axes | None" = None,
-) -> "Axes":
-    """Draw the differences of two rankers by query, from the largest gain to the largest loss.
-
-    Parameters
-    ----------
-    a, b : array-like of shape (n_queries,)
-        Values of the two rankers, as the columns of ``Comparison.by_query``.
-    names : sequence of two str, default=("a", "b")
-        Names of the rankers.
-    metric : str, default="ndcg@10"
-        Label of the values.
-    ax : Axes, default=None
-        Axes to draw on; ``None`` makes a figure.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> ax = query_gains([0.5, 0.2, 0.9], [0.1, 0.4, 0.9], names=("trees", "line"))
-    >>> [text.get_text() for text in ax.texts]
-    ['trees better: 33%', 'line better: 33%', 'mean +0.0667 (dashed)']
-    """
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"a and b must be paired; got shapes {a.shape} and {b.shape}.")
-    gains = np.sort((a - b)[~np.isnan(a - b)])[::-1]
-    if len(gains) == 0:
-        raise ValueError("a and b must have at least one query in common; got none.")
-    ax = make_axes(ax)
-    share = 100 * (np.arange(len(gains)) + 0.5) / len(gains)
-    shades: dict[str, Any] = {"step": "mid", "linewidth": 0}
-    ax.fill_between(share, np.maximum(gains, 0), color=COLORS[0], **shades)
-    ax.fill_between(share, np.minimum(gains, 0), color=COLORS[1], **shades)
-    ax.axhline(0, color="black", linewidth=0.6)
-    ax.axhline(gains.mean(), color="black", linewidth=0.8, linestyle="--")
-    won, lost, names = np.mean(gains > 0), np.mean(gains < 0), shown(names)
-    at_left: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 7}
-    at_right = at_left | {"ha": "right", "va": "top"}
-    ax.text(0.03, 0.06, f"{names[0]} better: {won:.0%}", color=COLORS[0], **at_left)
-    ax.text(0.97, 0.94, f"{names[1]} better: {lost:.0%}", color=COLORS[1], **at_right)
-    ax.text(0.97, 0.84, f"mean {gains.mean():+.4f} (dashed)", **at_right)
-    ax.set_xlim(0, 100)
-    return tidy(ax, x="% of queries", y=f"gain in {metric}")
 
 
 def _draw_p_value(ax, x, y, p_value, winner, font_size):
