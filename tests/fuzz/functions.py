@@ -186,8 +186,7 @@ def of_clicks():
         ),
         "ClickRelevance": (
             relevance,
-            {"n_bags": 2, "propensities": np.linspace(1, 0.5, n_slots), "random_state": 0}
-            | {"trust": np.linspace(0.1, 0, n_slots), "estimate": "doubly_robust"},
+            {"n_bags": 2, "propensities": np.linspace(1, 0.5, n_slots), "random_state": 0},
         ),
     }
     return found
