@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 from click_cells import LOGGED, TRUTH, data_sets, measured
-from click_rankers import NAIVE, OURS, WAYS
+from click_rankers import NAIVE, OURS, REMEDIES, WAYS
 from timing import say_versions
 
 PEERS = ("LightGBM", "LightGBM, position=", "XGBoost", "XGBoost, lambdarank_unbiased")
@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--severity", type=float, nargs="+", default=[0.0, 0.5, 1.0, 1.5, 2.0])
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    others = (*NAIVE, *PEERS)
+    others = (*NAIVE, *PEERS, *REMEDIES)
     parser.add_argument("--rankers", nargs="+", choices=others, help="compare only these with ours")
     arguments = parser.parse_args()
     say_versions("lightgbm", "xgboost")

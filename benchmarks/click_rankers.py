@@ -1,5 +1,7 @@
 """Ways to click, and rankers that learn from clicks: what ``bench_clicks.py`` compares."""
 
+from functools import partial
+
 import lightgbm
 import numpy as np
 import xgboost
@@ -15,6 +17,8 @@ NAIVE = (
     "TreeDirectRanker on clicks",
     "Poisson regression of click rates",
 )
+#: Further ways to correct clicks.
+REMEDIES = {"ClickRelevance, trust left out": {"trust": True}}
 #: Noise and trust; examination below a click over that without one. Users of the cascade mostly
 #: leave with a click; those who browse look further.
 WAYS = {
@@ -80,6 +84,7 @@ def rankers(log, X, y, qid):
     return {
         OURS: ours,
         NAIVE[0]: lambda: ours(propensities=np.ones(log.n_positions)),
+        **{name: partial(ours, **settings) for name, settings in REMEDIES.items()},
         NAIVE[1]: lambda: direct(*lists),
         NAIVE[2]: poisson,
         "LightGBM": lgbm,

@@ -149,6 +149,10 @@ def of_clicks():
             | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
+        "estimate_trust_bias": (
+            clicks.estimate_trust_bias,
+            {"log": shown, "max_iter": 3, "tol": 0.01},
+        ),
         "count_data": (clicks.count_data, joined),
         "regression_propensities": (
             clicks.regression_propensities,

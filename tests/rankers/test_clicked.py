@@ -366,15 +366,23 @@ def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
     given = small(clicks=ClickRelevance(FEW, propensities=np.append(theta, np.nan))).fit(**at_gaps)
     assert (given.predict(X) == estimated.predict(X)).all()
     np.testing.assert_array_equal(given.propensities_, theta)
-    filled = ClickRelevance(FEW, propensities=np.nan_to_num(theta, nan=1.0))
-    assert (small(clicks=filled).fit(**at_gaps).predict(X) == given.predict(X)).all()
+    trust = np.where(np.isnan(theta), np.nan, 0.0)
+    for clicks in (
+        ClickRelevance(FEW, propensities=theta, trust=trust),
+        ClickRelevance(FEW, propensities=np.nan_to_num(theta, nan=1.0)),
+    ):
+        assert (small(clicks=clicks).fit(**at_gaps).predict(X) == given.predict(X)).all()
     with pytest.raises(ValueError, match=r"propensities must be known .*; got nan at position 1"):
         small(clicks=ClickRelevance(FEW, propensities=theta)).fit(**ROWS)
+    unknown = ClickRelevance(FEW, propensities=np.ones(21), trust=trust)
+    with pytest.raises(ValueError, match=r"trust must be known .*; got nan at position 1"):
+        small(clicks=unknown).fit(**ROWS)
 
 
-def test_a_position_that_shows_nothing_has_no_propensity():
+@pytest.mark.parametrize("settings", [{}, {"clicks": ClickRelevance(FEW, trust=True)}])
+def test_a_position_that_shows_nothing_has_no_propensity(settings):
     place = ROWS["position"]
-    dense, gap = (small().fit(**ROWS | {"position": k}) for k in (place, place * 2 + 1))
+    dense, gap = (small(**settings).fit(**ROWS | {"position": k}) for k in (place, place * 2 + 1))
     assert gap.score(X, Y, QID) == pytest.approx(dense.score(X, Y, QID), abs=0.02)
     assert len(gap.propensities_) == 21
     assert gap.propensities_[2::2] == pytest.approx(dense.propensities_, abs=0.02)

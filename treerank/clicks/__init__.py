@@ -25,6 +25,7 @@ from treerank.clicks.propensities import (
 from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
+from treerank.clicks.trust_bias import TrustBias, estimate_trust_bias
 from treerank.clicks.ubi import read_ubi
 
 __all__ = [
@@ -38,8 +39,10 @@ __all__ = [
     "LogEvaluation",
     "Preference",
     "PropensityIntervals",
+    "TrustBias",
     "count_data",
     "estimate_propensities",
+    "estimate_trust_bias",
     "evaluate_from_log",
     "interleaving_preference",
     "make_click_log",

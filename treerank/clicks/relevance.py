@@ -15,7 +15,14 @@ Few clicks are noise, so that labels made of clicks alone teach noise. Three ste
    posterior mean of :math:`m_i u_q v_i`. The spread of both factors is the most likely one, so
    many clicks outweigh the features, and few do not.
 
+Users who trust the old ranking click at position :math:`k` with probability
+:math:`\theta_k r + \varepsilon_k` [2]_. So a document has :math:`t_i = \sum_k n_{ik}
+\varepsilon_k` clicks that say nothing of its relevance, and :math:`c_i - t_i`, not below 0, takes
+the place of its clicks.
+
 .. [1] Aouali, Brunel, Rohde and Korba (2023). Exponential smoothing for off-policy learning. ICML.
+.. [2] Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work:
+   affine corrections for unbiased learning to rank. CIKM.
 
 Shrinkage: how far the clicks of documents are from what is expected, beyond chance.
 """
@@ -40,6 +47,7 @@ from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.ensembles.bags import deal_bags
@@ -76,6 +84,10 @@ def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHAPES, method="bounded").x))
 
 
+#: Least weight of relevance at a position over that at the first one.
+_LEAST = 0.01
+
+
 @dataclass(eq=False, repr=False)
 class ClickRelevance(BaseEstimator):
     """Estimates how relevant the documents of a log are, so that any ranker can learn from them.
@@ -93,6 +105,11 @@ class ClickRelevance(BaseEstimator):
     correction : float, default=0.5
         Power of the propensities to which the feature part is fitted: 1 corrects positions in full,
         0 ignores them. Clicks then correct what it predicts, with propensities in full.
+    trust : bool, default=False
+        Whether documents are clicked for their position, too, whatever their relevance. Such clicks
+        are estimated, and propensities with them, by
+        :func:`~treerank.clicks.trust_bias.estimate_trust_bias`, and left out. Where sessions are
+        few, False ranks as well.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -100,6 +117,8 @@ class ClickRelevance(BaseEstimator):
     ----------
     propensities_ : ndarray of shape (n_positions,)
         Probability that each position is examined; NaN for positions that show nothing.
+    trust_ : ndarray of shape (n_positions,)
+        Probability of a click for the position alone.
     X_ : data frame or array of shape (n_items, n_features)
         Features of each item that the log shows.
     items_ : Items
@@ -109,7 +128,8 @@ class ClickRelevance(BaseEstimator):
     predicted_ : ndarray of shape (n_items,)
         Relevance that the features of each item predict.
     relevance_ : ndarray of shape (n_items,)
-        Relevance of each item, given its clicks, too: its rate of clicks at the first position.
+        Relevance of each item, given its clicks, too: its rate of clicks at the first position,
+        without those by trust.
     shapes_ : tuple of float
         Shapes of the distributions of the factors of queries and documents. The larger, the less
         clicks change.
@@ -134,6 +154,7 @@ class ClickRelevance(BaseEstimator):
     n_bags: Several = 5
     propensities: ArrayLike | None = None
     correction: Probability = 0.5
+    trust: bool = False
     random_state: Seed = None
 
     @all_or_nothing
@@ -188,20 +209,17 @@ class ClickRelevance(BaseEstimator):
         self.items_, self.X_ = counts.items, X
         groups = counts.canonical_order(numbers)
         counts, queries = counts.of_items(groups.order), QueryGroups(None, groups.indptr)
-        if self.propensities is None:
-            self.propensities_ = estimate_propensities(counts)
-        else:
-            is_shown = counts.by_slot(counts.shown) > 0
-            self.propensities_ = check_propensities(self.propensities, is_shown)
+        self.propensities_, self.trust_ = self._of_positions(counts)
         weights = self.propensities_, self.propensities_**self.correction
         exposure, smoothed = (
             counts.by_item(counts.shown * weight[counts.slot]) for weight in weights
         )
-        clicks = counts.by_item(counts.clicked)
+        clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])
+        left = np.maximum(clicks, 0)
         rows = Rows(numbers, groups.order, None, tuple(self.columns_.categories) or None)
-        scores = self._predicted_scores(rows, clicks, smoothed, queries)
+        scores = self._predicted_scores(rows, left, smoothed, queries)
         predicted, relevance, self.shapes_ = _corrected(
-            np.exp(scores), clicks, exposure, queries.codes
+            np.exp(scores), left, exposure, queries.codes
         )
         place = np.argsort(groups.order)
         found = (each[place] for each in (exposure, predicted, relevance))
@@ -216,6 +234,20 @@ class ClickRelevance(BaseEstimator):
         check_is_fitted(self)
         mean = np.sort(self.relevance_).mean()  # sorted, so that no order of rows changes a bit
         return RankingData(self.X_, np.log2(1 + self.relevance_ / mean), self.items_.query)
+
+    def _of_positions(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
+        """Return the propensity of each position, and the probability of a click by trust."""
+        no_trust = np.zeros(counts.n_slots)
+        if self.propensities is not None:
+            if self.trust:
+                raise ValueError("propensities must be None where trust is True, which tells both.")
+            is_shown = counts.by_slot(counts.shown) > 0
+            return check_propensities(self.propensities, is_shown), no_trust
+        if not self.trust:
+            return estimate_propensities(counts), no_trust
+        found = estimate_trust_bias(counts)
+        examined = found.examination[~np.isnan(found.examination)]
+        return np.maximum(found.examination / examined[0], _LEAST), found.trust
 
     def _predicted_scores(
         self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups

@@ -1,0 +1,193 @@
+r"""Trust bias: users click some documents because they stand high, not because they attract.
+
+A click at position :math:`k` has the probability :math:`\theta_k a + \varepsilon_k` [1]_ [2]_. The
+attraction :math:`a` is that of the document. It follows a distribution that is estimated, too, so
+that few impressions of a document cause no bias. All is fitted by expectation maximization.
+
+.. [1] Agarwal, Wang, Li, Bendersky and Najork (2019). Addressing trust bias for unbiased
+   learning-to-rank. WWW.
+.. [2] Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work:
+   affine corrections for unbiased learning to rank. CIKM.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from treerank.clicks.counts import ClickCounts, spread
+from treerank.clicks.log import ClickLog
+from treerank.inputs.documents import check_any_click
+from treerank.numerics.compiling import njit
+from treerank.parameters import Count, Positive, check_arguments
+
+#: Attractions that a document may have: their number, the lowest over the mean one, the highest.
+_N_ATTRACTIONS, _LOWEST, _HIGHEST = 20, 0.05, 0.99
+#: Share of successes and number of trials that the Beta prior of a rate is worth.
+_PRIOR_MEAN, _PRIOR_TRIALS = 0.5, 2.0
+
+
+class TrustBias(NamedTuple):
+    """What positions do to clicks, apart from what documents do.
+
+    Attributes
+    ----------
+    examination : ndarray of shape (n_positions,)
+        Weight of the attraction at each position; NaN where nothing was shown.
+    trust : ndarray of shape (n_positions,)
+        Probability of a click by trust at each position, likewise; 0 at the last.
+    attraction : ndarray of shape (n_items,)
+        Mean attraction of each item, given its clicks.
+    log_posterior : tuple of float
+        Log likelihood plus log prior before each iteration, by impression. It never falls.
+
+    Examples
+    --------
+    >>> TrustBias(np.array([0.8]), np.array([0.0]), np.array([0.5]), ()).trust
+    array([0.])
+    """
+
+    examination: np.ndarray
+    trust: np.ndarray
+    attraction: np.ndarray
+    log_posterior: tuple[float, ...]
+
+
+@check_arguments
+def estimate_trust_bias(
+    log: ClickLog | ClickCounts, *, max_iter: Count = 100, tol: Positive = 1e-6
+) -> TrustBias:
+    r"""Estimate at which positions documents are examined, and where they are clicked by trust.
+
+    Nothing at the last position is clicked by trust, and a document of attraction 1 is always
+    clicked at the first. Ranks must differ between sessions.
+
+    Parameters
+    ----------
+    log : ClickLog or ClickCounts
+        Impressions and clicks.
+    max_iter : int, default=100
+        Most iterations of expectation maximization.
+    tol : float, default=1e-6
+        Stop once an iteration raises the log posterior of an impression by less.
+
+    Returns
+    -------
+    TrustBias
+
+    Examples
+    --------
+    >>> from treerank.clicks import make_click_log
+    >>> log = make_click_log(n_sessions=2000, random_state=0)
+    >>> estimate_trust_bias(log).trust.shape
+    (5,)
+    """
+    counts = log.counts() if isinstance(log, ClickLog) else log
+    check_any_click("click", counts.clicked)
+    counts, positions = counts.without_gaps()
+    grid = np.geomspace(_LOWEST * _rate_at_first(counts), _HIGHEST, _N_ATTRACTIONS)
+    weight, n_items = np.full(len(grid), 1 / len(grid)), len(np.unique(counts.item))
+    attracted, other = np.linspace([1.0, 0.1], [0.5, 0.0], counts.n_slots).T  # rates of clicks
+    values: list[float] = []
+    for _ in range(max_iter):
+        value, attraction, items, clicks, skips = _expected(counts, grid, weight, attracted, other)
+        value += _log_prior(attracted[1:]) + _log_prior(other[:-1])
+        attracted, other = _rates(attracted, other, grid, clicks, skips)
+        weight = items / n_items
+        values.append(value / counts.shown.sum())
+        if len(values) > 1 and np.diff(values[-2:])[0] < tol:
+            break
+    examination, trust = (spread(each, positions) for each in (attracted - other, other))
+    return TrustBias(examination, trust, attraction, tuple(values))
+
+
+def _rate_at_first(counts: ClickCounts) -> float:
+    """Return the share of impressions at the first position that are clicked, not quite 0 or 1."""
+    first = counts.slot == 0
+    rate = counts.clicked[first].sum() / counts.shown[first].sum()
+    return float(np.clip(rate, 1e-4, 1 - 1e-4))
+
+
+def _expected(
+    counts: ClickCounts,
+    grid: np.ndarray,
+    weight: np.ndarray,
+    attracted: np.ndarray,
+    other: np.ndarray,
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the log likelihood, attractions, and expected items, clicks and skips of the grid."""
+    click = other[:, None] + (attracted - other)[:, None] * grid
+    with np.errstate(divide="ignore"):
+        logs = np.log(click), np.log1p(-click), np.log(weight)
+    items, clicks, skips = np.zeros(len(grid)), *np.zeros((2, *click.shape))
+    attraction = np.full(len(counts.items), weight @ grid)
+    table = counts.item, counts.slot, counts.shown, counts.clicked
+    value = _expect(*table, *logs, grid, attraction, items, clicks, skips)
+    return value, attraction, items, clicks, skips
+
+
+def _rates(
+    attracted: np.ndarray,
+    other: np.ndarray,
+    grid: np.ndarray,
+    clicks: np.ndarray,
+    skips: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of clicks of what attracts and of what does not, by expected clicks."""
+    click = other[:, None] + (attracted - other)[:, None] * grid
+    by_attraction = attracted[:, None] * grid / click * clicks
+    skipped = (1 - attracted)[:, None] * grid / (1 - click) * skips
+    sums = np.array([by_attraction, clicks - by_attraction]).sum(axis=2)
+    trials = sums + np.array([skipped, skips - skipped]).sum(axis=2)
+    rates = (sums + _PRIOR_MEAN * _PRIOR_TRIALS) / (trials + _PRIOR_TRIALS)
+    return np.append(attracted[0], rates[0, 1:]), np.append(rates[1, :-1], other[-1])
+
+
+def _log_prior(rates: np.ndarray) -> float:
+    """Return the log density of the prior of rates, up to a constant."""
+    terms = _PRIOR_MEAN * np.log(rates) + (1 - _PRIOR_MEAN) * np.log1p(-rates)
+    return float(_PRIOR_TRIALS * terms.sum())
+
+
+@njit
+def _expect(
+    item: np.ndarray,
+    slot: np.ndarray,
+    shown: np.ndarray,
+    clicked: np.ndarray,
+    log_click: np.ndarray,
+    log_skip: np.ndarray,
+    log_weight: np.ndarray,
+    grid: np.ndarray,
+    attraction: np.ndarray,
+    items: np.ndarray,
+    clicks: np.ndarray,
+    skips: np.ndarray,
+) -> float:
+    """Add the items, clicks and skips expected of each attraction; return the log likelihood."""
+    value, start, n_grid = 0.0, 0, len(grid)
+    likely = np.empty(n_grid)
+    while start < len(item):
+        likely[:] = log_weight
+        end = start
+        while end < len(item) and item[end] == item[start]:
+            k, n_clicks = slot[end], clicked[end]
+            for g in range(n_grid):
+                likely[g] += n_clicks * log_click[k, g] + (shown[end] - n_clicks) * log_skip[k, g]
+            end += 1
+        top, total, mean = likely.max(), 0.0, 0.0
+        for g in range(n_grid):
+            likely[g] = math.exp(likely[g] - top)
+            total += likely[g]
+        value += top + math.log(total)
+        for g in range(n_grid):
+            likely[g] /= total
+            items[g] += likely[g]
+            mean += likely[g] * grid[g]
+        attraction[item[start]] = mean
+        for i in range(start, end):
+            for g in range(n_grid):
+                clicks[slot[i], g] += clicked[i] * likely[g]
+                skips[slot[i], g] += (shown[i] - clicked[i]) * likely[g]
+        start = end
+    return value
