@@ -18,11 +18,7 @@ NAIVE = (
     "Poisson regression of click rates",
 )
 #: Further ways to correct clicks.
-REMEDIES = {
-    "ClickRelevance, trust left out": {"trust": True},
-    "ClickRelevance, doubly robust": {"estimate": "doubly_robust"},
-    "ClickRelevance, both": {"trust": True, "estimate": "doubly_robust"},
-}
+REMEDIES = {"ClickRelevance, trust left out": {"trust": True}}
 #: Noise and trust; examination below a click over that without one. Users of the cascade mostly
 #: leave with a click; those who browse look further.
 WAYS = {

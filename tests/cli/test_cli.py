@@ -13,7 +13,6 @@ import pytest
 from command_line import ESCAPE, SMALL, letor_files, run
 
 import treerank
-from treerank.cli import rank
 from treerank.cli.app import COMMANDS, EXIT_CODES
 from treerank.cli.fit import make_trees
 from treerank.datasets.letor import read_letor, write_letor
@@ -174,7 +173,9 @@ def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
     result = run("fit", files.train, "--valid", files.valid, "--model", model, *own)
     assert result.exit_code == 0, result.stderr
     expected = treerank.load(model)
-    by_hand = treerank.load(model).set_params(feature_part=make_trees(part, 6, 4))
+    by_hand = treerank.load(model).set_params(
+        feature_part=make_trees(part, n_estimators=6, num_leaves=4)
+    )
     by_hand.feature_part.set_params(random_state=0, n_jobs=1)
     valid = tuple(read_letor(files.valid, n_features=8, sparse=True))
     by_hand.fit(*read_letor(files.train, sparse=True), eval_set=valid)
@@ -194,13 +195,6 @@ def test_xgboost_grows_as_many_leaves(files, tmp_path):
     assert result.exit_code == 0, result.stderr
     booster = treerank.load(tmp_path / "m").feature_part_.booster_
     assert [tree.count("leaf=") for tree in booster.get_dump()] == [4] * 6
-
-
-def test_xgboost_grows_by_leaf_as_lightgbm_does():
-    settings = {"num_leaves": 8, "max_depth": 0, "n_estimators": 3}
-    part = make_trees("xgboost", n_estimators=3, num_leaves=8, learning_rate=0.2)
-    assert settings.items() <= part.get_params().items()
-    assert part.learning_rate == 0.2
 
 
 # -- rank ----------------------------------------------------------------------------------
@@ -255,12 +249,6 @@ def test_documents_without_an_id_are_numbered(files):
     lines = run("rank", files.model, files.valid).stdout.splitlines()[1:]
     documents = sorted(int(line.split("\t")[1]) for line in lines)
     assert documents == list(range(1, len(lines) + 1))
-
-
-def test_best_first_keeps_equal_scores_in_order_and_queries_as_they_come():
-    rows, ranks = rank.best_first(np.array([1.0, 2, 1, 2, 3]), np.array(["b", "a", "b", "b", "a"]))
-    assert rows.tolist() == [3, 0, 2, 4, 1]
-    assert ranks.tolist() == [1, 2, 3, 1, 2]
 
 
 def test_an_output_file_is_whole_or_not_there(files, tmp_path, monkeypatch):

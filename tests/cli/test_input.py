@@ -49,7 +49,7 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         ("rank", files.test, files.test): "path must hold a model that is a sum of trees",
         ("fit", files.train, "-m", tmp_path / "no" / "m"): "no/m: No such file or directory",
         ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "linear"): (
-            "--feature-part must grow trees; got 'linear'"
+            "--feature-part must grow trees of leaves; got 'linear'"
         ),
         ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "soft_trees"): (
             "--feature-part must grow trees of leaves; got 'soft_trees'"

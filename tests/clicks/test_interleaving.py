@@ -22,18 +22,14 @@ def preference_of(better, n_sessions, seed):
     return interleaving_preference(*clicks.T)
 
 
-def test_a_mixed_list_begins_with_the_best_of_either_ranker():
-    firsts = [
-        team_draft([1, 2, 3], [3, 2, 1], random_state=seed).documents[0] for seed in range(50)
-    ]
-    assert set(firsts) == {1, 3}
-
-
 def test_each_ranker_places_as_many_documents_in_every_two_positions():
+    firsts = set()
     for seed in range(20):
         found = team_draft(np.arange(20), np.arange(20)[::-1], k=10, random_state=seed)
+        firsts.add(int(found.documents[0]))
         assert len(set(found.documents.tolist())) == 10
         assert (np.diff(found.team.reshape(-1, 2), axis=1) != 0).all()
+    assert firsts == {0, 19}  # the best of either
 
 
 def test_each_of_three_rankers_places_a_document_in_every_round():
@@ -50,18 +46,6 @@ def test_each_of_three_rankers_places_a_document_in_every_round():
 def test_a_list_of_documents_without_an_id_is_named():
     with pytest.raises(ValueError, match=r"^others\[0\] must not be missing"):
         team_draft([1], [2], [np.nan])
-
-
-def test_the_best_of_three_rankers_wins_against_each_other():
-    rng, relevance = np.random.RandomState(0), np.arange(10) < 3
-    clicks = np.zeros((200, 3))
-    for session in clicks:
-        others = rng.permutation(10), rng.permutation(10)
-        documents, team = team_draft(*others, np.arange(10), k=6, random_state=rng)
-        clicked = rng.random_sample(6) < relevance[documents] / np.arange(1, 7)
-        session += np.bincount(team[clicked], minlength=3)
-    best = clicks[:, 2]
-    assert all(interleaving_preference(best, clicks[:, i]).p_value < 0.01 for i in (0, 1))
 
 
 def test_lists_may_differ_in_length_and_repeat_documents():

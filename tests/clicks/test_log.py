@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from treerank import QueryKFold
 from treerank.clicks import (
     ClickCounts,
     ClickLog,
@@ -75,6 +74,8 @@ def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read()
         others = {key: value for key, value in names.items() if key != name}
         with pytest.raises(ValueError, match=remedy):
             ClickLog.from_table(table, **{"session": "user"} | others)
+    with pytest.raises(TypeError, match="table must be a Parquet or CSV file"):
+        ClickLog.from_table(3)
 
 
 def as_arrow(table):
@@ -83,27 +84,16 @@ def as_arrow(table):
 
 @pytest.mark.parametrize("given", [pd.DataFrame, pl.DataFrame, as_arrow, as_parquet])
 def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
-    log = ClickLog.from_table(given(TABLE, tmp_path) if given is as_parquet else given(TABLE))
+    order = np.random.default_rng(0).permutation(6)  # that of rows does not matter, nor do names
+    table = {name.upper(): np.array(column)[order].tolist() for name, column in TABLE.items()}
+    table = given(table, tmp_path) if given is as_parquet else given(table)
+    log = ClickLog.from_table(table, **{name: name.upper() for name in TABLE})
     expected = ClickLog.from_table(TABLE)
     assert repr(log) == repr(expected)
     assert (log.item == expected.item).all()
     assert (log.clicked == expected.clicked).all()
     assert list(log.items.pairs()) == list(expected.items.pairs())
     assert log.sessions.tolist() == expected.sessions.tolist()
-
-
-def test_columns_may_have_other_names():
-    table = {name.upper(): column for name, column in TABLE.items()}
-    names = {name: name.upper() for name in TABLE}
-    assert ClickLog.from_table(table, **names).n_sessions == 3
-
-
-def test_the_order_of_rows_does_not_matter():
-    order = np.random.default_rng(0).permutation(6)
-    log = ClickLog.from_table({name: np.array(column)[order] for name, column in TABLE.items()})
-    expected = ClickLog.from_table(TABLE)
-    assert (log.item == expected.item).all()
-    assert (log.clicked == expected.clicked).all()
 
 
 @pytest.mark.parametrize(
@@ -133,11 +123,6 @@ def test_bad_input_is_named(table, message):
         ClickLog.from_table(table)
 
 
-def test_what_is_no_table_is_refused():
-    with pytest.raises(TypeError, match="table must be a Parquet or CSV file"):
-        ClickLog.from_table(3)
-
-
 def test_text_that_a_parquet_file_lacks_is_named_or_kept_as_missing(tmp_path):
     missing = ["a", None, "b", "a", "b", "c"]
     path = as_parquet(broken(document=missing), tmp_path)
@@ -145,24 +130,8 @@ def test_text_that_a_parquet_file_lacks_is_named_or_kept_as_missing(tmp_path):
         ClickLog.from_table(path)
     log = ClickLog.from_table(as_parquet(TABLE | {"device": missing}, tmp_path), extra=["device"])
     assert set(log.extra["device"]) == {"a", "b", "c", None}
-
-
-def test_a_parquet_file_without_a_column_is_refused(tmp_path):
-    path = as_parquet({"session": [1], "query": [1]}, tmp_path)
     with pytest.raises(ValueError, match=r"'document'"):
-        ClickLog.from_table(path)
-
-
-def test_counts_sum_impressions_and_clicks():
-    log = make_click_log(500, random_state=0)
-    counts = log.counts()
-    assert counts.shown.sum() == len(log.item)
-    assert counts.clicked.sum() == log.clicked.sum()
-    assert (counts.by_slot(counts.shown) == log.n_at).all()
-    assert (counts.by_item(counts.clicked) == np.bincount(log.item, log.clicked)).all()
-    i = 7
-    at = (log.item == counts.item[i]) & (log.position == counts.slot[i] + 1)
-    assert (counts.shown[i], counts.clicked[i]) == (at.sum(), log.clicked[at].sum())
+        ClickLog.from_table(as_parquet({"session": [1], "query": [1]}, tmp_path))
 
 
 def counted(table):
@@ -186,21 +155,15 @@ def test_counts_of_a_table_are_those_of_the_log(tmp_path, given, ids):
     expected = ClickLog.from_table(table).counts()
     for name in ("item", "slot", "shown", "clicked"):
         assert (getattr(found, name) == getattr(expected, name)).all()
+    assert found.shown.sum() == len(table["click"])
     assert list(found.items.pairs()) == list(expected.items.pairs())
-
-
-def test_rows_of_the_same_document_and_position_are_added_up():
-    table = as_table(make_click_log(500, random_state=0))
-    days = [{name: column[day::2] for name, column in table.items()} for day in (0, 1)]
-    found = ClickCounts.from_table(pl.concat(map(counted, days)))
-    expected = ClickCounts.from_table(counted(table))
-    assert (found.shown == expected.shown).all()
-    assert (found.clicked == expected.clicked).all()
 
 
 def test_counts_teach_what_their_log_does():
     log = make_click_log(2000, random_state=0)
-    counts = ClickCounts.from_table(counted(as_table(log)))
+    table = as_table(log)
+    days = [{name: column[day::2] for name, column in table.items()} for day in (0, 1)]
+    counts = ClickCounts.from_table(pl.concat(map(counted, days)))  # rows are added up
     assert (estimate_propensities(counts) == estimate_propensities(log)).all()
     features = np.arange(160.0).reshape(80, 2), log.items.query, log.items.document
     for found, expected in zip(
@@ -280,19 +243,6 @@ def test_features_that_do_not_fit_are_named():
         features_of(items, (X, ["1", "1"], ["7", "8"]), query="", document="")
     with pytest.raises(ValueError, match=r"equally many rows of X, query .* got \[2, 1, 2\]"):
         features_of(items, (X, [1], [7, 8]), query="", document="")
-
-
-def test_sessions_are_split_by_query():
-    log = make_click_log(500, random_state=0)
-    train, test = next(QueryKFold(5).split(log.sessions, None, log.query))
-    assert len(train) + len(test) == log.n_sessions
-    assert not set(log.taking(train).query) & set(log.taking(test).query)
-
-
-def test_items_are_found_by_query_and_document():
-    items = Items(np.array(["a", "a", "b"]), np.array([1, 2, 1]))
-    others = Items(np.array(["b", "b", "a"]), np.array([1, 2, 2]))
-    assert items.rows_of(others).tolist() == [2, -1, 1]
 
 
 def test_simulated_users_examine_by_position_and_click_by_label():

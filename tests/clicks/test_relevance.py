@@ -185,6 +185,7 @@ def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change
     assert (again.relevance_[by_document][place] == found.relevance_).all()
     assert (again.exposure_[by_document][place] == found.exposure_).all()
     assert (again.propensities_ == found.propensities_).all()
+    assert NDCG()(y[found.items_.document], found.predicted_, qid[found.items_.document]) > 0.95
 
 
 def cross_fits(seed=0):
@@ -214,15 +215,6 @@ def test_fits_side_by_side_are_scored_by_what_they_leave_out():
     values = [fits.negative_loss(each) for each in scores]
     assert values == pytest.approx([-objective(each)[0] for each in own])
     assert fits.best_scores.tolist() == own[np.argmax(values)].tolist()
-
-
-def test_trees_by_default_learn_relevance_and_not_the_old_ranking(data):
-    X, y, qid, log = data
-    found = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
-    shown = found.items_.document
-    assert NDCG()(y[shown], found.predicted_, qid[shown]) > 0.95
-    again = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
-    assert (again.relevance_ == found.relevance_).all()
 
 
 def test_clicks_of_a_single_query_are_learned_from():
@@ -284,30 +276,23 @@ def test_a_log_without_clicks_tells_no_relevance(data):
         ClickRelevance(propensities=np.ones(10)).fit(without, (X, qid, np.arange(len(y))))
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_features_are_found_by_query_and_document(data, fitted, frame):
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "Parquet", sparse.coo_matrix])
+def test_features_are_found_by_query_and_document(data, fitted, kind, tmp_path):
     X, y, qid, log = data
     table = {f"f{j}": X[:, j] for j in range(3)} | {"query": qid, "document": np.arange(len(y))}
-    shuffled = np.random.default_rng(0).permutation(len(y))
-    features = frame({name: column[shuffled] for name, column in table.items()})
+    order = np.random.default_rng(0).permutation(len(y))
+    shuffled = {name: column[order] for name, column in table.items()}
+    if kind is sparse.coo_matrix:
+        features = kind(X), qid, np.arange(len(y))
+    elif kind == "Parquet":
+        pytest.importorskip("pyarrow")
+        features = tmp_path / "features.parquet"
+        pl.DataFrame(shuffled).write_parquet(features)
+    else:
+        features = kind(shuffled)
     found = ClickRelevance(FEW_TREES, random_state=0).fit(log, features)
-    assert list(found.X_.columns) == ["f0", "f1", "f2"]
-    assert found.relevance_ == pytest.approx(fitted.relevance_)
-
-
-def test_features_of_a_parquet_file_are_found(data, fitted, tmp_path):
-    pytest.importorskip("pyarrow")
-    X, y, qid, log = data
-    table = {f"f{j}": X[:, j] for j in range(3)} | {"query": qid, "document": np.arange(len(y))}
-    pl.DataFrame(table).write_parquet(tmp_path / "features.parquet")
-    found = ClickRelevance(FEW_TREES, random_state=0).fit(log, tmp_path / "features.parquet")
-    assert found.relevance_ == pytest.approx(fitted.relevance_)
-
-
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.coo_matrix])
-def test_features_may_be_a_sparse_matrix(data, fitted, form):
-    X, y, qid, log = data
-    found = ClickRelevance(FEW_TREES, random_state=0).fit(log, (form(X), qid, np.arange(len(y))))
+    if kind in (pd.DataFrame, pl.DataFrame):
+        assert list(found.X_.columns) == ["f0", "f1", "f2"]
     assert found.relevance_ == pytest.approx(fitted.relevance_)
 
 

@@ -5,11 +5,13 @@ import os
 import pickle
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 
 import numpy as np
 import pandas as pd
@@ -24,16 +26,11 @@ from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit, processes
+from treerank.distributed.collective import Collective
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
+from treerank.distributed.connections import Connection
 from treerank.distributed.processes import Processes
-from treerank.distributed.shards import (
-    Shard,
-    costs_of,
-    deal,
-    gather_queries,
-    grade_counts,
-    id_hashes,
-)
+from treerank.distributed.shards import Shard, gather_queries, id_hashes
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -48,7 +45,7 @@ from treerank.objectives.pairs.rules import Pairs
 from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
-from treerank.team import Filling, current_team, working_in
+from treerank.team import current_team, working_in
 from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -58,42 +55,16 @@ X, Y, QID = DATA.X, DATA.y, DATA.qid
 TREES = XGBoostTrees(n_estimators=4, n_jobs=1)
 
 
-class Threads:
-    """A team of threads of this process."""
-
-    def __init__(self, rank, size, barrier, table):
-        self.rank, self.size, self.barrier, self.table = rank, size, barrier, table
-
-    def gather(self, value):
-        self.table[self.rank] = value
-        self.barrier.wait(10)
-        values = list(self.table)
-        self.barrier.wait(10)
-        return values
-
-    def largest(self, values):
-        return np.max(self.gather(values), axis=0)
-
-    def total(self, values):
-        return np.sum(self.gather(values), axis=0)
-
-    def total_of_own(self, parts):
-        return np.sum([each[self.rank] for each in self.gather(parts)], axis=0)
-
-    def exchange(self, outgoing, into):
-        sent = self.gather([list(outgoing(rank)) for rank in range(self.size)])
-        filling = Filling(into)
-        for tables in sent:
-            for table in tables[self.rank]:
-                filling.add(table)
-
-
 def in_threads(size, work):
-    """Return what ``work(rank)`` returns for each worker of a team."""
-    barrier, table = threading.Barrier(size), [None] * size
+    """Return what ``work(rank)`` returns for each worker of a team of threads of this process."""
+    pairs = [socket.socketpair() for _ in range(1, size)]
+    ends = [[Connection(pair[side], lambda: False) for pair in pairs] for side in (0, 1)]
+    known = [dict(enumerate(ends[0], start=1)), *({0: each} for each in ends[1])]
 
     def run(rank):
-        with working_in(Threads(rank, size, barrier, table)):
+        with ExitStack() as stack, working_in(Collective(rank, size, known[rank])):
+            for each in known[rank].values():
+                stack.enter_context(closing(each))
             return work(rank)
 
     with ThreadPoolExecutor(size) as pool:
@@ -397,22 +368,6 @@ def test_queries_become_whole_and_loads_are_even():
         np.testing.assert_array_equal(shard.X[:, 0], own)
         np.testing.assert_array_equal(shard.weights["sample_weight"], own + 1)
         np.testing.assert_array_equal(shard.qid, id_hashes(names)[own])
-
-
-def test_workers_get_as_many_pairs_where_queries_differ():
-    # As many documents are in a few large queries as in many small ones.
-    sizes = np.repeat([20_000, 10_000, 10], [2, 4, 8_000])
-    qid = np.repeat(np.arange(len(sizes)), sizes)
-    labels = np.random.default_rng(0).choice([0.0, 1.0, 2.5], size=len(qid))
-    costs = costs_of(grade_counts(id_hashes(qid), labels))
-    loads = np.bincount(deal(costs, 3), weights=costs)
-    assert loads.max() < 1.01 * loads.min()
-    grades = [np.unique(labels[qid == q], return_counts=True)[1] for q in (0, 1)]
-    n_pairs = max((20_000**2 - (counts**2).sum()) / 2 for counts in grades)
-    np.testing.assert_allclose(costs.max(), 2000 * 20_000 + n_pairs, rtol=0.01)
-    some = np.arange(len(qid)) % 3 == 0
-    parts = [grade_counts(id_hashes(qid[rows]), labels[rows]) for rows in (some, ~some)]
-    np.testing.assert_array_equal(costs_of(sum(parts)), costs)
 
 
 def test_hashes_are_equal_where_query_ids_are():

@@ -6,16 +6,15 @@ import ssl
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from threading import Barrier, Event, Thread, Timer
+from contextlib import ExitStack, closing, suppress
+from threading import Event, Thread, Timer
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from treerank.distributed import connections
 from treerank.distributed import meeting as meeting_module
-from treerank.distributed.connections import LostTeamError, challenged, reached
+from treerank.distributed.connections import Connection, LostTeamError, challenge, reached
 from treerank.distributed.meeting import meeting
 
 pytestmark = pytest.mark.slow
@@ -29,17 +28,19 @@ class Fit:
     def __init__(self, size, secrets=None, host=HOST, encryption=None):
         self.size, self.secrets = size, secrets or [b"secret"] * size
         self.host, self.encryption = host, encryption
-        self.addresses, self.barrier, self.over = [None] * size, Barrier(size), Event()
+        self.address, self.is_told, self.over = None, Event(), Event()
 
     def channel(self, rank, before=lambda address: None):
-        def swap_addresses(own):
-            self.addresses[rank] = own
-            before(own)
-            self.barrier.wait(60)
-            return self.addresses
+        def first_address(own):
+            if own:
+                self.address = own
+                before(own)
+                self.is_told.set()
+            assert self.is_told.wait(60)
+            return self.address
 
         known = {"rank": rank, "size": self.size, "secret": self.secrets[rank], "host": self.host}
-        known |= {"encryption": self.encryption, "swap_addresses": swap_addresses}
+        known |= {"encryption": self.encryption, "first_address": first_address}
         return SimpleNamespace(**known, is_over=self.over.is_set)
 
     def met(self, work, before=lambda address: None):
@@ -92,7 +93,7 @@ def test_all_workers_get_what_each_has(n_workers):
 
 def test_so_they_do_by_encrypted_connections(encryption):
     def work(team):
-        assert all(isinstance(each, ssl.SSLSocket) for each in team._connections.values())
+        assert all(isinstance(each.socket, ssl.SSLSocket) for each in team._connections.values())
         return swapped(team)
 
     assert Fit(3, encryption=encryption).met(work) == [["", "ä", "ää"]] * 3
@@ -107,20 +108,21 @@ def test_so_they_do_where_machines_have_addresses_of_version_6():
 
 
 def test_values_arrive_as_they_were_sent():
-    structured = np.array([(1, 2.5)], dtype=[("a", "<i4"), ("b", "<f8", 1)])
-    value = {"a": (1, [2.5, float("inf")], None), "b": b"\0bytes", "c": "\ud800", "d": {}}
+    structured = np.array([(1, 2.5)], dtype=[("a", "<i4"), ("b", "<f8")])
+    value = {"a": [1, [2.5, float("inf")], None], "b": b"\0bytes", "c": "\ud800", "d": {}}
     arrays = np.array(3.0), np.empty((0, 2), "f4"), structured, np.array(["ä", "bc"])
     arrays += (np.arange(6).reshape(2, 3).T, np.array(["2020"], dtype="M8[D]"))
-    for every in Fit(2).met(lambda team: team.gather((value, arrays))):
-        for found_value, found_arrays in every:
-            assert found_value == value
-            for found, expected in zip(found_arrays, arrays, strict=True):
-                assert found.dtype == expected.dtype
-                np.testing.assert_array_equal(found, expected)
-    with pytest.raises(TypeError, match="must hold numbers"):
-        Fit(1).met(lambda team: team.gather(np.array([{}])))
-    with pytest.raises(TypeError, match="not JSON serializable"):
-        Fit(1).met(lambda team: team.gather({1}))
+    here, there = (Connection(each, lambda: False) for each in socket.socketpair())
+    with closing(here), closing(there):
+        here.send((value, arrays))
+        found_value, found_arrays = there.receive()
+        assert found_value == value
+        for found, expected in zip(found_arrays, arrays, strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+        for wrong in (np.array([{}]), {1}):
+            with pytest.raises(TypeError, match="must exchange JSON and arrays of numbers"):
+                here.send(wrong)
 
 
 @pytest.mark.parametrize("end", ["a death", "the end of the fit"])
@@ -145,7 +147,6 @@ def test_nobody_waits_forever_for_a_worker_that_never_comes(end, monkeypatch):
         monkeypatch.setattr(meeting_module, "_PATIENCE", 0.1)
     fit = Fit(2)
     channel = fit.channel(0)
-    channel.swap_addresses = lambda own: [own, None]
     if end == "the end of the fit":
         fit.over.set()
     with pytest.raises(LostTeamError), meeting(channel):
@@ -180,7 +181,7 @@ def test_a_wait_for_the_others_in_xgboost_has_a_limit(monkeypatch):
 )
 @pytest.mark.parametrize("leaves", [False, True])
 def test_strangers_delay_nobody(said, leaves):
-    """Each worker first hears some of them."""
+    """The first worker hears some of them before the others."""
     with ExitStack() as strangers:
 
         def come(address):
@@ -217,24 +218,30 @@ def test_more_strangers_than_a_worker_hears_are_closed_after_a_time_limit(monkey
             stranger.close()
 
 
-def in_pairs(server_secret, client_secret, client=reached, context=None):
+@pytest.fixture
+def said(monkeypatch):
+    """All that is written to connections."""
+    found, write = [], Connection.write
+    monkeypatch.setattr(
+        Connection, "write", lambda self, data: (found.append(bytes(data)), write(self, data))
+    )
+    return found
+
+
+def in_pairs(server_secret, client_secret, client=reached):
     """Return what a server that challenges a client finds, and what the client does."""
 
     def served():
-        connection, _ = server.accept()
-        with connection:
-            connection.settimeout(5)
-            flow = challenged(connection, server_secret)
+        opened, _ = server.accept()
+        with closing(Connection(opened, lambda: False)) as connection:
             try:
-                next(flow)
-            except StopIteration as done:
-                return done.value
+                return challenge(connection, server_secret)
             except OSError as error:
                 return error
 
     def asked():
         try:
-            with client(server.getsockname(), 7, client_secret, context):
+            with closing(client(server.getsockname(), 7, client_secret)):
                 return "joined"
         except OSError as error:
             return error
@@ -243,8 +250,9 @@ def in_pairs(server_secret, client_secret, client=reached, context=None):
         return [each.result() for each in (pool.submit(served), pool.submit(asked))]
 
 
-def test_both_sides_must_know_the_secret_which_is_never_sent(monkeypatch):
+def test_both_sides_must_know_the_secret_which_is_never_sent(said):
     assert in_pairs(b"secret", b"secret") == [7, "joined"]
+    assert not any(b"secret" in each for each in said)
     here, there = in_pairs(b"secret", b"another")
     assert isinstance(here, ConnectionAbortedError)
     assert isinstance(there, ConnectionError)
@@ -261,26 +269,18 @@ def test_a_false_server_is_refused():
     with socket.create_server((HOST, 0)) as server, ThreadPoolExecutor(1) as pool:
         pool.submit(pretend, server)
         with pytest.raises(ConnectionAbortedError, match="no worker of this fit"):
-            reached(server.getsockname(), 0, b"secret", None)
+            reached(server.getsockname(), 0, b"secret")
 
 
-def test_what_was_said_once_does_not_let_a_second_one_in(monkeypatch):
-    heard = []
-
-    def replay(address, rank, secret, context):
+def test_what_was_said_once_does_not_let_a_second_one_in(said):
+    def replay(address, rank, secret):
         connection = socket.create_connection(address)
         connection.recv(32)
-        connection.sendall(heard[0])
+        connection.sendall(next(each for each in said if len(each) == 72))
         assert connection.recv(32) == b""
         return connection
 
-    def sent(connection, messages, send=connections.sent):
-        heard.extend(message.tobytes() for message in messages)
-        return send(connection, messages)
-
-    monkeypatch.setattr(connections, "sent", sent)
     assert in_pairs(b"secret", b"secret") == [7, "joined"]
-    heard[:] = [said for said in heard if len(said) == 72]
     assert isinstance(in_pairs(b"secret", None, replay)[0], ConnectionAbortedError)
 
 
@@ -298,13 +298,11 @@ def test_who_has_no_certificate_is_not_let_in_and_delays_nobody(encryption):
         stranger.close()
     anybody = ssl.create_default_context()
     anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
-    channel = fit.channel(0)
-    channel.swap_addresses = lambda own: strangers.append(own) or [own, None]
+    fit = Fit(2, encryption=encryption)
     with ThreadPoolExecutor(1) as pool:
-        waits = pool.submit(lambda: meeting(channel).__enter__())
-        while not isinstance(strangers[-1], tuple):
-            time.sleep(0.01)
+        waits = pool.submit(lambda: meeting(fit.channel(0)).__enter__())
+        assert fit.is_told.wait(60)
         with pytest.raises(OSError, match=r"(?i)certificate|closed|reset|no worker"):
-            reached(strangers[-1], 1, b"secret", anybody)
+            reached(fit.address, 1, b"secret", anybody)
         fit.over.set()
         assert isinstance(waits.exception(60), LostTeamError)

@@ -1,9 +1,5 @@
-"""``treerank fit``: learn a ranker from a data file and write it to a model file.
+"""``treerank fit``: learn a ranker from a data file and write it to a model file."""
 
-Trees of one size: the same number of trees, leaves and learning rate in every engine.
-"""
-
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,62 +41,14 @@ from treerank.progress import listening
 from treerank.rankers.reading import take_columns
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
-_GROW_TREES = "lightgbm, xgboost and histogram do."
-#: What engines call the largest number of leaves of a tree.
-_LEAVES = ("num_leaves", "max_leaves")
 
-
-def tree_parameters(
-    known: Collection[str],
-    n_estimators: int | None,
-    num_leaves: int | None,
-    learning_rate: float | None,
-) -> dict[str, Any]:
-    """Return the parameters of trees in the words of an engine.
-
-    XGBoost's own ranker says ``max_leaves``. It grows leaf by leaf only with
-    ``grow_policy="lossguide"``, and then still stops at a depth of 6 unless ``max_depth`` is 0.
-
-    Parameters
-    ----------
-    known : collection of str
-        The names of the engine's parameters.
-    n_estimators, num_leaves : int
-        Number of trees, and largest number of leaves of a tree.
-    learning_rate : float
-        Factor of each tree.
-
-    Returns
-    -------
-    dict
-        Parameters for the engine's own ranker and for our feature part alike.
-
-    Examples
-    --------
-    >>> tree_parameters({"n_estimators", "num_leaves", "learning_rate"}, 100, 31, 0.1)
-    {'n_estimators': 100, 'learning_rate': 0.1, 'num_leaves': 31}
-    """
-    leaves = _LEAVES[0] if _LEAVES[0] in known else _LEAVES[1]
-    parameters = {"n_estimators": n_estimators, "learning_rate": learning_rate, leaves: num_leaves}
-    by_leaf = {"max_depth": 0, "grow_policy": "lossguide"} if leaves == _LEAVES[1] else {}
-    return parameters | by_leaf
-
-
-def make_trees(
-    feature_part: str,
-    n_estimators: int | None = None,
-    num_leaves: int | None = None,
-    learning_rate: float | None = None,
-) -> Any:
+def make_trees(feature_part: str, **sizes: float | None) -> Any:
     """Make a feature part by its name that grows trees; a size of None is found from the data."""
     part = make_feature_part(feature_part)
-    known = part.get_params()
-    if "n_estimators" not in known:
-        raise ValueError(f"feature_part must grow trees; got {feature_part!r}. {_GROW_TREES}")
-    if known.keys().isdisjoint(_LEAVES):
-        raise ValueError(f"feature_part must grow trees of leaves; got {feature_part!r}.")
-    sizes = tree_parameters(known, n_estimators, num_leaves, learning_rate)
-    return part.set_params(**{name: size for name, size in sizes.items() if size is not None})
+    if not {"n_estimators", "num_leaves"} <= part.get_params().keys():
+        rule = "feature_part must grow trees of leaves"
+        raise ValueError(f"{rule}; got {feature_part!r}. lightgbm, xgboost and histogram do.")
+    return part.set_params(**given(**sizes))
 
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
@@ -120,6 +68,14 @@ _HELP = {
     "--feature-part histogram or xgboost.",
     "position": "Column of a table with the position of each document; labels are clicks.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
+}
+
+#: What options must come with.
+_NEEDS = {
+    "sparse": "with a --feature-part that reads sparse features",
+    "memory": "with a --feature-part lightgbm, xgboost or histogram",
+    "workers": "with --feature-part histogram or --feature-part xgboost",
+    "alone": "without --memory, --sparse, --n-features, --id, --features and --drop",
 }
 
 FeaturePart = Annotated[str, choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
@@ -173,21 +129,27 @@ def fit(
     An existing model file is replaced only once the new one is whole.
     """
     if best:
-        sizes = n_estimators, num_leaves, learning_rate, early_stopping_rounds, all_trees or None
-        _refuse_trees(feature_part, *sizes)
         part = _best_part(n_jobs)
     else:
-        part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
+        sizes = {"n_estimators": n_estimators, "learning_rate": learning_rate}
+        part = make_trees(feature_part, num_leaves=num_leaves, **sizes)
         rounds = None if all_trees else early_stopping_rounds or "auto"
         part.set_params(early_stopping_rounds=rounds, n_jobs=n_jobs)
     part.set_params(random_state=random_state)
-    _refuse_reading(part, sparse, memory)
-    if workers is not None:
-        _refuse_beside_workers(part, memory, sparse, n_features, document, features, drop)
-    is_watched, in_memory = early_stopping_rounds is not None, (memory, workers) == (None, None)
-    _require(position is None or in_memory, "--position", "without --memory and --workers")
-    _require(not is_watched or valid is not None, "--early-stopping-rounds", "with --valid")
-    _require(not (all_trees and is_watched), "--all-trees", "without --early-stopping-rounds")
+    of_trees = n_estimators, num_leaves, learning_rate, early_stopping_rounds, all_trees
+    is_own_tree = any(of_trees) or feature_part != _DEFAULTS["feature_part"]
+    is_spread, is_watched = workers is not None, early_stopping_rounds is not None
+    beside = memory, sparse, n_features, document, features, drop
+    _refuse(
+        (best and is_own_tree, "--best", "without settings of trees"),
+        (sparse and not reads_sparse(part), "--sparse", _NEEDS["sparse"]),
+        (memory and not getattr(part, "accepts_batches", False), "--memory", _NEEDS["memory"]),
+        (is_spread and traits_of(part).settings_by_workers is None, "--workers", _NEEDS["workers"]),
+        (is_spread and any(beside), "--workers", _NEEDS["alone"]),
+        (position and (memory or is_spread), "--position", "without --memory and --workers"),
+        (is_watched and valid is None, "--early-stopping-rounds", "with --valid"),
+        (all_trees and is_watched, "--all-trees", "without --early-stopping-rounds"),
+    )
     check_written(model, train, valid)
     settings = given(weight=weight, pairs=pairs, smoothing=smoothing)
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
@@ -234,38 +196,17 @@ def _read(
     return data, tuple(read_data(reporter, valid, **columns, **width)), shown_at
 
 
-def _require(is_right: bool, option: str, rule: str) -> None:
-    """Refuse an option that comes with wrong others."""
-    if not is_right:
-        raise typer.BadParameter(f"must come {rule}.", param_hint=option)
-
-
-def _refuse_trees(feature_part, *sizes):
-    """Refuse settings of trees next to --best."""
-    is_unset = feature_part == _DEFAULTS["feature_part"] and sizes == (None,) * len(sizes)
-    _require(is_unset, "--best", "without settings of trees")
+def _refuse(*rules: tuple[Any, str, str]) -> None:
+    """Refuse an option that comes with wrong others; each rule begins with whether it is broken."""
+    for is_broken, option, rule in rules:
+        if is_broken:
+            raise typer.BadParameter(f"must come {rule}.", param_hint=option)
 
 
 def _best_part(n_jobs: int | None) -> Any:
     """Return the feature part that ranks small data best, with so many threads."""
     part: Any = make_feature_part(TreeDirectRanker.best().feature_part)
     return part.set_params(**{f"{place}__n_jobs": n_jobs for place in range(2)})
-
-
-def _refuse_reading(part, sparse, memory):
-    """Refuse sparse data and batches for a feature part that does not read them."""
-    rule = "with a --feature-part that reads sparse features"
-    _require(not sparse or reads_sparse(part), "--sparse", rule)
-    is_read = memory is None or getattr(part, "accepts_batches", False)
-    _require(is_read, "--memory", "with a --feature-part lightgbm, xgboost or histogram")
-
-
-def _refuse_beside_workers(part, *others):
-    """Refuse what several workers cannot do."""
-    rule = "with --feature-part histogram or --feature-part xgboost"
-    _require(traits_of(part).settings_by_workers is not None, "--workers", rule)
-    rule = "without --memory, --sparse, --n-features, --id, --features and --drop"
-    _require(not any(others), "--workers", rule)
 
 
 def _n_trees(ranker: TreeDirectRanker) -> str:

@@ -3,10 +3,19 @@ r"""Estimators: how relevant the documents of a new ranking are, from the clicks
 The relevance :math:`\gamma_i` of a document is the probability of a click once it is examined. The
 log knows its clicks :math:`c_i` in the :math:`n_i` sessions of its query, and its exposure, the sum
 of the propensities of the positions where it was shown, which is :math:`w_i` in a session on
-average. So the clicks of a document count by :math:`1 / w_i`. Where the old ranker logged how
-likely it was to show a document where it did, exposure need not be counted, see
-:mod:`treerank.clicks.logged_propensities`. An estimator returns :math:`n_i \gamma_i`; what that
-earns is told by :mod:`treerank.clicks.rewards`.
+average. So the clicks of a document count by :math:`1 / w_i`. An estimator returns
+:math:`n_i \gamma_i`; what that earns is told by :mod:`treerank.clicks.rewards`.
+
+An old ranker that draws its lists at random may log how likely it was to show document i at
+position k, :math:`p_{ik}`. That is another thing than the propensity of a position,
+:math:`\theta_k`, which is of the user. If :math:`m_{ik}` is 1 where the new ranking has i at k, and
+0 elsewhere, then over the sessions of a query in which i was clicked,
+
+.. math:: \sum \frac{m_{ik}}{p_{ik} \theta_k}
+
+is expected to be :math:`n_i \gamma_i`. That holds for a query of a single session, too, where no
+exposure can be counted. Among equal scores, :math:`m_{ik}` is the share of what i earns that it
+earns at k.
 
 To add an estimator, write a function of :class:`ItemSums` and list it in ``ESTIMATORS``.
 """
@@ -33,7 +42,7 @@ class ItemSums(NamedTuple):
     relevance : ndarray of shape (n_items,)
         Relevance that is known from elsewhere; NaN where there is none.
     matched_clicks, matched_shown : ndarray of shape (n_items,)
-        Sums of :class:`~treerank.clicks.logged_propensities.Matches`; NaN where none are logged.
+        Sums over clicks of m / (p theta), and over impressions of m / p; NaN where p is not logged.
 
     Examples
     --------

@@ -9,6 +9,7 @@ sessions out does not. Amounts such as clicks are skewed, so their intervals are
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,6 @@ from treerank.checks import as_numbers, check_column, shown, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
-from treerank.clicks.logged_propensities import Matches, check_logged, matches_of
 from treerank.clicks.propensities import SessionPropensities
 from treerank.clicks.rewards import Ranking, Reward
 from treerank.inputs.grouping import QueryGroups
@@ -80,6 +80,8 @@ def interval_of(
     return Interval(value, value - reach, value + reach, level)
 
 
+#: Name of the extra column of a log that holds logged propensities.
+_LOGGED = "propensity"
 #: Share of the new exposure that may be unknown without a warning.
 _FREE_SHARE = 0.05
 
@@ -210,7 +212,7 @@ def evaluate_from_log(
     earning = Reward.of(reward, theta.whole)
     rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
     clicks = _valued_clicks(log, click_value, earning)
-    logged = check_logged(log, logged_propensities, can_use=earning.propensities is None)
+    logged = _check_logged(log, logged_propensities, can_use=earning.propensities is None)
     sums = _Sums(log, clicks, candidates, given[0], given[1], logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
@@ -286,10 +288,10 @@ class _Sums:
         inverse = np.divide(1.0, mean, out=np.zeros(n_items), where=mean > 0)
         most = np.divide(clip, np.abs(worth), out=np.full(n_items, np.inf), where=worth != 0)
         about = clicks, exposure, sessions, worth, inverse, np.minimum(inverse, most)
-        matched = [np.full(n_items, np.nan)] * len(Matches._fields)
+        matched = [np.full(n_items, np.nan)] * 2
         if self.logged is not None:
-            at = self.item, self.place, exposed, self.logged
-            matches = matches_of(ranking, *at, self.clicked)
+            match = ranking.share_at(self.item, self.place) / self.logged
+            matches = self.clicked * match / exposed, match
             matched = [np.bincount(self.item, weight * x, minlength=n_items) for x in matches]
         return ItemSums(*about, self.relevance, *matched)
 
@@ -299,6 +301,38 @@ class _Sums:
         of_session = ratio[self.item] * theta[self.place]
         weight = np.bincount(self.session, of_session, len(self.query_of_session))
         return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
+
+
+def _check_logged(log: ClickLog, given: Any, *, can_use: bool) -> np.ndarray | None:
+    """Return the logged propensity of each impression; ``None`` where there are none to use."""
+    if given is None and (_LOGGED not in log.extra or not can_use):
+        return None
+    if not can_use:
+        raise ValueError("logged_propensities must be None with reward='first_click'; got some.")
+    name = _LOGGED if given is None else given
+    if isinstance(name, str):
+        if name not in log.extra:
+            raise ValueError(
+                f"logged_propensities must name an extra column of the log; got {shown(name)} and "
+                f"{list(log.extra)}."
+            )
+        given = log.extra[name]
+    values = check_column("logged_propensities", given)
+    if len(values) != len(log.item):
+        raise ValueError(
+            f"logged_propensities must have one entry per impression; got {len(values)} for "
+            f"{len(log.item)} of them."
+        )
+    wrong = (values <= 0) | (values > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        session = log.sessions[log.session[row : row + 1]].tolist()[0]
+        raise ValueError(
+            f"logged_propensities must be above 0 and at most 1; got {float(values[row])!r} for "
+            f"{log.items.shown(log.item[row])} at position {log.position[row]} in session "
+            f"{shown(session)}."
+        )
+    return values
 
 
 def _valued_clicks(log: ClickLog, value: ArrayLike | None, reward: Reward) -> np.ndarray:

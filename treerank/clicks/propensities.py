@@ -223,45 +223,24 @@ def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray
     ...
     ValueError: propensities must be above 0 and at most 1; got 0.0 at position 2.
     """
-    given = as_numbers("propensities", propensities)
-    is_allowed = (given > 0) & (given <= 1)
-    return _checked("propensities", given, is_allowed, "above 0 and at most 1", is_shown)
-
-
-def check_trust(trust: object, is_shown: np.ndarray) -> np.ndarray:
-    """Return given probabilities of clicks by trust; refuse what is below 0 or not below 1.
-
-    Examples
-    --------
-    >>> check_trust([0.2, 1.0], np.array([True, True]))
-    Traceback (most recent call last):
-    ...
-    ValueError: trust must be at least 0 and below 1; got 1.0 at position 2.
-    """
-    given = as_numbers("trust", trust)
-    is_allowed = (given >= 0) & (given < 1)
-    return _checked("trust", given, is_allowed, "at least 0 and below 1", is_shown)
-
-
-def _checked(
-    name: str, given: np.ndarray, is_allowed: np.ndarray, rule: str, is_shown: np.ndarray
-) -> np.ndarray:
-    """Return the numbers of the positions there are; refuse wrong and missing ones, and fewer."""
-    n = len(is_shown)
+    given, n = as_numbers("propensities", propensities), len(is_shown)
     if given.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional; got shape {given.shape}.")
-    wrong = ~is_allowed & ~np.isnan(given)
+        raise ValueError(f"propensities must be one-dimensional; got shape {given.shape}.")
+    wrong = (given <= 0) | (given > 1)
     if wrong.any():
         place = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must be {rule}; got {float(given[place])!r} at position {place + 1}."
+            f"propensities must be above 0 and at most 1; got {float(given[place])!r} at position "
+            f"{place + 1}."
         )
     if len(given) < n:
-        raise ValueError(f"{name} must have an entry for each of {n} positions; got {len(given)}.")
+        raise ValueError(
+            f"propensities must have an entry for each of {n} positions; got {len(given)}."
+        )
     unknown = is_shown & np.isnan(given[:n])
     if unknown.any():
         raise ValueError(
-            f"{name} must be known at each position that shows documents; got nan at position "
+            "propensities must be known at each position that shows documents; got nan at position "
             f"{int(np.argmax(unknown)) + 1}."
         )
     return given[:n]

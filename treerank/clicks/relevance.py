@@ -20,25 +20,15 @@ Users who trust the old ranking click at position :math:`k` with probability
 \varepsilon_k` clicks that say nothing of its relevance, and :math:`c_i - t_i`, not below 0, takes
 the place of its clicks.
 
-The doubly robust estimate [3]_ corrects what was predicted by all clicks there are,
-
-.. math:: r_i = m_i + \frac{c_i - t_i - e_i m_i}{\max(e_i, \tau n_q)},
-
-with :math:`\tau = 10 / \sqrt N` for :math:`N` sessions, :math:`n_q` of them of the query. Its mean
-is right where the prediction or the exposure is. The posterior mean is of this kind, too: it adds
-to the exposure instead of clipping it.
-
 .. [1] Aouali, Brunel, Rohde and Korba (2023). Exponential smoothing for off-policy learning. ICML.
 .. [2] Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work:
    affine corrections for unbiased learning to rank. CIKM.
-.. [3] Oosterhuis (2023). Doubly robust estimation for correcting position bias in click feedback
-   for unbiased learning to rank. ACM Transactions on Information Systems.
 
 Shrinkage: how far the clicks of documents are from what is expected, beyond chance.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,7 +46,7 @@ from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.log import ClickLog
-from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
+from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
@@ -67,7 +57,7 @@ from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_any_click, check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Judgments
-from treerank.parameters import Probability, Rule, Seed, Several, check_arguments, check_parameters
+from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
 
 #: Bounds of the logarithm of a Gamma distribution's shape.
 _LOG_SHAPES = (-4.0, 8.0)
@@ -94,18 +84,8 @@ def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHAPES, method="bounded").x))
 
 
-ESTIMATES = ("posterior", "doubly_robust")
-#: Least share of a query's sessions that examine a document, times the root of all sessions.
-_CLIP = 10.0
 #: Least weight of relevance at a position over that at the first one.
 _LEAST = 0.01
-
-
-def _check_trust(name: str, value: Any) -> None:
-    if np.ndim(value) != 1 and not isinstance(value, bool | np.bool_):
-        raise ValueError(
-            f"{name} must be True, False or one probability for each position; got {shown(value)}."
-        )
 
 
 @dataclass(eq=False, repr=False)
@@ -125,13 +105,11 @@ class ClickRelevance(BaseEstimator):
     correction : float, default=0.5
         Power of the propensities to which the feature part is fitted: 1 corrects positions in full,
         0 ignores them. Clicks then correct what it predicts, with propensities in full.
-    trust : bool or array-like of shape (n_positions,), default=False
-        Probability that a document is clicked for its position, whatever its relevance. Such clicks
-        are left out. True estimates it, and propensities with it, as the click model "trust_bias";
-        numbers need ``propensities``, too. Where sessions are few, False ranks as well.
-    estimate : {"posterior", "doubly_robust"}, default="posterior"
-        How clicks correct what features predict. "doubly_robust" is unbiased where propensities are
-        known, but varies more and mostly ranks worse.
+    trust : bool, default=False
+        Whether documents are clicked for their position, too, whatever their relevance. Such clicks
+        are estimated, and propensities with them, by
+        :func:`~treerank.clicks.trust_bias.estimate_trust_bias`, and left out. Where sessions are
+        few, False ranks as well.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -151,7 +129,7 @@ class ClickRelevance(BaseEstimator):
         Relevance that the features of each item predict.
     relevance_ : ndarray of shape (n_items,)
         Relevance of each item, given its clicks, too: its rate of clicks at the first position,
-        without those by trust. A doubly robust estimate may be below 0.
+        without those by trust.
     shapes_ : tuple of float
         Shapes of the distributions of the factors of queries and documents. The larger, the less
         clicks change.
@@ -176,8 +154,7 @@ class ClickRelevance(BaseEstimator):
     n_bags: Several = 5
     propensities: ArrayLike | None = None
     correction: Probability = 0.5
-    trust: Annotated[ArrayLike | bool, Rule(_check_trust)] = False
-    estimate: Annotated[str, Rule.one_of(ESTIMATES)] = "posterior"
+    trust: bool = False
     random_state: Seed = None
 
     @all_or_nothing
@@ -239,16 +216,11 @@ class ClickRelevance(BaseEstimator):
         )
         clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])
         left = np.maximum(clicks, 0)
-        if not left.any():
-            raise ValueError("trust must leave some clicks; got one that explains all of them.")
         rows = Rows(numbers, groups.order, None, tuple(self.columns_.categories) or None)
         scores = self._predicted_scores(rows, left, smoothed, queries)
         predicted, relevance, self.shapes_ = _corrected(
             np.exp(scores), left, exposure, queries.codes
         )
-        if self.estimate == "doubly_robust":
-            least = _least_exposure(counts, queries.codes)
-            relevance = _doubly_robust(predicted, clicks, exposure, least)
         place = np.argsort(groups.order)
         found = (each[place] for each in (exposure, predicted, relevance))
         self.exposure_, self.predicted_, self.relevance_ = found
@@ -257,30 +229,25 @@ class ClickRelevance(BaseEstimator):
     def training_data(self) -> RankingData:
         """Return X, y and qid, from which any ranker learns.
 
-        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average. A relevance
-        below 0 has the label 0.
+        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average.
         """
         check_is_fitted(self)
-        gain = np.maximum(self.relevance_, 0)
-        mean = np.sort(gain).mean()  # sorted, so that no order of rows changes a bit
-        return RankingData(self.X_, np.log2(1 + gain / mean), self.items_.query)
+        mean = np.sort(self.relevance_).mean()  # sorted, so that no order of rows changes a bit
+        return RankingData(self.X_, np.log2(1 + self.relevance_ / mean), self.items_.query)
 
     def _of_positions(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
         """Return the propensity of each position, and the probability of a click by trust."""
-        is_given = np.ndim(self.trust) > 0
-        if not is_given and self.trust:
-            if self.propensities is not None:
-                raise ValueError("propensities must be None where trust is True, which tells both.")
-            found = estimate_trust_bias(counts)
-            examined = found.examination[~np.isnan(found.examination)]
-            return np.maximum(found.examination / examined[0], _LEAST), found.trust
+        no_trust = np.zeros(counts.n_slots)
         if self.propensities is not None:
+            if self.trust:
+                raise ValueError("propensities must be None where trust is True, which tells both.")
             is_shown = counts.by_slot(counts.shown) > 0
-            trust = check_trust(self.trust if is_given else np.zeros(counts.n_slots), is_shown)
-            return check_propensities(self.propensities, is_shown), trust
-        if is_given:
-            raise ValueError("propensities must be given where trust is.")
-        return estimate_propensities(counts), np.zeros(counts.n_slots)
+            return check_propensities(self.propensities, is_shown), no_trust
+        if not self.trust:
+            return estimate_propensities(counts), no_trust
+        found = estimate_trust_bias(counts)
+        examined = found.examination[~np.isnan(found.examination)]
+        return np.maximum(found.examination / examined[0], _LEAST), found.trust
 
     def _predicted_scores(
         self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
@@ -311,18 +278,3 @@ def _corrected(
     expected, rate = expected * factor[query], predicted * factor[query]
     shape = gamma_shape(clicks, expected)
     return predicted, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
-
-
-def _doubly_robust(
-    predicted: np.ndarray, clicks: np.ndarray, exposure: np.ndarray, least: np.ndarray
-) -> np.ndarray:
-    """Return predicted rates, corrected by the clicks that were not predicted."""
-    return predicted + (clicks - exposure * predicted) / np.maximum(exposure, least)
-
-
-def _least_exposure(counts: ClickCounts, query: np.ndarray) -> np.ndarray:
-    """Return the exposure to which lower ones are raised: a share of the sessions of the query."""
-    cell = query[counts.item] * counts.n_slots + counts.slot
-    shown_at = np.bincount(cell, counts.shown, minlength=(query.max() + 1) * counts.n_slots)
-    sessions = shown_at.reshape(-1, counts.n_slots).max(axis=1)
-    return np.asarray(sessions[query] * min(1.0, _CLIP / np.sqrt(sessions.sum())))

@@ -1,12 +1,12 @@
 """Tables of logs and counts: columns by name from a file, a data frame or a mapping."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from treerank.checks import shown
 from treerank.inputs.columns import as_frame
-from treerank.lazy import load_object
+from treerank.lazy import naming_the_extra
 
 
 def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
@@ -30,8 +30,7 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     [['a', 'b']]
     """
     if isinstance(table, str | Path):
-        read = load_object("treerank.clicks.parquet_columns:parquet_columns")
-        return list(read(table, list(names.values())))
+        return _columns_of_file(table, list(names.values()))
     frame: Any = table if isinstance(table, Mapping) else as_frame(table)
     if frame is None:
         raise TypeError(
@@ -46,3 +45,20 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
             )
     columns = [frame[name] for name in names.values()]
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
+
+
+def _columns_of_file(path: str | Path, names: Sequence[str]) -> list[Any]:
+    """Return columns of numbers, or of ids; what is missing is nan or None."""
+    with naming_the_extra("read_parquet"):
+        from pyarrow import types
+
+        from treerank.datasets.parquet_files import ParquetFiles, as_ids, is_number
+    files, found = ParquetFiles.open(path, None, None, names), []
+    for name, column in zip(names, files.columns(names), strict=True):
+        if not is_number(column.type) and not column.null_count:
+            found.append(as_ids(str(path), name, column))
+        elif types.is_dictionary(column.type):
+            found.append(column.cast(column.type.value_type).to_numpy())
+        else:
+            found.append(column.to_numpy())
+    return found

@@ -15,7 +15,6 @@ import numpy as np
 from treerank.distributed.launcher import Address, News, results_of
 from treerank.distributed.parts import Part, blocks
 from treerank.distributed.worker import fit_share
-from treerank.progress import current_listener, ignore_progress
 
 if TYPE_CHECKING:
     import distributed
@@ -28,8 +27,8 @@ class DaskWorkers:
     """The workers of a Dask cluster, as ``workers`` of :func:`treerank.distributed.fit`.
 
     Data frames, series and arrays of Dask stay where they are until the workers exchange rows. Each
-    partition may hold any rows. A fit takes a thread of each worker. Workers connect to each other;
-    the client connects to nothing but the scheduler.
+    partition may hold any rows. A fit takes a thread of each worker. Workers connect to the
+    first of them; the client connects to nothing but the scheduler.
 
     Parameters
     ----------
@@ -76,13 +75,12 @@ class DaskWorkers:
                 f"The cluster must keep its {len(tasks)} workers; it has {len(addresses)} now."
             )
         fit, secret = f"treerank-{uuid4().hex}", secrets.token_bytes()
-        is_heard = current_listener() is not ignore_progress
         inbox = _Inbox(self.client, addresses)
         self.client.subscribe_topic(fit, inbox.hear)
         futures = [
             self.client.submit(
                 fit_here,
-                (rank, len(tasks), secret, fit, is_heard),
+                (rank, len(tasks), secret, fit),
                 **task,
                 workers=[worker],
                 allow_other_workers=False,
@@ -97,8 +95,7 @@ class DaskWorkers:
         finally:
             self.client.cancel(futures, force=True)
             self.client.unsubscribe_topic(fit)
-            for rank in range(len(tasks)):
-                _address_of(fit, rank, self.client).delete()
+            _first_address(fit, self.client).delete()
 
     def _addresses(self) -> list[str]:
         return sorted(self.client.nthreads())
@@ -148,18 +145,15 @@ def fit_here(known: tuple[Any, ...], **task: Any) -> Any:
 
 
 class _DaskChannel:
-    """See :class:`treerank.distributed.launcher.Channel`; this one leads over the scheduler.
-
-    ``fit`` is the name of the fit, and ``is_heard`` says whether anybody wants to hear progress.
-    """
+    """See :class:`treerank.distributed.launcher.Channel`; this one leads over the scheduler."""
 
     encryption: Any = None
 
-    def __init__(self, rank: int, size: int, secret: bytes, fit: str, is_heard: bool):
+    def __init__(self, rank: int, size: int, secret: bytes, fit: str):
         from distributed import get_worker
 
         self.rank, self.size, self.secret = rank, size, secret
-        self.fit, self.is_heard, self.worker = fit, is_heard, get_worker()
+        self.fit, self.worker = fit, get_worker()
         self.task = self.worker.get_current_task()
         address = urlsplit(self.worker.address)
         self.host = str(address.hostname) if address.scheme in ("tcp", "tls") else "127.0.0.1"
@@ -168,31 +162,30 @@ class _DaskChannel:
             ways = security.get_connection_args("worker"), security.get_listen_args("worker")
             self.encryption = ways[0]["ssl_context"], ways[1]["ssl_context"]
 
-    def swap_addresses(self, own: Address) -> Sequence[Address]:
-        _address_of(self.fit, self.rank).set(list(own))
-        return [self._address(rank) for rank in range(self.size)]
+    def first_address(self, own: Address | None) -> Address:
+        place = _first_address(self.fit)
+        if own is not None:
+            place.set(list(own))
+            return own
+        while not self.is_over():
+            with suppress(TimeoutError):
+                host, port = place.get(timeout=_PULSE)
+                return host, port
+        raise ConnectionAbortedError("the fit is over")
 
     def tell(self, *progress: Any) -> None:
-        if self.is_heard:
-            self.worker.log_event(self.fit, progress)
+        self.worker.log_event(self.fit, progress)
 
     def is_over(self) -> bool:
         task = self.worker.state.tasks.get(self.task)
         return task is None or task.state == "cancelled"
 
-    def _address(self, rank: int) -> Address:
-        while not self.is_over():
-            with suppress(TimeoutError):
-                host, port = _address_of(self.fit, rank).get(timeout=_PULSE)
-                return host, port
-        raise ConnectionAbortedError("the fit is over")
 
-
-def _address_of(fit: str, rank: int, client: Any = None) -> Any:
-    """Return a variable of the cluster, which is to hold the address of a worker."""
+def _first_address(fit: str, client: Any = None) -> Any:
+    """Return the variable of the cluster that holds where the first worker of a fit listens."""
     from distributed import Variable
 
-    return Variable(f"{fit}-{rank}", client)
+    return Variable(fit, client)
 
 
 class _Inbox:

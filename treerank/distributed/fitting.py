@@ -46,7 +46,7 @@ def fit(
     """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
 
     The rows may be spread over the workers in any way: they exchange rows, so that each one holds
-    whole queries, and all have about as much work with documents and pairs. The histograms of the
+    whole queries, and all have about as many documents. The histograms of the
     trees are added up over the workers. Early stopping and calibration look at the documents
     of all workers. Processes import the script that starts them, so a script calls this
     function below ``if __name__ == "__main__":``. In a block of

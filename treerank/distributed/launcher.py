@@ -24,7 +24,7 @@ class Channel(Protocol):
     secret : bytes
         What only the workers of this fit know.
     host : str
-        Address of this machine at which the other workers reach it.
+        Address of this machine at which other workers reach it.
     encryption : tuple of ssl.SSLContext, or None
         Encrypt the connections that this worker opens, and those that it accepts.
     """
@@ -35,8 +35,8 @@ class Channel(Protocol):
     host: str
     encryption: tuple[ssl.SSLContext, ssl.SSLContext] | None
 
-    def swap_addresses(self, own: Address) -> Sequence[Address]:
-        """Return the addresses of all workers, by rank, once all have told theirs."""
+    def first_address(self, own: Address | None) -> Address:
+        """Return where the first worker listens, which tells it by ``own``."""
         ...
 
     def tell(self, n_done: int, n_total: int | None, note: Any) -> None:

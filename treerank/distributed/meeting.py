@@ -1,14 +1,14 @@
-"""Meeting: the workers of a fit connect to each other, and let nobody else in."""
+"""Meeting: the workers of a fit connect to the first one, which lets nobody else in."""
 
 import socket
+import ssl
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from multiprocessing.connection import wait
-from typing import Any
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 from treerank.distributed.collective import Collective
-from treerank.distributed.connections import Flow, challenged, naming_the_loss, reached
+from treerank.distributed.connections import Connection, challenge, naming_the_loss, reached
 from treerank.distributed.launcher import Channel
 from treerank.team import working_in
 
@@ -18,91 +18,70 @@ _PATIENCE = 600
 _PATIENCE_WITH_STRANGERS = 10
 #: Connections that have not proved it yet. More of them wait until one of these is closed.
 _MOST_STRANGERS = 64
-#: Seconds between two looks at whether the fit is over.
-_PULSE = 1
+#: Seconds between two looks at who has come.
+_PULSE = 0.02
 
 
 @contextmanager
 def meeting(channel: Channel) -> Iterator[Collective]:
-    """Meet the other workers, and let fits in the block be work of this team.
-
-    Every worker listens, and the launcher tells all of them all addresses. Each connects to those
-    before it, and accepts those after it.
-    """
+    """Meet the other workers, and let fits in the block be work of this team."""
     with ExitStack() as stack:
-        with naming_the_loss(), _server(channel.host) as server:
-            addresses = channel.swap_addresses(server.getsockname()[:2])
-            context = channel.encryption[0] if channel.encryption else None
-            connections = {}
-            for rank, address in enumerate(addresses[: channel.rank]):
-                connection = reached(address, channel.rank, channel.secret, context)
-                connections[rank] = stack.enter_context(connection)
-            for rank, connection in _accepted(server, channel):
-                connections[rank] = stack.enter_context(connection)
-        team = Collective(channel.rank, dict(sorted(connections.items())), channel.is_over)
+        connections = {}
+        with naming_the_loss():
+            for rank, connection in _to_the_first(channel) if channel.rank else _accepted(channel):
+                connections[rank] = stack.enter_context(closing(connection))
+        team = Collective(channel.rank, channel.size, dict(sorted(connections.items())))
         with working_in(team):
             yield team
 
 
-def _server(host: str) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    server = socket.create_server((host, 0), family=family, backlog=1000)
-    server.setblocking(False)
-    return server
+def _to_the_first(channel: Channel) -> Iterator[tuple[int, Connection]]:
+    context = channel.encryption[0] if channel.encryption else None
+    address = channel.first_address(None)
+    yield 0, reached(address, channel.rank, channel.secret, context, channel.is_over)
 
 
-def _accepted(server: socket.socket, channel: Channel) -> Iterator[tuple[int, socket.socket]]:
-    """Yield rank and connection of each worker after this one.
+def _accepted(channel: Channel) -> Iterator[tuple[int, Connection]]:
+    """Yield rank and connection of each other worker.
 
-    All connections are heard side by side, so that a silent one delays no other.
+    Each connection is heard in a thread of its own, so that a silent one delays no other.
     """
-    strangers: dict[Any, tuple[Flow, float]] = {}
-    missing = set(range(channel.rank + 1, channel.size))
-    end = time.monotonic() + _PATIENCE
-    try:
+    missing, strangers = set(range(1, channel.size)), set[Future[tuple[int, Connection]]]()
+    context = channel.encryption[1] if channel.encryption else None
+    family = socket.AF_INET6 if ":" in channel.host else socket.AF_INET
+    end, pool = time.monotonic() + _PATIENCE, ThreadPoolExecutor(_MOST_STRANGERS)
+    with ExitStack() as stack:
+        stack.callback(pool.shutdown, wait=False)  # its threads end soon
+        server = socket.create_server((channel.host, 0), family=family, backlog=1000)
+        stack.enter_context(server).settimeout(_PULSE)
+        channel.first_address(server.getsockname()[:2])
         while missing:
             if channel.is_over() or time.monotonic() > end:
                 raise TimeoutError("a worker has not come")
-            doors = [server] if len(strangers) < _MOST_STRANGERS else []
-            if server in wait([*doors, *strangers], _PULSE):
-                _accept(server, channel, strangers)
-            for connection, (flow, limit) in list(strangers.items()):
-                rank = _rank_of(flow, limit)
-                if rank is None:
-                    continue
-                del strangers[connection]
-                if rank in missing:
+            if len(strangers) < _MOST_STRANGERS:
+                with suppress(OSError):  # nobody has come, or this process may open no more
+                    opened, _ = server.accept()
+                    strangers.add(pool.submit(_heard, opened, channel.secret, context))
+            done, strangers = wait(strangers, _PULSE, FIRST_COMPLETED)
+            for each in done:
+                if each.exception() is None:
+                    rank, connection = each.result()
                     missing.remove(rank)
+                    connection.is_over = channel.is_over
                     yield rank, connection
-                else:
-                    connection.close()
-    finally:
-        for connection in strangers:
-            connection.close()
 
 
-def _accept(server: socket.socket, channel: Channel, strangers: dict[Any, Any]) -> None:
-    """Accept a connection, and add what challenges it."""
-    try:
-        connection, _ = server.accept()
-    except OSError:  # it is gone already, or this process may open no more
-        time.sleep(_PULSE / 100)
-        return
-    connection.setblocking(False)
-    if channel.encryption is not None:
-        connection = channel.encryption[1].wrap_socket(
-            connection, server_side=True, do_handshake_on_connect=False
-        )
+def _heard(
+    opened: socket.socket, secret: bytes, context: ssl.SSLContext | None
+) -> tuple[int, Connection]:
+    """Return who has proved to be a worker; close the connection of anybody else."""
     limit = time.monotonic() + _PATIENCE_WITH_STRANGERS
-    strangers[connection] = challenged(connection, channel.secret), limit
-
-
-def _rank_of(flow: Flow, limit: float) -> int | None:
-    """Return the rank of who has proved to be a worker, -1 for who has failed, None for later."""
     try:
-        next(flow)
-    except StopIteration as done:
-        return int(done.value)
-    except OSError:
-        return -1
-    return -1 if time.monotonic() > limit else None
+        if context is not None:
+            opened.settimeout(_PATIENCE_WITH_STRANGERS)
+            opened = context.wrap_socket(opened, server_side=True)
+        connection = Connection(opened, lambda: time.monotonic() > limit)
+        return challenge(connection, secret), connection
+    except BaseException:
+        opened.close()
+        raise

@@ -30,7 +30,7 @@ _PATIENCE = 5
 class Processes:
     """Processes that fit rankers together, one fit after another.
 
-    They listen to this machine only, on free ports. Without ``n_jobs``, the cores of the machine
+    The first one listens to this machine only, on a free port. Without ``n_jobs``, the cores of it
     are shared among them.
 
     Parameters
@@ -133,10 +133,11 @@ class _PipeChannel:
     host: str = "127.0.0.1"
     encryption: Any = None
 
-    def swap_addresses(self, own: Address) -> Sequence[Address]:
-        self.pipe.send(("address", own))
-        addresses: Sequence[Address] = self.pipe.recv()
-        return addresses
+    def first_address(self, own: Address | None) -> Address:
+        if own is not None:
+            self.pipe.send(("address", own))
+        address: Address = own or self.pipe.recv()
+        return address
 
     def tell(self, *progress: Any) -> None:
         self.pipe.send(("progress", progress))
@@ -151,7 +152,6 @@ class _Inbox:
     def __init__(self, workers: Sequence[tuple[Any, Any]]):
         self.workers = {pipe: (rank, process) for rank, (process, pipe) in enumerate(workers)}
         self.pending = set(self.workers)
-        self.addresses: dict[int, Address] = {}
 
     def next_news(self, patience: float | None) -> News | None:
         """Return what the next worker tells, or None after so many seconds."""
@@ -163,19 +163,14 @@ class _Inbox:
             except (EOFError, ConnectionResetError):
                 kind, value = "error", _death_of(process)
             if kind == "address":
-                self._add_address(rank, value)
+                for other, (number, its_process) in self.workers.items():
+                    if number:
+                        _send(its_process, other, value)
                 continue
             if kind != "progress":
                 self.pending.remove(pipe)
             return News(rank, **{kind: value})
         return None
-
-    def _add_address(self, rank: int, address: Address) -> None:
-        """Tell all workers where the others are as soon as the last one has told."""
-        self.addresses[rank] = address
-        if len(self.addresses) == len(self.workers):
-            for pipe, (_, process) in self.workers.items():
-                _send(process, pipe, [self.addresses[each] for each in range(len(self.workers))])
 
 
 def serve(pipe: Any, n_threads: int) -> None:

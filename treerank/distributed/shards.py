@@ -53,10 +53,6 @@ def _hash_of(value: Any) -> int:
 
 #: Queries are dealt in so many groups, by their hash: mostly each group is one query.
 _N_GROUPS = 2**16
-#: Labels are counted modulo this number: each grade is counted by itself.
-_N_GRADES = 8
-#: A document costs a fit about as much time as so many pairs.
-_PAIRS_OF_A_DOCUMENT = 2000
 #: Rows that are copied at a time.
 _ROWS_AT_ONCE = 2**14
 
@@ -111,11 +107,9 @@ def gather_queries(parts: Sequence[Shard]) -> Shard:
     The parts of all workers have the same columns, and every worker has a part, maybe without rows.
     """
     team = current_team()
-    counts = sum(grade_counts(part.qid, part.y) for part in parts)
-    own = team.total_of_own(np.array_split(counts, team.size))
-    described = team.gather(np.array([own.sum(axis=1), costs_of(own)]))
-    sizes, costs = np.concatenate(described, axis=1)
-    worker = deal(costs, team.size)
+    own = [np.bincount(_groups_of(part.qid), minlength=_N_GROUPS) for part in parts]
+    sizes = team.total(np.sum(own, axis=0))
+    worker = deal(sizes, team.size)
     n_rows = int(sizes[worker == team.rank].sum())
     like = parts[0]
     whole = Shard(
@@ -133,43 +127,23 @@ def gather_queries(parts: Sequence[Shard]) -> Shard:
     return whole
 
 
-def grade_counts(hashes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return how many documents of each label each group of queries has, a row for each group."""
-    grades = np.floor(labels).astype(np.int64) % _N_GRADES
-    counts = np.bincount(_groups_of(hashes) * _N_GRADES + grades, minlength=_N_GROUPS * _N_GRADES)
-    return counts.reshape(_N_GROUPS, _N_GRADES)
+def deal(sizes: np.ndarray, n_workers: int) -> np.ndarray:
+    """Return the worker of each group, so that all workers have about as many documents.
 
-
-def costs_of(counts: np.ndarray) -> np.ndarray:
-    """Return the cost of each group: its documents, and its pairs of different labels.
-
-    Examples
-    --------
-    >>> costs_of(np.array([[3, 0], [2, 1]]))
-    array([6000, 6002])
-    """
-    sizes = counts.sum(axis=1)
-    n_pairs = (sizes**2 - (counts**2).sum(axis=1)) // 2
-    return np.asarray(_PAIRS_OF_A_DOCUMENT * sizes + n_pairs)
-
-
-def deal(costs: np.ndarray, n_workers: int) -> np.ndarray:
-    """Return the worker of each group, so that the groups of all workers cost about the same.
-
-    The dearest group goes first, and each one to the worker whose groups cost the least.
+    The largest group goes first, and each one to the worker that has the fewest documents.
 
     Examples
     --------
     >>> deal(np.array([1, 3, 0, 2]), 2)
     array([1, 0, 0, 1])
     """
-    worker = np.zeros(len(costs), dtype=np.int64)
+    worker = np.zeros(len(sizes), dtype=np.int64)
     loads = [(0, number) for number in range(n_workers)]
-    dearest_first = np.argsort(-costs, kind="stable")
-    for group in dearest_first[: np.count_nonzero(costs)]:
+    largest_first = np.argsort(-sizes, kind="stable")
+    for group in largest_first[: np.count_nonzero(sizes)]:
         load, number = heapq.heappop(loads)
         worker[group] = number
-        heapq.heappush(loads, (load + int(costs[group]), number))
+        heapq.heappush(loads, (load + int(sizes[group]), number))
     return worker
 
 
