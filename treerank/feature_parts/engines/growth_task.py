@@ -33,8 +33,6 @@ class GrowthTask(NamedTuple):
         Seed of everything random.
     sizes : Sizes
         Sizes of the trees.
-    whole : bool
-        Whether earlier trees may have been grown on other data, so that they need whole values.
     """
 
     rows: Rows
@@ -45,7 +43,6 @@ class GrowthTask(NamedTuple):
     progress: Progress
     seed: int
     sizes: Sizes
-    whole: bool = False
 
 
 def check_settings(part: Any, needed: dict[str, Any], where: str, **sizes: Any) -> None:
