@@ -256,8 +256,8 @@ def _refuse_reading(part, sparse, memory):
     """Refuse sparse data and batches for a feature part that does not read them."""
     rule = "with a --feature-part that reads sparse features"
     _require(not sparse or reads_sparse(part), "--sparse", rule)
-    is_read = memory is None or getattr(part, "accepts_batches", False)
-    _require(is_read, "--memory", "with a --feature-part lightgbm, xgboost or histogram")
+    is_read = memory is None or traits_of(part).accepts_batches
+    _require(is_read, "--memory", "with --feature-part histogram")
 
 
 def _refuse_beside_workers(part, *others):

@@ -158,6 +158,6 @@ def _check_reads_batches(ranker):
     """Refuse batches if the ranker needs all rows in memory."""
     if not ranker.reads_batches:
         raise TypeError(
-            f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is trees of "
-            "LightGBM, of XGBoost or of this package are fitted to Batches."
+            f"X must be in memory for {shown(ranker)}; only rankers with trees of this package, as "
+            'TreeDirectRanker("histogram"), are fitted to Batches.'
         )

@@ -34,9 +34,6 @@ class FixedPointDerivatives:
         Number of rows that the derivatives must have.
     start : int, default=0
         Number of iterations of an earlier fit.
-    places : ndarray of shape (n_documents,), default=None
-        Which document of the objective each row of the engine is; ``None`` if they are in the same
-        order.
     most : float, default=LARGEST
         Largest size of a derivative with which the engine can compute.
 
@@ -56,10 +53,9 @@ class FixedPointDerivatives:
         objective: Objective,
         n_documents: int,
         start: int = 0,
-        places: np.ndarray | None = None,
         most: float = LARGEST,
     ):
-        self.objective, self.places, self.most = objective, places, most
+        self.objective, self.most = objective, most
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
@@ -69,8 +65,6 @@ class FixedPointDerivatives:
         """Return gradient and hessian as float32, rounded so that their sums are exact."""
         # A copy, because engines reuse the buffer of the scores in the next iteration.
         scores = np.array(scores, dtype=np.float64, order="C").reshape(self.shape)
-        if self.places is not None:
-            scores[self.places] = scores.copy()
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
         (largest_gradient, _), (largest, negative) = extremes(gradient), extremes(hessian)
@@ -85,10 +79,7 @@ class FixedPointDerivatives:
             )
         self.iteration += 1
         self.largest_gradient = max(self.largest_gradient, largest_gradient)
-        gradient, hessian = rounded(gradient, largest_gradient), rounded(hessian, largest)
-        if self.places is None:
-            return gradient, hessian
-        return gradient[self.places], hessian[self.places]
+        return rounded(gradient, largest_gradient), rounded(hessian, largest)
 
     def _refuse_too_large(self, name: str, values: np.ndarray, largest: float) -> None:
         """Refuse what is infinite in single precision: engines grow trees without splits on it."""

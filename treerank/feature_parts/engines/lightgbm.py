@@ -19,7 +19,7 @@ from treerank.feature_parts.engines.arguments import (
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
-from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
+from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
@@ -99,7 +99,6 @@ class LightGBMTrees(BoostedTrees):
     """
 
     accepts_sparse = True
-    accepts_batches = True
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
@@ -117,8 +116,6 @@ class LightGBMTrees(BoostedTrees):
             progress_callback,
         )
 
-        if task.rows.is_batched:
-            task = in_reading_order(self, task, boosting="gbdt", engine_params=None)
         rows, derivatives, n_new, earlier, validation_rows, progress, *_ = task
         params = self._parameters(task)
         options: dict[str, Any] = {

@@ -15,7 +15,7 @@ from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.arguments import Groups, check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
 from treerank.feature_parts.engines.fixed_point import LARGEST
-from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
+from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -63,7 +63,6 @@ class XGBoostTrees(BoostedTrees):
         Largest number of leaves of a tree; 0 is no limit.
     grow_policy : {"lossguide", "depthwise"}, default="lossguide"
         Which leaf is split next: the one with the largest gain, or the one nearest to the root.
-        XGBoost reads batches once for each split, or once for each level.
     min_child_weight : float, default=1.0
         Smallest sum of hessians in a leaf.
     reg_lambda : float, default=1.0
@@ -109,7 +108,6 @@ class XGBoostTrees(BoostedTrees):
     """
 
     accepts_sparse = True
-    accepts_batches = True
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,
         "init_model": None,
@@ -146,8 +144,6 @@ class XGBoostTrees(BoostedTrees):
             xgboost_parameters,
         )
 
-        if task.rows.is_batched:
-            task = in_reading_order(self, task, device="cpu")
         rows, derivatives, n_new, earlier, validation_rows, progress, seed, _ = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
