@@ -29,14 +29,20 @@ if TYPE_CHECKING:
     import lightgbm
 
 _BOOSTING = ("gbdt", "dart")
-_ROWS_PER_THREAD = 1024
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
 _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
 _OWN = (
     *("bagging_fraction", "bagging_freq", "categorical_feature", "data_random_seed"),
     *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
-    *("lambda_l2", "metric", "min_data_in_leaf", "min_gain_to_split", "min_sum_hessian_in_leaf"),
+    *(
+        "lambda_l2",
+        "linear_tree",
+        "metric",
+        "min_data_in_leaf",
+        "min_gain_to_split",
+        "min_sum_hessian_in_leaf",
+    ),
     *("monotone_constraints", "num_class", "num_iterations", "num_threads", "objective", "seed"),
     *("verbosity",),
 )
@@ -75,7 +81,8 @@ class LightGBMTrees(BoostedTrees):
         rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
         fit copies X.
     engine_params : dict, default=None
-        Further parameters of LightGBM, under any of their names; unknown names are refused.
+        Further parameters of LightGBM, under any of their names; unknown names are refused, and so
+        is ``linear_tree``: leaves are numbers.
 
     Attributes
     ----------
@@ -142,13 +149,6 @@ class LightGBMTrees(BoostedTrees):
             keep_training_booster=True,
         )
         return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
-
-    def predict_scores(self, values: Any) -> np.ndarray:
-        """Return the scores, of shape (n_documents, n_scores_)."""
-        # To start a second thread takes longer than to score a single query.
-        n_threads = min(self.n_threads, 1 + values.shape[0] // _ROWS_PER_THREAD)
-        scores = self.booster_.predict(values, num_threads=n_threads, raw_score=True)
-        return scores.reshape(values.shape[0], self.n_scores_)
 
     def read_booster(self, booster: "lightgbm.Booster") -> Forest:
         """Return the trees of a booster as a forest."""
