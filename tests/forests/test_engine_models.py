@@ -108,7 +108,8 @@ def test_models_that_a_sum_of_trees_cannot_hold_are_refused():
     text = lightgbm.train(forest, data, 2).model_to_string()
     with pytest.raises(ValueError, match="no average in place of a sum"):
         read_lightgbm(text)
-    booster = lightgbm.train({"linear_tree": True, "verbosity": -1}, data, 2)
+    linear = {"linear_tree": True, "verbosity": -1}
+    booster = lightgbm.train(linear, lightgbm.Dataset(X, TARGET), 2)
     with pytest.raises(ValueError, match="no linear functions in leaves to be a forest"):
         read_lightgbm(booster.model_to_string())
     with pytest.raises(ValueError, match=r"init_model.* no linear functions in leaves"):
