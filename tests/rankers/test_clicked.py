@@ -394,8 +394,8 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
     with pytest.raises(ValueError, match="position must be None for ForestRanker, which does not"):
         forest.fit(**ROWS)
     write_parquet(tmp_path / "rows.parquet", X, Y, QID)
+    batches = read_batches(tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match="positions must be None where X is Batches"):
-        batches = read_batches(tmp_path / "rows.parquet")
         TreeDirectRanker("histogram").fit(batches, position=ROWS["position"])
     with pytest.raises(ValueError, match=r"clicks must .* for several workers; got"):
         fit_by_workers(small().set_params(feature_part="histogram"), X, Y, QID)
