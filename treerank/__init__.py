@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from treerank.feature_parts.networks.polynomial import Linear as Linear
     from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
     from treerank.feature_parts.soft_trees.part import SoftTrees as SoftTrees
+    from treerank.files.checkpoint import checkpointing as checkpointing
     from treerank.imports.reading import read_forest as read_forest
     from treerank.inputs.grouping import QueryGroups as QueryGroups
     from treerank.metrics.graded_metrics import NDCG as NDCG
@@ -105,6 +106,7 @@ _EXPORTS = {
     "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",
     "XGBoostTrees": "treerank.feature_parts.engines.xgboost:XGBoostTrees",
+    "checkpointing": "treerank.files.checkpoint:checkpointing",
     "compare": "treerank.evaluation.running:compare",
     "export": "treerank.exports.exporting:export",
     "get_metric": "treerank.metrics.registry:get_metric",

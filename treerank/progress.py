@@ -132,6 +132,8 @@ class Progress:
         Iterations of earlier fits, which this fit continues.
     total : int, default=None
         Largest number of iterations, including those of earlier fits.
+    saver : callable, default=None
+        Called as ``saver(iteration, dump, values)`` after each iteration.
     newest : float, default=1.0
         Share of the newest value in the smoothed curve whose highest point is the best iteration;
         1 does not smooth. Values of few queries jump, and their highest point is often chance.
@@ -151,10 +153,12 @@ class Progress:
         early_stopping_rounds: int | None,
         start: int = 0,
         total: int | None = None,
+        saver: Any = None,
         newest: float = 1.0,
     ):
         if metric is not None:
             check_signature("metric", metric, "scores")
+        self.saver = saver
         self.metric, self.early_stopping_rounds, self.total = metric, early_stopping_rounds, total
         self.values: list[float] = []
         self.newest, self._level = newest, np.nan
@@ -174,16 +178,27 @@ class Progress:
         self.values.append(value)
         return value
 
-    def record(self, iteration: int) -> bool:
-        """Note that ``iteration`` iterations are done; return whether the fit should stop."""
+    def record(self, iteration: int, dump: Callable[[], Any] = dict) -> bool:
+        """Note that ``iteration`` iterations are done; return whether the fit should stop.
+
+        ``dump`` returns the model as plain values, to be saved.
+        """
         last = {self.name: self.values[-1]} if self.values else {}
         is_told_to_stop = bool(current_listener()(iteration, self.total, last))
+        if self.saver is not None:
+            self.saver(iteration, dump, self.values)
         if not self.values:
             return is_told_to_stop
         self.note(self.values[-1], iteration)
         rounds = self.early_stopping_rounds
         is_late = rounds is not None and iteration - self.best_iteration >= rounds
         return is_told_to_stop or is_late
+
+    def resume(self, values: list[float], start: int) -> None:
+        """Take over the values of the iterations after ``start`` that were done before."""
+        for iteration, value in enumerate(values, start + 1):
+            self.values.append(value)
+            self.note(value, iteration)
 
     def note(self, value: float, iteration: int) -> None:
         """Note the iteration as the best one if its smoothed value is."""

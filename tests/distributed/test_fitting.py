@@ -38,6 +38,8 @@ from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
+from treerank.files.archive import read_archive
+from treerank.files.checkpoint import checkpointing
 from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
@@ -266,28 +268,37 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
 
 
 @pytest.mark.parametrize("trees", [XGBoostTrees(n_jobs=1), HistogramTrees(n_jobs=1)])
-def test_a_fit_whose_worker_dies_ends_at_once(trees):
-    trees = clone(trees).set_params(n_estimators=10**6, learning_rate=0.1)
+def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
+    trees, launcher, tmp_path
+):
+    path, trees = (
+        tmp_path / "fit.checkpoint",
+        clone(trees).set_params(n_estimators=10**6, learning_rate=0.1),
+    )
     ranker = TreeDirectRanker(trees, smoothing=1.0, random_state=0)
     died = []
 
-    with Processes(2) as own:
-        pids = [process.pid for process, _ in own._workers]
+    def kill(pid):
+        while not path.exists():
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)
+        died.append(time.monotonic())
 
-        def kill(n_done, n_total, note):
-            if not died:
-                os.kill(pids[1], signal.SIGKILL)
-                died.append(time.monotonic())
-
-        with (
-            listening(kill),
-            pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"),
-        ):
-            fit(ranker, X, Y, QID, workers=own)
-        assert time.monotonic() - died[0] < 30
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+    with checkpointing(path, every=7):
+        with Processes(2) as own:
+            pids = [process.pid for process, _ in own._workers]
+            threading.Thread(target=kill, args=pids[1:]).start()
+            with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
+                fit(ranker, X, Y, QID, workers=own)
+            assert time.monotonic() - died[0] < 30
+        for pid in pids:
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+        saved = trees.restore_booster(read_archive(path)["state"]["model"])
+        trees.n_estimators = trees.count_iterations(saved, 1) + 2
+        launcher.n_workers = 3
+        several = fit(ranker, X, Y, QID, workers=launcher)
+    assert model_of(several) == model_of(ranker.fit(X, Y, QID))
 
 
 _FIT = """

@@ -16,6 +16,7 @@ from treerank.distributed.parts import FilePart
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
+from treerank.files.checkpoint import current_checkpoint
 from treerank.inputs.documents import feature_names_of, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
@@ -50,7 +51,9 @@ def fit(
     of all workers. Processes import the script that starts them, so a script calls this
     function below ``if __name__ == "__main__":``. In a block of
     :func:`treerank.show_progress`, the iterations of the first worker are shown; a listener cannot
-    end the fit.
+    end the fit. In a block of
+    :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
+    on from them.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ def fit(
     with Processes(workers) if isinstance(workers, int) else nullcontext(workers) as launcher:
         shares = [_shares(launcher, *train)]
         shares.append([None] * len(shares[0]) if held_out is None else _shares(launcher, *held_out))
-        task = {"ranker": clone(ranker), "seed": seed}
+        task = {"ranker": clone(ranker), "seed": seed, "checkpoint": current_checkpoint()}
         both = zip(*shares, strict=True)
         results = launcher.run([task | {"train": own, "held_out": other} for own, other in both])
     fitted, messages = zip(*results, strict=True)

@@ -19,6 +19,7 @@ from treerank.distributed.parts import Part, read_part
 from treerank.distributed.shards import Shard, gather_queries, id_hashes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
+from treerank.files.checkpoint import Checkpoint, using
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
@@ -33,6 +34,7 @@ def fit_share(
     train: dict[str, Any],
     held_out: dict[str, Any] | None,
     seed: int,
+    checkpoint: Checkpoint | None,
     channel: Channel,
 ) -> tuple[Any, list[tuple[str, type[Warning]]]]:
     """Fit a ranker together with the other workers; the first that has documents returns it.
@@ -48,12 +50,15 @@ def fit_share(
         stopping and calibration. The latter are None for all workers if there are none.
     seed : int
         Seed of everything random, the same for all workers.
+    checkpoint : Checkpoint or None
+        Where the first worker saves the trees.
     channel : Channel
         What this worker knows of the others.
     """
     with (
         warnings.catch_warnings(record=True) as caught,
         _team(ranker, channel) as team,
+        using(checkpoint),
         listening(_listener(channel)),
     ):
         warnings.simplefilter("default")

@@ -19,6 +19,7 @@ from boosted_regression import (
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.files.checkpoint import checkpointing
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.slow
@@ -129,3 +130,39 @@ def test_a_metric_of_several_outputs_sees_them_all(part_class):
 
     fitted(part_class, TARGETS, validation=(HELD_OUT, metric))
     assert set(shapes) == {(200, 3)}
+
+
+class Killed(HalfSquare):
+    """An objective that ends the fit before an iteration."""
+
+    def derivatives(self, scores, *, iteration=0):
+        if iteration == 11:
+            raise KeyboardInterrupt
+        return super().derivatives(scores, iteration=iteration)
+
+
+@pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
+def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, tmp_path):
+    options = {"validation": (HELD_OUT, held_out_fit), "early_stopping_rounds": 50}
+    whole = fitted(part_class, **options)
+    options = {"validation": options["validation"]}
+    part, objective = part_class(**SMALL, early_stopping_rounds=50), HalfSquare(TARGET)
+    with checkpointing(tmp_path / "fit.checkpoint", every=4):
+        with pytest.raises(KeyboardInterrupt):
+            part.fit(X, Killed(TARGET), **options)
+        part.fit(X, objective, **options)
+        other = fitted(part_class, TARGET + 1)
+    assert [iteration for iteration, _, _ in objective.seen] == [0, *range(8, 15)]
+    np.testing.assert_array_equal(part.transform(X), whole.transform(X))
+    assert part.evals_result_ == whole.evals_result_
+    np.testing.assert_array_equal(other.transform(X), fitted(part_class, TARGET + 1).transform(X))
+
+
+def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refused(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    path.write_text("text")
+    with checkpointing(path):
+        with pytest.raises(ValueError, match="colsample_bytree must be 1"):
+            fitted(LightGBMTrees, colsample_bytree=0.5)
+        with pytest.raises(ValueError, match="path must be"):
+            fitted(LightGBMTrees)

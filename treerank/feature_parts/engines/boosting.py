@@ -24,6 +24,7 @@ from treerank.feature_parts.engines.arguments import Signs, column_indices, engi
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
 from treerank.forests.folding import folded
@@ -154,6 +155,8 @@ class BoostedTrees(BaseEstimator):
     accepts_batches: ClassVar[bool] = False
     #: Settings with which several workers grow the trees of one; None if they cannot grow them.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
+    #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
+    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "colsample_bytree": 1.0}
 
     n_estimators: Auto | Count = "auto"
     _: KW_ONLY
@@ -215,13 +218,18 @@ class BoostedTrees(BaseEstimator):
         if n_new == 0:
             return self
         metric, rounds = validation and validation[1], self._patience(validation, sizes)
+        saver = saver_of(self, rows, objective, start, sizes)
         newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
-        progress = Progress(metric, rounds, start, start + n_new, newest)
+        progress = Progress(metric, rounds, start, start + n_new, saver, newest)
+        whole = earlier is not None
+        earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._as_rows(validation[0], rows.shape[1])
         most = self.largest_derivative
         derivatives = FixedPointDerivatives(objective, len(rows), start, most=most)
         seed = check_random_state(self.random_state).randint(2**30)
-        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes)
+        task = GrowthTask(
+            rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes, whole
+        )
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
         return self._remember(booster, progress, sizes)
@@ -400,6 +408,16 @@ class BoostedTrees(BaseEstimator):
         """Return the names of the columns that a booster was grown on, if it knows them."""
         del booster
         return None
+
+    def _resumed(self, earlier, start, n_new, progress, objective):
+        """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
+        state = progress.saver and progress.saver.saved()
+        booster = state and self.restore_booster(state["model"])
+        n_done = self.count_iterations(booster, objective.n_outputs) if booster else start
+        if not booster or n_done >= start + n_new:
+            return earlier, start, n_new
+        progress.resume(state["values"], start)
+        return booster, n_done, start + n_new - n_done
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""

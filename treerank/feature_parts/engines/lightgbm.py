@@ -106,6 +106,10 @@ class LightGBMTrees(BoostedTrees):
     """
 
     accepts_sparse = True
+    settings_to_resume = BoostedTrees.settings_to_resume | {
+        "boosting": "gbdt",
+        "engine_params": None,
+    }
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
@@ -144,7 +148,7 @@ class LightGBMTrees(BoostedTrees):
             num_boost_round=n_new,
             valid_sets=held_out,
             feval=None if progress.metric is None else _measured_by(progress),
-            callbacks=[progress_callback(progress, derivatives.n_outputs)],
+            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
             init_model=earlier,
             keep_training_booster=True,
         )

@@ -110,6 +110,7 @@ class XGBoostTrees(BoostedTrees):
         "subsample": 1.0,
         "device": "cpu",
     }
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
@@ -140,12 +141,12 @@ class XGBoostTrees(BoostedTrees):
             xgboost_parameters,
         )
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _ = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
-            "whole": earlier is not None,
+            "whole": whole,
             "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
             "max_bin": self.n_bins_for(rows),
             "n_threads": self.n_threads_for(rows),
@@ -163,7 +164,7 @@ class XGBoostTrees(BoostedTrees):
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
-            callbacks=[ProgressCallback(progress)],
+            callbacks=[ProgressCallback(progress, self.dump_booster)],
             verbose_eval=False,
             xgb_model=earlier,
         )

@@ -141,13 +141,13 @@ def feature_types(categorical: Collection[int], n_features: int) -> list[str] | 
 class ProgressCallback(xgboost.callback.TrainingCallback):
     """A callback that records each iteration and stops XGBoost when ``progress`` does."""
 
-    def __init__(self, progress: Progress):
+    def __init__(self, progress: Progress, dump: Callable[[Any], Any]):
         super().__init__()
-        self.progress = progress
+        self.progress, self.dump = progress, dump
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Return whether to stop."""
-        return self.progress.record(model.num_boosted_rounds())
+        return self.progress.record(model.num_boosted_rounds(), lambda: self.dump(model))
 
 
 def check_known(engine_params: dict[str, Any]) -> None:

@@ -99,7 +99,7 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
             scores = validation.scores
             validation.add(trees[-1], np.arange(len(scores)))
             progress.measure(scores[:, 0] if scores.shape[1] == 1 else scores)
-        if progress.record(n_trees):
+        if progress.record(n_trees, lambda: grown().as_state()):
             break
     forest = grown()
     kept = progress.kept()

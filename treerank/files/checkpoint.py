@@ -1,0 +1,89 @@
+"""Checkpoints: files from which a fit that was killed goes on, and ends in the same model."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treerank.checks import check_count
+from treerank.files.archive import one_error, read_archive, write_archive
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often the state of a fit is saved.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    every : int
+        Number of iterations from one time to the next.
+    """
+
+    path: Path
+    every: int
+
+    def save(self, fit: str, state: dict[str, Any]) -> None:
+        """Replace the file in one step; ``fit`` identifies settings and data."""
+        write_archive(self.path, {"checkpoint_of": fit, "state": state})
+
+    def load(self, fit: str) -> dict[str, Any] | None:
+        """Return the state that was saved last, or None if there is none of the same fit."""
+        if not self.path.exists():
+            return None
+        content = read_archive(self.path)
+        with one_error(f"path must hold a checkpoint; {self.path} does not"):
+            state: dict[str, Any] = content["state"]
+            return state if content["checkpoint_of"] == fit else None
+
+
+_CHECKPOINT: ContextVar[Checkpoint | None] = ContextVar("checkpoint", default=None)
+
+
+def current_checkpoint() -> Checkpoint | None:
+    """Return the checkpoint of this fit."""
+    return _CHECKPOINT.get()
+
+
+@contextmanager
+def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]:
+    """Save boosted trees every few iterations, and go on from there where a fit was killed.
+
+    Where the file holds trees of a fit with the same settings and data, a fit in the block goes on
+    from them. It ends in the model of an uninterrupted fit, bit for bit. The number of trees may
+    differ. A file of another fit is replaced. Trees of XGBoost and LightGBM must not be grown from
+    random samples of rows or columns.
+
+    Parameters
+    ----------
+    path : str, path or None
+        File to write and, if it exists, to read; ``None`` saves nothing.
+    every : int, default=10
+        Number of iterations from one time to the next.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> X, y, qid = [[3.0], [1.0], [2.0]], [1, 0, 0], [7, 7, 7]
+    >>> path = getfixture("tmp_path") / "fit.checkpoint"
+    >>> with checkpointing(path, every=5):
+    ...     ranker = TreeDirectRanker("histogram").fit(X, y, qid)
+    >>> path.exists()
+    True
+    """
+    check_count("every", every)
+    with using(None if path is None else Checkpoint(Path(path).absolute(), every)):
+        yield
+
+
+@contextmanager
+def using(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Let the fits in the block have a checkpoint, or none."""
+    token = _CHECKPOINT.set(checkpoint)
+    try:
+        yield
+    finally:
+        _CHECKPOINT.reset(token)
