@@ -54,9 +54,6 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "soft_trees"): (
             "--feature-part must grow trees of leaves; got 'soft_trees'"
         ),
-        ("fit", files.train, "-m", tmp_path / "m", "--memory", "1GB", "--sparse"): (
-            f"sparse must not be set for batches of a LETOR file; got True for {files.train}"
-        ),
         ("rank", files.model, files.test, "--memory", "1GB", "--sparse"): (
             "sparse must not be set for batches of a LETOR file; got True"
         ),

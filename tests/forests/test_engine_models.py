@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xgboost
 from boosted_regression import TARGET, HalfSquare, X, fitted
-from forest_cases import documents_for, fitted_part
+from forest_cases import documents_for, engine_scores, fitted_part
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ from treerank import TreeDirectRanker, load
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.files.archive import read_archive, write_archive
-from treerank.forests.lightgbm_text import read_lightgbm, trees_of_text
+from treerank.forests.lightgbm_text import read_lightgbm
 from treerank.forests.scoring import forest_scores
 from treerank.forests.thresholds import below_in_single
 from treerank.forests.ubjson import read_ubjson
@@ -102,40 +102,30 @@ def test_a_state_of_lightgbm_has_the_trees_without_the_parameters_of_training():
     assert LightGBMTrees().set_state({**part.get_state()}).get_state()["model"] == text
 
 
-def test_linear_leaves_are_no_forest_but_can_be_loaded():
-    part = fitted(LightGBMTrees, engine_params={"linear_tree": True})
-    with pytest.raises(ValueError, match="no linear functions in leaves to be a forest"):
-        part.forest()
-    restored = LightGBMTrees().set_state(part.get_state())
-    np.testing.assert_array_equal(restored.transform(X), part.transform(X))
-    model = part.get_state()["model"]
-    for name, value in {"num_features": "-1", "leaf_features": "99", "leaf_coeff": "nan"}.items():
-        forged = re.sub(rf"(?m)^{name}=\S+", f"{name}={value}", model)
-        assert forged != model
-        with pytest.raises(ValueError, match="A model of LightGBM must have"):
-            LightGBMTrees().set_state(part.get_state() | {"model": with_sizes(forged)})
-    assert restored.booster_.model_to_string().count("[linear_tree: 1]") == 1
-
-
 def test_models_that_a_sum_of_trees_cannot_hold_are_refused():
     data = lightgbm.Dataset(X, TARGET)
     forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5, "verbosity": -1}
     text = lightgbm.train(forest, data, 2).model_to_string()
     with pytest.raises(ValueError, match="no average in place of a sum"):
         read_lightgbm(text)
+    linear = {"linear_tree": True, "verbosity": -1}
+    booster = lightgbm.train(linear, lightgbm.Dataset(X, TARGET), 2)
+    with pytest.raises(ValueError, match="no linear functions in leaves to be a forest"):
+        read_lightgbm(booster.model_to_string())
+    with pytest.raises(ValueError, match=r"init_model.* no linear functions in leaves"):
+        fitted(LightGBMTrees, init_model=booster)
     for params in ({"booster": "gblinear"}, {"booster": "dart"}, {"objective": "binary:logistic"}):
         booster = xgboost.train(params, xgboost.DMatrix(X, TARGET > 0), 1)
         with pytest.raises(ValueError, match="A model of XGBoost must have"):
             read_xgboost(bytes(booster.save_raw("ubj")))
 
 
-def test_a_text_may_have_splits_that_treat_zeros_in_two_ways_but_is_then_no_forest():
-    text = trees_of_text(fitted_part("lightgbm, NaN").booster_.model_to_string())
-    assert "decision_type=8" in text
-    forged = text.replace("decision_type=8", "decision_type=4", 1)
-    part = LightGBMTrees().set_state(fitted_part("lightgbm, NaN").get_state() | {"model": forged})
+def test_splits_that_treat_zeros_in_two_ways_are_no_forest():
+    state = fitted_part("lightgbm, NaN").get_state()
+    assert "decision_type=8" in state["model"]
+    forged = state["model"].replace("decision_type=8", "decision_type=4", 1)
     with pytest.raises(ValueError, match="zeros that are missing for some splits only"):
-        part.forest()
+        LightGBMTrees().set_state(state | {"model": forged})
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "lightgbm, NaN"])
@@ -146,28 +136,7 @@ def test_thresholds_that_are_no_numbers_are_read_as_lightgbm_reads_them(name, th
     assert forged != state["model"]
     part = LightGBMTrees().set_state(state | {"model": forged})
     rows = documents_for(part.forest())
-    assert forest_scores(part.forest(), rows).tobytes() == part.predict_scores(rows).tobytes()
-
-
-@pytest.mark.parametrize("objective", ["lambdarank", "regression"])
-def test_a_model_that_lightgbm_trained_itself_is_read(objective):
-    data = lightgbm.Dataset(X, (TARGET > 0).astype(int), group=[20] * 30)
-    booster = lightgbm.train({"objective": objective, "verbosity": -1}, data, 5)
-    forest = read_lightgbm(booster.model_to_string())
-    rows = documents_for(forest)
-    expected = booster.predict(rows, raw_score=True)
-    assert forest_scores(forest, rows)[:, 0].tobytes() == expected.tobytes()
-
-
-@pytest.mark.parametrize("objective", ["rank:ndcg", "reg:squarederror", "reg:absoluteerror"])
-@pytest.mark.parametrize("form", ["json", "ubj"])
-def test_a_model_that_xgboost_trained_itself_is_read(objective, form):
-    data = xgboost.DMatrix(X, (TARGET > 0).astype(int), qid=np.repeat(np.arange(30), 20))
-    booster = xgboost.train({"objective": objective, "base_score": 0.3}, data, 5)
-    forest = read_xgboost(bytes(booster.save_raw(form)))
-    rows = documents_for(forest)
-    expected = booster.inplace_predict(rows, predict_type="margin")
-    assert (forest_scores(forest, rows)[:, 0] == expected).all()
+    assert forest_scores(part.forest(), rows).tobytes() == engine_scores(part, rows).tobytes()
 
 
 @given(st.floats(width=32, allow_nan=False), st.floats(allow_nan=False))
@@ -189,7 +158,7 @@ def test_nothing_is_below_minus_infinity():
     part = XGBoostTrees().set_state(fitted_part("xgboost").get_state() | {"model": lowest})
     rows = documents_for(part.forest())
     with np.errstate(over="ignore"):
-        assert (forest_scores(part.forest(), rows) == part.predict_scores(rows)).all()
+        assert (forest_scores(part.forest(), rows) == engine_scores(part, rows)).all()
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from boosted_regression import TARGET, TARGETS, fitted
-from boosted_regression import X as DATA
-from forest_cases import ENGINES, FITTED, documents_for, drawn_forest, fitted_part, scores_by_hand
+from forest_cases import (
+    ENGINES,
+    FITTED,
+    documents_for,
+    drawn_forest,
+    engine_scores,
+    fitted_part,
+    scores_by_hand,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.forests.forest import CategorySets
 from treerank.forests.joining import joined, some_trees
 from treerank.forests.scoring import forest_leaves, forest_scores
@@ -37,7 +41,7 @@ def test_scores_are_those_of_the_engine_bit_for_bit(name):
         layouts = rows, np.asfortranarray(rows), rows.astype(np.float32), rows[:1]
     for X in layouts:
         with np.errstate(over="ignore"):
-            expected = part.predict_scores(X)
+            expected = engine_scores(part, X)
         assert forest_scores(forest, X).tobytes() == expected.tobytes()
 
 
@@ -48,7 +52,7 @@ def test_scores_of_a_sparse_matrix_are_those_of_the_engine(name):
     rows = np.where(np.abs(rows := documents_for(forest)) < 1e-30, 0, rows)  # LightGBM differs
     X = csr_matrix(np.where(np.random.default_rng(1).random(rows.shape) < 0.3, 0, rows))
     with np.errstate(over="ignore"):
-        assert forest_scores(forest, X).tobytes() == part.predict_scores(X).tobytes()
+        assert forest_scores(forest, X).tobytes() == engine_scores(part, X).tobytes()
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -60,38 +64,6 @@ def test_outputs_are_those_of_the_forest_and_pickles_do_not_hold_it(name):
         assert part.transform(rows).tobytes() == scores_by_hand(forest, rows).tobytes()
     assert pickle.dumps(part) == before
     assert len(pickle.dumps(forest)) == len(pickle.dumps(replace(forest)))
-
-
-@pytest.mark.parametrize(
-    ("engine", "least"),
-    [
-        (LightGBMTrees, {"min_child_samples": 1}),
-        (XGBoostTrees, {"min_child_weight": 0, "max_depth": 0}),
-    ],
-)
-@pytest.mark.parametrize("target", [TARGET, TARGETS], ids=["one output", "outputs"])
-def test_trees_of_many_leaves_are_scored_as_the_engine_does(engine, least, target):
-    large = fitted(engine, target, num_leaves=400, n_estimators=2, **least)
-    assert large.forest().bitvectors is None
-    for rows in (DATA, DATA[:1], DATA[:9]):
-        assert large.transform(rows).tobytes() == large.predict_scores(rows).tobytes()
-
-
-def test_an_engine_scores_only_what_no_forest_can(monkeypatch):
-    numbers = []
-    for engine in (LightGBMTrees, XGBoostTrees):
-
-        def noting(part, values, own=engine.predict_scores):
-            numbers.append(len(values))
-            return own(part, values)
-
-        monkeypatch.setattr(engine, "predict_scores", noting)
-    fitted(LightGBMTrees).transform(DATA), fitted(XGBoostTrees).transform(DATA)
-    assert numbers == []
-    linear = fitted(LightGBMTrees, engine_params={"linear_tree": True})
-    on_card = fitted(XGBoostTrees).set_params(device="cuda")
-    linear.transform(DATA), on_card.transform(DATA)
-    assert numbers == [len(DATA)] * 2
 
 
 def copy_of(part):
@@ -114,19 +86,7 @@ def test_leaves_are_nodes_whose_values_add_up():
     scores = np.zeros(len(leaves))
     for tree in leaves.T:
         scores += forest.values[tree, 0]
-    np.testing.assert_array_equal(scores, part.predict_scores(documents_for(forest))[:, 0])
-
-
-def test_a_continued_fit_and_a_stopped_fit_have_all_their_trees():
-    first = fitted_part("xgboost")
-    longer = type(first)(**first.get_params() | {"n_estimators": 5, "init_model": first})
-    from boosted_regression import TARGET, HalfSquare, X
-
-    longer.fit(X, HalfSquare(TARGET))
-    assert longer.forest().n_trees == first.forest().n_trees + 5
-    rows = documents_for(longer.forest())
-    with np.errstate(over="ignore"):
-        assert (forest_scores(longer.forest(), rows) == longer.predict_scores(rows)).all()
+    np.testing.assert_array_equal(scores, engine_scores(part, documents_for(forest))[:, 0])
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "histogram"])

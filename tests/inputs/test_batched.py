@@ -8,14 +8,12 @@ from command_line import run
 from treerank import (
     Batches,
     HistogramTrees,
-    LightGBMTrees,
     TreeDirectRanker,
-    XGBoostTrees,
     read_batches,
 )
 from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
-from treerank.feature_parts.engines import bin_sample, lightgbm, lightgbm_boundary
+from treerank.feature_parts.engines import bin_sample
 from treerank.inputs.documents import check_matrix
 from treerank.inspection import permutation_importance
 
@@ -46,9 +44,7 @@ def batches(table):
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    for module in (bin_sample, lightgbm):
-        monkeypatch.setattr(module, "SAMPLE_SIZE", 300)
-    monkeypatch.setattr(lightgbm_boundary.ReadSequence, "batch_size", 100)
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 300)
 
 
 @pytest.mark.parametrize(
@@ -68,27 +64,6 @@ def test_the_model_is_that_of_the_rows_in_memory(table, parameters):
     np.testing.assert_array_equal(found.predict(batches(table)), scores[ORDER])
     np.testing.assert_array_equal(found.rank(batches(table)), expected.rank(table, QID)[ORDER])
     assert found.score(batches(table)) == expected.score(table, Y, QID)
-
-
-@pytest.mark.parametrize("kind", [LightGBMTrees, XGBoostTrees])
-def test_the_trees_of_engines_are_those_of_the_rows_in_memory(kind):
-    signs = {"monotone_constraints": [1, 0, 0, -1]}
-    for settings in (
-        {"early_stopping_rounds": 2},
-        {"calibration": 0.3, "colsample_bytree": 0.5} | signs,
-    ):
-        expected = ranker(kind, **settings).fit(X, Y, QID, eval_set=(X, Y, QID))
-        found = ranker(kind, **settings).fit(batches(X), eval_set=batches(X))
-        assert found.feature_part_.get_state() == expected.feature_part_.get_state()
-        assert found.steepness_ == expected.steepness_
-
-
-@pytest.mark.parametrize("kind", [LightGBMTrees, XGBoostTrees])
-def test_engines_refuse_batches_where_trees_would_be_others(kind):
-    with pytest.raises(ValueError, match=r"subsample must be 1\.0 where X is Batches; got 0\.5"):
-        ranker(kind, subsample=0.5).fit(batches(X))
-    with pytest.raises(ValueError, match="no categories where it is read in batches; got 1"):
-        ranker(kind).fit(batches(FRAME))
 
 
 def test_files_are_read_in_batches(tmp_path):
@@ -113,8 +88,9 @@ def test_query_ids_of_a_letor_file_are_text_if_any_is(tmp_path):
 def test_what_cannot_be_read_in_batches_is_refused():
     with pytest.raises(TypeError, match="source must be a function or a collection"):
         Batches(iter([]))
-    with pytest.raises(TypeError, match="only rankers whose feature_part is trees of LightGBM"):
-        TreeDirectRanker("mlp").fit(batches(X))
+    for part in ("lightgbm", "mlp"):
+        with pytest.raises(TypeError, match="only rankers with trees of this package"):
+            TreeDirectRanker(part).fit(batches(X))
     with pytest.raises(ValueError, match="pairs and positions must be None where X is Batc"):
         ranker().fit(batches(X), sample_weight=np.ones(N))
     for call in (ranker().fit, ranker().fit(X, Y, QID).predict):
@@ -143,7 +119,7 @@ def test_the_shell_reads_files_in_batches_where_memory_is_given(tmp_path):
     assert outputs[:2] == outputs[2:]
     assert len(outputs[0].splitlines()) == N + 1
     done = run("fit", data, "--model", model, "--memory", "4GB", "--best")
-    assert (done.exit_code, "must come with a --feature-part lightgbm" in done.stderr) == (2, True)
+    assert (done.exit_code, "must come with --feature-part histogram" in done.stderr) == (2, True)
     done = run("rank", model, data, "--memory", "much")
     assert (done.exit_code, "memory must be a size of at least 1MB" in done.stderr) == (2, True)
 
@@ -181,5 +157,6 @@ def test_standard_input_is_read_in_batches_once(tmp_path):
     content, memory = path.read_bytes(), ["--memory", "1MB"]
     expected = run("rank", model, path).stdout
     assert run("rank", model, "-", *memory, input=content).stdout == expected
-    again = run("fit", "-", "--model", model, *memory, "--n-features", 4, input=content)
+    fit_again = ["fit", "-", "--model", model, *memory, "--n-features", 4]
+    again = run(*fit_again, "--feature-part", "histogram", input=content)
     assert (again.exit_code, "-: must be a file, to be read again" in again.stderr) == (1, True)

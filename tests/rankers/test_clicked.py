@@ -359,8 +359,9 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
     with pytest.raises(ValueError, match="position must be None for ForestRanker, which does not"):
         forest.fit(**ROWS)
     write_parquet(tmp_path / "rows.parquet", X, Y, QID)
+    batches = read_batches(tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match="positions must be None where X is Batches"):
-        small().fit(read_batches(tmp_path / "rows.parquet"), position=ROWS["position"])
+        TreeDirectRanker("histogram").fit(batches, position=ROWS["position"])
     with pytest.raises(ValueError, match=r"clicks must .* for several workers; got"):
         fit_by_workers(small().set_params(feature_part="histogram"), X, Y, QID)
 
@@ -386,8 +387,7 @@ def test_the_shell_fits_to_a_column_of_positions(tmp_path):
     found = load(tmp_path / "m")
     assert (found.predict(judged[["a", "b", "c"]]) == expected.predict(X)).all()
     assert (found.propensities_ == expected.propensities_).all()
-    by_two = ["--workers", 2, "--feature-part", "histogram"]
-    for option in (["--memory", "1GB"], by_two):
-        result = run("fit", *files, *names, *option)
+    for option in ("--memory", "1GB"), ("--workers", 2):
+        result = run("fit", *files, *names, *option, "--feature-part", "histogram")
         assert result.exit_code == 2
         assert "must come without --memory and --workers" in result.stderr

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.rows import stored_as
 
 #: Fitted feature parts by name: class, data and parameters.
 FITTED = {
@@ -68,6 +69,16 @@ def fitted_part(name):
         data = csr_matrix(np.nan_to_num(data))
     own = {} if part_class is XGBoostTrees else {"min_child_samples": 5}
     return fitted(part_class, target=target, data=data, **own, **params)
+
+
+def engine_scores(part, X):
+    """Return the scores that the engine itself gives, of shape (n_documents, n_outputs)."""
+    if isinstance(part, LightGBMTrees):
+        scores = part.booster_.predict(X, raw_score=True)
+    else:
+        sparse = part.booster_.attr("treerank_zeros") == "missing"
+        scores = part.booster_.inplace_predict(stored_as(X, sparse=sparse), predict_type="margin")
+    return scores.astype(np.float64).reshape(X.shape[0], part.n_outputs_)
 
 
 def documents_for(forest, n=400, seed=0):

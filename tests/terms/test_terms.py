@@ -216,8 +216,3 @@ def test_a_sum_of_terms_has_the_sum_of_the_scores():
     scaled = total([part.scaled(factor) for factor, part in zip((2, 0.5, 0), parts, strict=True)])
     np.testing.assert_allclose(scaled.scores(X), expected, rtol=1e-12)
     assert total([part.scaled(0) for part in parts]).kinds == ["trees"]
-
-
-def test_a_network_has_no_scorer(data):
-    with pytest.raises(ValueError, match="terms must be trees and a line; got a network"):
-        RANKERS["linear"].fit(*data).scorer()

@@ -73,7 +73,7 @@ _HELP = {
 #: What options must come with.
 _NEEDS = {
     "sparse": "with a --feature-part that reads sparse features",
-    "memory": "with a --feature-part lightgbm, xgboost or histogram",
+    "memory": "with --feature-part histogram",
     "workers": "with --feature-part histogram or --feature-part xgboost",
     "alone": "without --memory, --sparse, --n-features, --id, --features and --drop",
 }
@@ -143,7 +143,7 @@ def fit(
     _refuse(
         (best and is_own_tree, "--best", "without settings of trees"),
         (sparse and not reads_sparse(part), "--sparse", _NEEDS["sparse"]),
-        (memory and not getattr(part, "accepts_batches", False), "--memory", _NEEDS["memory"]),
+        (memory and not traits_of(part).accepts_batches, "--memory", _NEEDS["memory"]),
         (is_spread and traits_of(part).settings_by_workers is None, "--workers", _NEEDS["workers"]),
         (is_spread and any(beside), "--workers", _NEEDS["alone"]),
         (position and (memory or is_spread), "--position", "without --memory and --workers"),

@@ -31,8 +31,7 @@ class Rows:
     categorical : sequence of int, default=None
         Columns that hold integer codes of categories.
     places : ndarray of shape (n_rows,), default=None
-        Place of each row among the rows of all workers, or in canonical order; ``None`` where
-        there is one worker, and the rows are in this order.
+        Place of each row among the rows of all workers; ``None`` where there is one worker.
 
     Examples
     --------
@@ -115,12 +114,6 @@ class Rows:
         order = positions if self.order is None else self.order[positions]
         places = None if self.places is None else self.places[positions]
         return replace(self, order=order, places=places)
-
-    def as_read(self) -> "Rows":
-        """Return the rows in the order in which they are read, with their places in this view."""
-        order = np.arange(len(self)) if self.order is None else self.order
-        places = np.argsort(order).astype(np.int32)
-        return replace(self, order=order[places], places=places)
 
     def array(self) -> Any:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""

@@ -77,7 +77,8 @@ def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) 
     """Return all rows less ``mean`` times ``inverse``, as one array; 0 where one is missing."""
     result, start = np.empty(rows.shape, dtype), 0
     for batch in _batches(rows):
-        _standardize(batch, mean, inverse, result[start : start + len(batch)])
+        values = (batch - mean) * inverse
+        result[start : start + len(batch)] = np.where(np.isnan(values), 0.0, values)
         start += len(batch)
     return result
 
@@ -103,13 +104,3 @@ def _add_squares(batch, mean, squares):
         for j in range(len(mean)):
             if np.isfinite(batch[i, j]):
                 squares[j] += (batch[i, j] - mean[j]) ** 2
-
-
-@njit
-def _standardize(batch, mean, inverse, result):
-    n_features = np.uint64(len(mean))  # signed bounds keep the loop from vectorizing
-    for i in range(len(batch)):
-        values, standard = batch[i], result[i]
-        for j in range(n_features):
-            value = (values[j] - mean[j]) * inverse[j]
-            standard[j] = value if value == value else 0.0

@@ -238,8 +238,8 @@ class Forest:
         return make_bitvectors(self)
 
     @cached_property
-    def traversal(self) -> Traversal:
-        """The nodes in the order of a traversal."""
+    def traversal(self) -> Traversal | None:
+        """The nodes in the order of a traversal; ``None`` if there are splits by category."""
         return make_traversal(self)
 
     @cached_property

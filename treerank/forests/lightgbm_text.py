@@ -16,9 +16,6 @@ from treerank.forests.forest import CategorySets, Forest
 from treerank.forests.thresholds import LIGHTGBM_ZERO, with_lightgbm_zero
 
 _END = "end of trees\n"
-#: What a text says after its trees if their leaves are linear: without it, LightGBM would explain
-#: such trees as if they were not.
-_LINEAR = "\nparameters:\n[linear_tree: 1]\n\nend of parameters\n"
 _HEADER = {
     "feature_infos",
     "feature_names",
@@ -58,7 +55,6 @@ _PER_LEAF: dict[str, type] = {
 }
 _NEEDED = {"left_child", "right_child", "split_feature", "threshold", "leaf_value"}
 _OTHER = {"num_leaves", "num_cat", "cat_boundaries", "cat_threshold", "is_linear", "shrinkage"}
-_LINEAR_LEAVES = {"leaf_const", "num_features", "leaf_features", "leaf_coeff"}
 #: Bits of a decision type.
 _IS_CATEGORY, _IS_DEFAULT_LEFT, _IS_ZERO_MISSING, _IS_NAN_MISSING = 1, 2, 4, 8
 
@@ -101,10 +97,7 @@ def read_lightgbm(text: str) -> Forest:
         If the model is damaged, or of a kind that a forest cannot hold: leaves that are linear
         functions, random forests, and zeros that are missing for some splits only.
     """
-    forest, obstacles = _parsed(text)
-    for obstacle in obstacles:
-        _refuse(f"no {obstacle} to be a forest")
-    return forest
+    return _parsed(text, _HEADER)
 
 
 def checked_lightgbm(text: str) -> str:
@@ -126,30 +119,31 @@ def trees_of_text(text: str) -> str:
     'tree\n...\nend of trees\n'
     """
     trees, end, _ = text.partition(_END)
-    return trees + end + (_LINEAR if "\nis_linear=1\n" in trees else "")
+    return trees + end
 
 
-def _parsed(text: str, known: set[str] = _HEADER) -> tuple[Forest, list[str]]:
-    """Return the trees with constant leaves, and what of the model these do not hold."""
+def _parsed(text: str, known: set[str]) -> Forest:
     body, end, _ = text.partition(_END)
     if not end or re.search(r"[\r\0]", body):
         _refuse("an end of its trees")
+    if "\nis_linear=1\n" in body:
+        _refuse("no linear functions in leaves to be a forest")
     head, *blocks = re.split(r"^Tree=", body, flags=re.MULTILINE)
     lines = [line for line in head.split("\n") if line not in ("", "tree")]
-    averages = "average_output" in lines
-    fields = _fields((line for line in lines if line != "average_output"), known)
+    if "average_output" in lines:
+        _refuse("no average in place of a sum to be a forest")
+    fields = _fields(lines, known)
     n_features = _whole(fields, "max_feature_idx", least=-1) + 1
     n_outputs = _whole(fields, "num_tree_per_iteration", least=1)
     names = tuple(_text(fields, "feature_names").split(" "))
     _check_header(fields, blocks, n_features, n_outputs, names)
     trees = [_tree(block, number, n_features) for number, block in enumerate(blocks)]
-    obstacles = ["linear functions in leaves"] * ("\nis_linear=1\n" in body)
-    obstacles += ["average in place of a sum"] * averages
     decision = np.concatenate([tree.decision for tree in trees])
     numeric = decision & _IS_CATEGORY == 0
     kinds = [(decision[numeric] & kind).any() for kind in (_IS_ZERO_MISSING, _IS_NAN_MISSING)]
-    obstacles += ["zeros that are missing for some splits only"] * all(kinds)
-    return _forest(trees, n_features, n_outputs, names, zero_is_missing=kinds[0]), obstacles
+    if all(kinds):
+        _refuse("no zeros that are missing for some splits only to be a forest")
+    return _forest(trees, n_features, n_outputs, names, zero_is_missing=kinds[0])
 
 
 def _check_header(fields, blocks, n_features, n_outputs, names):
@@ -177,19 +171,15 @@ def _tree(block: str, number: int, n_features: int) -> _Tree:
     first, *lines = block.split("\n")
     if first != str(number) or not block.isascii() or lines[-3:] != ["", "", ""]:
         _refuse("numbered trees, each with two empty lines after it")
-    fields = _fields(lines[:-3], _PER_SPLIT.keys() | _PER_LEAF.keys() | _OTHER | _LINEAR_LEAVES)
+    fields = _fields(lines[:-3], _PER_SPLIT.keys() | _PER_LEAF.keys() | _OTHER)
     n_leaves, n_sets = _whole(fields, "num_leaves", least=1), _whole(fields, "num_cat")
     if n_leaves > len(block):
         _refuse("values for all leaves")
-    if n_leaves == 1 and fields.get("leaf_weight") == "" and "is_linear=1" not in lines:
+    if n_leaves == 1 and fields.get("leaf_weight") == "":
         del fields["leaf_weight"]  # LightGBM writes none for one leaf, and then reads none
     arrays = _arrays(fields, n_leaves)
-    if _text(fields, "is_linear", "0") not in ("0", "1"):
-        _refuse("0 or 1 as is_linear")
-    if fields.get("is_linear") == "1":
-        _check_linear(fields, n_leaves, n_features)
-    elif fields.keys() & _LINEAR_LEAVES:
-        _refuse("no linear functions without is_linear=1")
+    if fields.get("is_linear", "0") != "0":
+        _refuse("0 as is_linear")
     if "shrinkage" in fields:
         _numbers(fields, "shrinkage", np.float64, 1)
     return _nodes(arrays, _sets(fields, n_sets, len(block)), n_features)
@@ -264,23 +254,6 @@ def _sets(fields, n_sets, most):
     return codes, sizes
 
 
-def _check_linear(fields, n_leaves, n_features):
-    """Refuse linear functions in leaves that do not fit together."""
-    constants = _numbers(fields, "leaf_const", np.float64, n_leaves)
-    counts = _numbers(fields, "num_features", np.int64, n_leaves)
-    spaced = {
-        name: " ".join(_text(fields, name).split()) for name in ("leaf_features", "leaf_coeff")
-    }
-    if (counts < 0).any():
-        _refuse("at least 0 features in a leaf")
-    features = _numbers(spaced, "leaf_features", np.int64, int(counts.sum()))
-    factors = _numbers(spaced, "leaf_coeff", np.float64, int(counts.sum()))
-    if ((features < 0) | (features >= n_features)).any():
-        _refuse("features of leaves among its features")
-    if not (np.isfinite(constants).all() and np.isfinite(factors).all()):
-        _refuse("finite linear functions")
-
-
 def _forest(
     trees: list[_Tree], n_features: int, n_outputs: int, names: Any, *, zero_is_missing: bool
 ) -> Forest:
@@ -338,11 +311,10 @@ def _fields(lines: Iterable[str], known: set[str]) -> dict[str, str]:
     return fields
 
 
-def _text(fields, name, default=None):
-    value = fields.get(name, default)
-    if value is None:
+def _text(fields, name):
+    if name not in fields:
         _refuse(f"a line {name}")
-    return value
+    return fields[name]
 
 
 def _whole(fields, name, *, least=0):

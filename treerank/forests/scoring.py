@@ -52,17 +52,19 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
 
 def scoring_arguments(forest: Forest) -> tuple[Any, ...]:
     """Return what :func:`write_scores` reads of a forest."""
-    arranged = tuple(forest.traversal if forest.bitvectors is None else forest.bitvectors)
+    arranged = tuple(forest.bitvectors or forest.traversal or ())
     sums = forest.tree_output, forest.constant, forest.sum_dtype == "float32"
     return arranged, split_arrays(forest), set_arrays(forest), sums, forest.values
 
 
 def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
     """Return arrays that :func:`write_scores` writes to: columns, and the bits of documents."""
-    if forest.bitvectors is None:
+    if forest.bitvectors is not None:
+        columns = np.empty((len(forest.bitvectors.feature), _TOGETHER))
+        return columns, np.empty(_TOGETHER, dtype=np.uint64)
+    if forest.traversal is not None:
         return (np.zeros((len(forest.traversal.feature) + 1, _TOGETHER)),)
-    columns = np.empty((len(forest.bitvectors.feature), _TOGETHER))
-    return columns, np.empty(_TOGETHER, dtype=np.uint64)
+    return ()
 
 
 def write_scores(
@@ -71,10 +73,11 @@ def write_scores(
     """Write the scores of documents, of shape (n_documents, n_outputs).
 
     A single document follows its paths. Several are scored together, by bit vectors, or by a
-    traversal where trees are too large for these.
+    traversal where trees are too large for these; trees that are too large and have splits by
+    category are scored by paths, too.
     """
     arranged, *rest, values = arguments
-    if len(X) == 1:
+    if len(X) == 1 or not arranged:
         _score_by_paths(X, values, *rest, scores)
     elif len(buffers) == 1:
         _score_by_traversal(X, arranged, *rest, *buffers, scores)
@@ -253,15 +256,11 @@ def _score_by_traversal(X, traversal, nodes, sets, sums, columns, scores):
     places = np.empty(_EIGHT, dtype=np.int64)
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
-        rows = X[begin : begin + n]
-        _fill_columns(rows, traversal[:3], nodes, sets, columns)
+        _fill_columns(X[begin : begin + n], traversal[:3], nodes, sets, columns)
         for tree in range(len(roots)):
             for first in range(0, n, _EIGHT):
                 places[:] = roots[tree]
-                if len(sets[0]):
-                    _go_down_by_sets(places, first, rows, columns, traversal, nodes, sets)
-                else:
-                    _go_down(places, first, columns, column, threshold, child)
+                _go_down(places, first, columns, column, threshold, child)
                 for i in range(min(_EIGHT, n - first)):
                     to = begin + first + i
                     _add_leaf(values, places[i], tree_output[tree], single, scores, to)
@@ -276,25 +275,6 @@ def _go_down(places, first, columns, column, threshold, child):
         for i in range(_EIGHT):
             place = places[i]
             is_left = columns[column[place], first + i] <= threshold[place]
-            places[i] = child[place] + (not is_left)
-            moved |= places[i] ^ place
-
-
-@register_jitable(error_model="numpy")
-def _go_down_by_sets(places, first, rows, columns, traversal, nodes, sets):
-    """Send eight documents to their leaves, where some splits are by category."""
-    column, threshold, child = traversal[4:7]
-    last, moved = len(rows) - 1, 1
-    while moved:
-        moved = 0
-        for i in range(_EIGHT):
-            place = places[i]
-            own = column[place]
-            if own >= 0:
-                is_left = columns[own, first + i] <= threshold[place]
-            else:
-                node = -1 - own
-                is_left = goes_left(rows[min(first + i, last), nodes[1][node]], node, nodes, sets)
             places[i] = child[place] + (not is_left)
             moved |= places[i] ^ place
 

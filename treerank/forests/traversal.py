@@ -27,7 +27,7 @@ class Traversal(NamedTuple):
     roots : ndarray of int64, shape (n_trees,)
         Place of each root.
     column : ndarray of int32, shape (n_nodes,)
-        Column of each split; of a split by category, -1 less its number in the forest.
+        Column of each split, and the last one for leaves.
     threshold : ndarray of float64, shape (n_nodes,)
         Largest value that goes left.
     child : ndarray of int32, shape (n_nodes,)
@@ -46,19 +46,19 @@ class Traversal(NamedTuple):
     values: np.ndarray
 
 
-def make_traversal(forest: Any) -> Traversal:
-    """Return the nodes of a forest in the order of a traversal."""
+def make_traversal(forest: Any) -> Traversal | None:
+    """Return the nodes of a forest in the order of a traversal; None with splits by category."""
+    if forest.categories is not None:
+        return None
     order = _order(forest)
     place = np.empty(forest.n_nodes, dtype=np.int64)
     place[order] = np.arange(forest.n_nodes)
     is_split = forest.feature[order] >= 0
     splits = order[is_split]
     key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
-    if forest.categories is not None:
-        key = np.where(forest.categories.of_node[splits] >= 0, -1 - splits, key)
-    keys = np.unique(key[key >= 0])
+    keys, number = np.unique(key, return_inverse=True)
     column = np.full(forest.n_nodes, len(keys), dtype=np.int32)
-    column[is_split] = np.where(key < 0, key, np.searchsorted(keys, key))
+    column[is_split] = number
     threshold = np.full(forest.n_nodes, np.inf)
     child = np.arange(forest.n_nodes, dtype=np.int32)
     threshold[is_split], child[is_split] = forest.threshold[splits], place[forest.left[splits]]

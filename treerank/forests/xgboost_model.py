@@ -8,7 +8,7 @@ little and crashes on many damaged models.
 
 import json
 import re
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -50,18 +50,13 @@ _PER_NODE = {
 _CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 
 
-def read_xgboost(
-    model: bytes | str, *, zeros: Literal["numbers", "missing"] | None = None
-) -> Forest:
+def read_xgboost(model: bytes | str) -> Forest:
     """Return the trees of a model of XGBoost.
 
     Parameters
     ----------
     model : bytes or str
         UBJSON as bytes, or JSON as bytes or text.
-    zeros : {"numbers", "missing"}, default=None
-        Whether zeros are missing values, as they are if the trees were grown on a sparse matrix;
-        ``None`` is what a model of this package says, and numbers otherwise.
 
     Returns
     -------
@@ -74,7 +69,7 @@ def read_xgboost(
         If the model is damaged, or of a kind that a forest cannot hold: linear models, DART, and
         objectives that transform ``base_score``.
     """
-    return forest_of_xgboost(_document(model), zeros=zeros)
+    return forest_of_xgboost(_document(model))
 
 
 def is_xgboost(document: Any) -> bool:
@@ -82,9 +77,7 @@ def is_xgboost(document: Any) -> bool:
     return isinstance(document, dict) and "learner" in document
 
 
-def forest_of_xgboost(
-    document: dict[str, Any], *, zeros: Literal["numbers", "missing"] | None = None
-) -> Forest:
+def forest_of_xgboost(document: dict[str, Any]) -> Forest:
     """Return the trees of a model, given what its file holds; see :func:`read_xgboost`."""
     learner = _entry(document, "learner", dict)
     boosted, objective = _entry(learner, "gradient_booster", dict), _objective(learner)
@@ -99,9 +92,9 @@ def forest_of_xgboost(
     attributes = _entry(learner, "attributes", dict, {})
     if not all(isinstance(value, str) for value in attributes.values()):
         _refuse("texts as attributes")
-    if attributes.get("treerank_zeros", "numbers") not in ("numbers", "missing"):
+    zeros = attributes.get("treerank_zeros", "numbers")
+    if zeros not in ("numbers", "missing"):
         _refuse("numbers or missing as treerank_zeros")
-    zeros = zeros or attributes.get("treerank_zeros")
     _check_types(learner, n_features)
     return _forest(
         trees,

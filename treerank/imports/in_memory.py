@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from treerank.checks import shown
+from treerank.checks import has_methods, shown
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import read_lightgbm
 
@@ -45,11 +45,13 @@ def content_of(model: Any) -> bytes:
     >>> content_of(old)[:5]
     b'tree\n'
     """
-    booster = _booster_of(model)
-    if hasattr(booster, "model_to_string"):  # LightGBM
+    if has_methods(model, "get_booster"):  # a ranker of XGBoost
+        model = model.get_booster()
+    if has_methods(model, "save_raw"):
+        return bytes(model.save_raw("json"))
+    booster = getattr(model, "booster_", model)  # of LightGBM
+    if has_methods(booster, "model_to_string"):
         return booster.model_to_string().encode()
-    if hasattr(booster, "save_raw"):  # XGBoost
-        return bytes(booster.save_raw("json"))
     if type(model).__module__.startswith("catboost"):
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
@@ -59,11 +61,3 @@ def content_of(model: Any) -> bytes:
         "path must be a file, a Booster of LightGBM or XGBoost, or a fitted ranker of an engine; "
         f"got {shown(model)}."
     )
-
-
-def _booster_of(model):
-    """Return the Booster of a fitted ranker, up to its best iteration."""
-    if hasattr(model, "get_booster"):
-        booster, best = model.get_booster(), getattr(model, "best_iteration", None)
-        return booster if best is None else booster[: best + 1]
-    return getattr(model, "booster_", model)

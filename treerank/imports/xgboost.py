@@ -7,7 +7,7 @@ up to its best iteration, as XGBRanker does.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +33,7 @@ _MARGINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def read_xgboost_model(
-    document: dict[str, Any], *, zeros: Literal["numbers", "missing"] | None = None
-) -> Forest:
+def read_xgboost_model(document: dict[str, Any]) -> Forest:
     """Return the trees of a model, given what its file holds."""
     learner = dict(document["learner"])
     objective, booster = dict(learner["objective"]), learner["gradient_booster"]
@@ -46,7 +44,7 @@ def read_xgboost_model(
     if booster.get("name") == "dart":
         weights = np.array(booster["weight_drop"], dtype=np.float32)
         learner["gradient_booster"] = booster["gbtree"]
-    forest = forest_of_xgboost(document | {"learner": learner}, zeros=zeros)
+    forest = forest_of_xgboost(document | {"learner": learner})
     if weights is not None:
         forest = _weighed(forest, weights)
     best = learner.get("attributes", {}).get("best_iteration")

@@ -138,8 +138,8 @@ def read_documents(
     if isinstance(X, Batches):
         if not ranker.reads_batches:
             raise TypeError(
-                f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is "
-                "trees of LightGBM, of XGBoost or of this package are fitted to Batches."
+                f"X must be in memory for {shown(ranker)}; only rankers with trees of this "
+                'package, as TreeDirectRanker("histogram"), are fitted to Batches.'
             )
         refuse_arrays(y, qid, position, *others)
         return *check_batches(ranker, X, reset=reset), None

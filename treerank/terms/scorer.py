@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers
+from treerank.forests.forest import Forest
 from treerank.forests.scoring import (
     check_width,
     scoring_arguments,
@@ -18,6 +19,13 @@ from treerank.inputs.columns import Columns, as_frame, fitted_columns
 from treerank.inputs.documents import has_infinite
 from treerank.terms.linear import add_line
 from treerank.terms.terms import Terms
+
+
+class _Buffers(local):
+    """Arrays of one thread to work in."""
+
+    def __init__(self, forest: Forest) -> None:
+        self.arrays = scoring_buffers(forest)
 
 
 class Scorer:
@@ -54,7 +62,7 @@ class Scorer:
         self.names, self.columns = names, columns or Columns()
         self._arguments = scoring_arguments(self.forest)
         self._line = () if line is None else (line.features, line.coef, line.offset)
-        self._own = local()
+        self._own = _Buffers(self.forest)
 
     def __call__(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each document.
@@ -70,7 +78,7 @@ class Scorer:
         """
         rows = self._checked(X)
         scores = np.empty(len(rows))
-        write_scores(rows, self._arguments, self._buffers(), scores[:, None])
+        write_scores(rows, self._arguments, self._own.arrays, scores[:, None])
         if self._line:
             add_line(rows, *self._line, scores)
         return scores
@@ -89,12 +97,6 @@ class Scorer:
                 f"X must not be infinite; got {rows[row, column]} in row {row}, column {column}."
             )
         return rows
-
-    def _buffers(self) -> tuple[np.ndarray, ...]:
-        """Return the arrays of this thread to work in."""
-        if not hasattr(self._own, "buffers"):
-            self._own.buffers = scoring_buffers(self.forest)
-        return self._own.buffers
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scorer, (self.terms, self.names, self.columns)

@@ -142,6 +142,7 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
         ("app", "binary", "objective"),
         ("random_seed", 3, "seed"),
         ("n_iter", 3, "num_iterations"),
+        ("linear_tree", True, "linear_tree"),
     ],
 )
 def test_no_name_of_an_argument_passes_as_an_engine_parameter_of_lightgbm(name, value, main):
@@ -193,10 +194,3 @@ def test_a_metric_that_is_no_number_is_refused(part_class):
     nowhere = type("Nowhere", (), {"name": "nowhere", "__call__": lambda *_: np.nan})()
     with pytest.raises(ValueError, match="metric 'nowhere' must return a number; got nan"):
         fitted(part_class, validation=(HELD_OUT, nowhere))
-
-
-def test_a_leaf_that_is_a_line_has_no_single_value():
-    part = fitted(LightGBMTrees, engine_params={"linear_tree": True})
-    assert part.transform(X).shape == (600, 1)
-    with pytest.raises(ValueError, match="linear"):
-        part.forest()

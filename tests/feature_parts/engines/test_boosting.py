@@ -151,16 +151,6 @@ def test_one_word_per_quantity_serves_every_engine(part_class):
 # Outputs
 
 
-@own_trees_too
-def test_the_single_trees_add_up_to_the_score(part_class):
-    part = fitted(part_class)
-    score = part.transform(X)
-    assert score.shape == (600, part.n_outputs_) == (600, 1)
-    trees = values_of_trees(part, X)
-    assert trees.shape == (600, 15)
-    np.testing.assert_allclose(trees.sum(axis=1), score[:, 0], atol=1e-5)
-
-
 @pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
 def test_several_outputs_are_each_fitted_to_their_own(part_class, strategy):
     params = {"multi_strategy": strategy} if part_class is XGBoostTrees else {}

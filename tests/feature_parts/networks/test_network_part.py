@@ -1,6 +1,5 @@
 """Networks as feature parts: training keeps its promises whatever the network."""
 
-import inspect
 import pickle
 
 import numpy as np
@@ -10,10 +9,9 @@ from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.networks.polynomial import Linear, Monomials, Polynomial
+from treerank.feature_parts.networks.polynomial import Linear, Monomials
 from treerank.feature_parts.networks.training import OPTIMIZERS
 from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.objectives import make_objective
 
 
@@ -234,21 +232,6 @@ def test_a_batch_larger_than_the_data_holds_them_all():
         for size in (10**9, len(X))
     )
     np.testing.assert_array_equal(large.transform(X), exact.transform(X))
-
-
-def test_parameters_of_training_are_parameters_of_every_part():
-    for part in PARTS.values():
-        assert {"n_epochs", "batch_size", "device", "random_state"} <= set(part.get_params())
-    assert repr(MLP((3,), n_epochs=2)) == "MLP(hidden=(3,), n_epochs=2)"
-    assert MLP((3,)) != MLP((3,))  # two estimators, as everywhere in scikit-learn
-
-
-@pytest.mark.parametrize("part", [Linear, MLP, Polynomial, SoftTrees])
-def test_only_the_first_parameter_is_positional_and_unknown_ones_are_refused(part):
-    kinds = [p.kind for p in inspect.signature(part).parameters.values()]
-    assert kinds[1:] == [inspect.Parameter.KEYWORD_ONLY] * (len(kinds) - 1)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'n_epoch'"):
-        part(n_epoch=3)
 
 
 @pytest.mark.gpu

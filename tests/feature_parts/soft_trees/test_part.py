@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from treerank.feature_parts.registry import FEATURE_PART_CLASSES, make_feature_part
-from treerank.lazy import load_object
 from treerank.objectives import make_objective
 
 pytestmark = pytest.mark.slow
@@ -40,11 +38,6 @@ def accuracy(scores):
 def test_they_learn_what_no_linear_function_can(params):
     part = fitted(n_epochs=40, learning_rate=0.03, **params)
     assert accuracy(part.transform(X)[:, 0]) > 0.95
-
-
-def test_the_registry_knows_them():
-    assert isinstance(make_feature_part("soft_trees"), SoftTrees)
-    assert load_object(FEATURE_PART_CLASSES["SoftTrees"]) is SoftTrees
 
 
 def test_gamma_falls_from_the_first_to_the_last_epoch_geometrically():
@@ -85,14 +78,6 @@ def test_a_restored_part_gives_the_same_bits(params):
     # The shape comes from the state: with init_model the parameters do not tell it.
     other = SoftTrees(n_estimators=1, depth=1, **params).set_state(part.get_state())
     np.testing.assert_array_equal(other.transform(X), part.transform(X))
-
-
-def test_missing_values_count_as_the_mean():
-    data = X.copy()
-    data[::3, 1] = np.nan
-    filled = np.where(np.isnan(data), np.nanmean(data, axis=0), data)
-    part = fitted(data=data)
-    np.testing.assert_allclose(part.transform(data), part.transform(filled), rtol=1e-5, atol=1e-7)
 
 
 def test_a_seed_gives_the_same_bits_whatever_the_global_one():

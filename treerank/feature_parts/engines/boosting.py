@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, shown, warn_user
+from treerank.checks import check_count, check_sequence, naming, shown, warn_user
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
@@ -70,8 +70,6 @@ class BoostedTrees(BaseEstimator):
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
     - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
       engine does, or raises a ``ValueError`` if no forest can hold them;
-    - ``predict_scores(values)`` returns the engine's scores, of shape (n_documents, n_scores_); it
-      is needed only where there may be no forest;
     - ``importance(kind)`` returns the gain or the number of splits of each feature;
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
@@ -241,13 +239,7 @@ class BoostedTrees(BaseEstimator):
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         rows = self._as_rows(X, self.n_features_in_)
-        if len(rows) == 0:
-            return np.zeros((0, self.n_outputs_))
-        forest = self.scoring_forest()
-        if forest is None:
-            scores: np.ndarray = self.predict_scores(rows.array())
-            return scores
-        return forest_scores(forest, rows.array(), n_threads=self.n_threads)
+        return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
 
     @property
     def n_outputs_(self) -> int:
@@ -275,24 +267,16 @@ class BoostedTrees(BaseEstimator):
     def forest(self) -> Forest:
         """Return the trees in neutral form, which gives the scores of ``transform``."""
         check_is_fitted(self)
-        return self.read_forest or self.read_booster(self.booster_)
+        return self._forest
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the trees with a weight for each output, which are scores."""
         return Terms(folded(self.forest(), weight))
 
     @cached_property
-    def read_forest(self) -> Forest | None:
-        """The trees as a forest; ``None`` if no forest can hold them."""
-        try:
-            forest: Forest = self.read_booster(self.booster_)
-        except ValueError:
-            return None
+    def _forest(self) -> Forest:
+        forest: Forest = self.read_booster(self.booster_)
         return forest
-
-    def scoring_forest(self) -> Forest | None:
-        """Return the forest that scores rows, or ``None`` if the engine does."""
-        return self.read_forest
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""
@@ -320,7 +304,7 @@ class BoostedTrees(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without what is read from the booster."""
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "read_forest"}
+        return {name: value for name, value in state.items() if name != "_forest"}
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""
@@ -354,8 +338,9 @@ class BoostedTrees(BaseEstimator):
         groups = as_objective(objective).groups
         counts = np.array([len(rows), 1 if groups is None else groups.n_queries])
         n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
-        params = {name: getattr(self, name, "auto") for name in Sizes._fields}
-        given = {name: value for name, value in params.items() if value != "auto"}
+        params = self.get_params(deep=False)
+        known = params.keys() & set(Sizes._fields)
+        given = {name: params[name] for name in known if params[name] != "auto"}
         if self._continues_itself():  # new trees are as the earlier ones
             given = (self._sizes.of_tree() if self._sizes else {}) | given
         sizes = auto_sizes(n_documents, n_queries, rows.shape[1], given)
@@ -391,10 +376,11 @@ class BoostedTrees(BaseEstimator):
             earlier, name = self.init_model, "init_model"
         else:
             return None
-        if isinstance(earlier, BoostedTrees):
+        own = isinstance(earlier, BoostedTrees)
+        if own:
             check_is_fitted(earlier, msg=f"{name} must be fitted; got %(name)s.")
         try:
-            booster = self.load_booster(getattr(earlier, "booster_", earlier))
+            booster = self.load_booster(earlier.booster_ if own else earlier)
         except (ImportError, MemoryError):
             raise
         except Exception as error:  # of many kinds: engines have their own
@@ -413,6 +399,9 @@ class BoostedTrees(BaseEstimator):
                 f"{name} must have been fitted to the columns of X, in their order; got "
                 f"{shown(known[place])} where X has {shown(given[place])}."
             )
+        if not own:  # those that were grown here can be scored
+            with naming(name):
+                self.read_booster(booster)
         return booster
 
     def feature_names_of(self, booster: Any) -> list[str] | None:
@@ -452,7 +441,7 @@ class BoostedTrees(BaseEstimator):
         for name in set(sizes._fields if sizes else ()) & set(self.get_params(deep=False)):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
-        self.__dict__.pop("read_forest", None)  # that of an earlier fit
+        self.__dict__.pop("_forest", None)  # that of an earlier fit
         self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
         self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
         return self

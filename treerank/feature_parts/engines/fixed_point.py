@@ -12,7 +12,6 @@ from math import frexp, inf, isfinite, ldexp
 
 import numpy as np
 
-from treerank.numerics.compiling import njit
 from treerank.objectives.base import Objective, as_objective
 from treerank.team import current_team
 
@@ -20,7 +19,6 @@ from treerank.team import current_team
 LARGEST = float(np.finfo(np.float32).max)
 _MANTISSA_BITS = 24
 _SMALLEST_EXPONENT = -126  # of a normal float32
-_SIGN = np.uint64(1 << 63)
 
 
 class FixedPointDerivatives:
@@ -34,9 +32,6 @@ class FixedPointDerivatives:
         Number of rows that the derivatives must have.
     start : int, default=0
         Number of iterations of an earlier fit.
-    places : ndarray of shape (n_documents,), default=None
-        Which document of the objective each row of the engine is; ``None`` if they are in the same
-        order.
     most : float, default=LARGEST
         Largest size of a derivative with which the engine can compute.
 
@@ -56,10 +51,9 @@ class FixedPointDerivatives:
         objective: Objective,
         n_documents: int,
         start: int = 0,
-        places: np.ndarray | None = None,
         most: float = LARGEST,
     ):
-        self.objective, self.places, self.most = objective, places, most
+        self.objective, self.most = objective, most
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
@@ -69,8 +63,6 @@ class FixedPointDerivatives:
         """Return gradient and hessian as float32, rounded so that their sums are exact."""
         # A copy, because engines reuse the buffer of the scores in the next iteration.
         scores = np.array(scores, dtype=np.float64, order="C").reshape(self.shape)
-        if self.places is not None:
-            scores[self.places] = scores.copy()
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
         (largest_gradient, _), (largest, negative) = extremes(gradient), extremes(hessian)
@@ -85,10 +77,7 @@ class FixedPointDerivatives:
             )
         self.iteration += 1
         self.largest_gradient = max(self.largest_gradient, largest_gradient)
-        gradient, hessian = rounded(gradient, largest_gradient), rounded(hessian, largest)
-        if self.places is None:
-            return gradient, hessian
-        return gradient[self.places], hessian[self.places]
+        return rounded(gradient, largest_gradient), rounded(hessian, largest)
 
     def _refuse_too_large(self, name: str, values: np.ndarray, largest: float) -> None:
         """Refuse what is infinite in single precision: engines grow trees without splits on it."""
@@ -120,33 +109,12 @@ def extremes(values: np.ndarray) -> tuple[float, float]:
     >>> extremes(np.array([1.0, -3.0])), extremes(np.array([2.0]))
     ((3.0, -3.0), (2.0, 0.0))
     """
-    # A kernel would compile these views for as long as all the rest.
-    bits = _extremes(values.reshape(-1).view(np.uint64))
-    largest, most_negative = np.array(bits, dtype=np.uint64).view(np.float64).tolist()
-    return (largest if isfinite(largest) else inf), 0.0 + most_negative
+    most, least = float(values.max(initial=0.0)), float(values.min(initial=0.0))
+    largest = max(most, -least)  # both are NaN if any value is
+    return (largest if isfinite(largest) else inf), 0.0 + least
 
 
 def rounded(values: np.ndarray, largest: float) -> np.ndarray:
     """Return the values, rounded to multiples of 2^-24 of the power of two above ``largest``."""
     step = ldexp(1.0, max(frexp(largest)[1] - _MANTISSA_BITS, _SMALLEST_EXPONENT))
-    result = np.empty(values.shape, dtype=np.float32)
-    _round(values.reshape(-1), step, result.reshape(-1))
-    return result
-
-
-@njit
-def _extremes(bits):
-    # As integers without a sign, negative numbers come last, the largest magnitude at the end, and
-    # so do infinity and NaN among magnitudes. Unlike floats, they are compared a vector at a time.
-    largest, last, one = np.uint64(0), _SIGN, np.uint64(1)
-    for i in range(len(bits)):
-        largest = max(largest, bits[i] << one)
-        last = max(last, bits[i])
-    return largest >> one, last
-
-
-@njit
-def _round(values, step, result):
-    per_step = 1 / step  # exact: a power of two
-    for i in range(len(values)):
-        result[i] = np.rint(values[i] * per_step) * step
+    return (np.rint(values / step) * step).astype(np.float32)

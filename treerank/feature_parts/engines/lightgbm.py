@@ -19,7 +19,7 @@ from treerank.feature_parts.engines.arguments import (
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
-from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
+from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
@@ -29,14 +29,20 @@ if TYPE_CHECKING:
     import lightgbm
 
 _BOOSTING = ("gbdt", "dart")
-_ROWS_PER_THREAD = 1024
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
 _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
 _OWN = (
     *("bagging_fraction", "bagging_freq", "categorical_feature", "data_random_seed"),
     *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
-    *("lambda_l2", "metric", "min_data_in_leaf", "min_gain_to_split", "min_sum_hessian_in_leaf"),
+    *(
+        "lambda_l2",
+        "linear_tree",
+        "metric",
+        "min_data_in_leaf",
+        "min_gain_to_split",
+        "min_sum_hessian_in_leaf",
+    ),
     *("monotone_constraints", "num_class", "num_iterations", "num_threads", "objective", "seed"),
     *("verbosity",),
 )
@@ -75,7 +81,8 @@ class LightGBMTrees(BoostedTrees):
         rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
         fit copies X.
     engine_params : dict, default=None
-        Further parameters of LightGBM, under any of their names; unknown names are refused.
+        Further parameters of LightGBM, under any of their names; unknown names are refused, and so
+        is ``linear_tree``: leaves are numbers.
 
     Attributes
     ----------
@@ -99,7 +106,6 @@ class LightGBMTrees(BoostedTrees):
     """
 
     accepts_sparse = True
-    accepts_batches = True
     settings_to_resume = BoostedTrees.settings_to_resume | {
         "boosting": "gbdt",
         "engine_params": None,
@@ -121,8 +127,6 @@ class LightGBMTrees(BoostedTrees):
             progress_callback,
         )
 
-        if task.rows.is_batched:
-            task = in_reading_order(self, task, boosting="gbdt", engine_params=None)
         rows, derivatives, n_new, earlier, validation_rows, progress, *_ = task
         params = self._parameters(task)
         options: dict[str, Any] = {
@@ -149,13 +153,6 @@ class LightGBMTrees(BoostedTrees):
             keep_training_booster=True,
         )
         return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
-
-    def predict_scores(self, values: Any) -> np.ndarray:
-        """Return the scores, of shape (n_documents, n_scores_)."""
-        # To start a second thread takes longer than to score a single query.
-        n_threads = min(self.n_threads, 1 + values.shape[0] // _ROWS_PER_THREAD)
-        scores = self.booster_.predict(values, num_threads=n_threads, raw_score=True)
-        return scores.reshape(values.shape[0], self.n_scores_)
 
     def read_booster(self, booster: "lightgbm.Booster") -> Forest:
         """Return the trees of a booster as a forest."""

@@ -10,7 +10,6 @@ from lightgbm.callback import EarlyStopException
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import shown
-from treerank.feature_parts.engines.bin_sample import rows_of_team
 from treerank.feature_parts.rows import Rows
 from treerank.progress import Progress
 
@@ -19,8 +18,6 @@ _BATCH = 16_384
 #: LightGBM treats numbers up to this magnitude as zero.
 _ZERO = 1e-35
 _KEPT_PARAMETERS = ("num_threads", "verbosity")
-#: Parameters that count where LightGBM only draws a sample of rows.
-_DRAWING = ("bin_construct_sample_cnt", "data_random_seed", *_KEPT_PARAMETERS)
 
 
 class RowSequence(lightgbm.Sequence):
@@ -43,55 +40,6 @@ class RowSequence(lightgbm.Sequence):
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.rows)
-
-
-class ReadSequence(lightgbm.Sequence):
-    """Rows that are read in batches; LightGBM asks for one slice after the other, once."""
-
-    batch_size = _BATCH
-
-    def __init__(self, rows: Rows):
-        self.rows, self.batches = rows, rows.batches(_BATCH)
-        self.rest = np.empty((0, rows.shape[1]), dtype=rows.dtype)
-
-    def __getitem__(self, index: Any) -> np.ndarray:
-        """Return the next rows."""
-        n_rows = index.stop - index.start
-        while len(self.rest) < n_rows:
-            self.rest = np.concatenate([self.rest, next(self.batches)[1]])
-        found, self.rest = self.rest[:n_rows], self.rest[n_rows:]
-        return found
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.rows)
-
-
-class DrawnRows(lightgbm.Sequence):
-    """Rows of zeros, to learn which rows LightGBM draws for its bins.
-
-    Attributes
-    ----------
-    drawn : list of int
-        Numbers of the single rows that LightGBM has asked for.
-    """
-
-    batch_size = 2**20
-
-    def __init__(self, n_rows: int):
-        self.n_rows = n_rows
-        self.drawn: list[int] = []
-
-    def __getitem__(self, index: Any) -> np.ndarray:
-        """Return zeros for a slice; note a single row, and return 0 or 1 by turns."""
-        if isinstance(index, slice):
-            return np.zeros((index.stop - index.start, 1))
-        self.drawn.append(int(index))
-        return np.array([len(self.drawn) % 2], dtype=np.float64)  # of zeros there are no bins
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self.n_rows
 
 
 class QuietDataset(lightgbm.Dataset):
@@ -121,13 +69,8 @@ def make_dataset(
     Other rows that come in an order of their own are read in batches, but for sparse ones, of which
     LightGBM reads no batches, and for so few that LightGBM would copy all of them to find bins.
     """
-    if rows.is_batched:
-        data: Any = ReadSequence(rows)
-        reference = reference or _dataset_of_sample(rows, params, **options)
-    elif _is_read_in_batches(rows, params, whole, has_bins=reference is not None):
-        data = RowSequence(rows)
-    else:
-        data = _some_not_zero(rows.array())
+    is_read_in_batches = _is_read_in_batches(rows, params, whole, has_bins=reference is not None)
+    data = RowSequence(rows) if is_read_in_batches else _some_not_zero(rows.array())
     label = np.zeros(len(rows), dtype=np.float32)  # required, but only the objective has labels
     return QuietDataset(data, label=label, params=params, reference=reference, **options)
 
@@ -137,18 +80,6 @@ def _is_read_in_batches(rows: Rows, params: dict[str, Any], whole: bool, has_bin
     if rows.order is None or rows.is_sparse or whole or is_few:
         return False
     return any(_is_some_not_zero(batch) for _, batch in rows.batches(_BATCH))
-
-
-def _dataset_of_sample(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset:
-    """Return a dataset of the rows that LightGBM would draw for its bins from rows in memory."""
-    sequence = DrawnRows(len(rows))
-    settings = {name: params[name] for name in _DRAWING if name in params}
-    QuietDataset(sequence, params=settings).construct()
-    is_drawn = np.zeros(len(rows), dtype=bool)
-    is_drawn[sequence.drawn] = True
-    sample = rows_of_team(rows.take(np.flatnonzero(is_drawn[np.asarray(rows.places)])))
-    data, label = _some_not_zero(sample.array()), np.zeros(len(sample), dtype=np.float32)
-    return QuietDataset(data, label=label, params=params, **options)
 
 
 def _some_not_zero(values: Any) -> Any:

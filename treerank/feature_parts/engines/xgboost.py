@@ -2,21 +2,19 @@
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.arguments import Groups, check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
 from treerank.feature_parts.engines.fixed_point import LARGEST
-from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
-from treerank.feature_parts.rows import Rows, stored_as
+from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
 from treerank.objectives.base import as_objective
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 _GROW_POLICIES = ("lossguide", "depthwise")
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
-#: Rows of a sparse matrix that are converted to an array at a time.
-_DENSE_ROWS = 4096
 #: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
 #: as to read its bins.
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
@@ -63,7 +59,6 @@ class XGBoostTrees(BoostedTrees):
         Largest number of leaves of a tree; 0 is no limit.
     grow_policy : {"lossguide", "depthwise"}, default="lossguide"
         Which leaf is split next: the one with the largest gain, or the one nearest to the root.
-        XGBoost reads batches once for each split, or once for each level.
     min_child_weight : float, default=1.0
         Smallest sum of hessians in a leaf.
     reg_lambda : float, default=1.0
@@ -109,7 +104,6 @@ class XGBoostTrees(BoostedTrees):
     """
 
     accepts_sparse = True
-    accepts_batches = True
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,
         "init_model": None,
@@ -147,8 +141,6 @@ class XGBoostTrees(BoostedTrees):
             xgboost_parameters,
         )
 
-        if task.rows.is_batched:
-            task = in_reading_order(self, task, device="cpu")
         rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
@@ -180,7 +172,6 @@ class XGBoostTrees(BoostedTrees):
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
-        booster.set_param({"nthread": self.n_threads})  # there may be more rows to score
         return booster
 
     def n_bins_for(self, rows: Rows) -> int:
@@ -188,22 +179,9 @@ class XGBoostTrees(BoostedTrees):
         n_rows = sum(current_team().gather(len(rows)))
         return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
 
-    def predict_scores(self, values: Any) -> np.ndarray:
-        """Return the scores, of shape (n_documents, n_scores_)."""
-        blocks = [
-            self.booster_.inplace_predict(block, predict_type="margin")
-            for block in self._as_fitted(values)
-        ]
-        scores = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-        return scores.astype(np.float64, copy=False).reshape(values.shape[0], self.n_scores_)
-
     def read_booster(self, booster: "xgboost.Booster") -> Forest:
         """Return the trees of a booster as a forest."""
         return read_xgboost(self.dump_booster(booster))
-
-    def scoring_forest(self) -> Forest | None:
-        """Return the forest that scores rows, or ``None`` if XGBoost does, as on a GPU."""
-        return self.read_forest if self.device == "cpu" else None
 
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
@@ -235,9 +213,7 @@ class XGBoostTrees(BoostedTrees):
         if isinstance(model, xgboost.Booster):
             return model
         source = bytearray(model) if isinstance(model, bytes | bytearray) else str(Path(model))
-        booster = xgboost.Booster(model_file=source)
-        booster.set_param({"nthread": self.n_threads})
-        return booster
+        return xgboost.Booster(model_file=source)
 
     def count_iterations(self, booster: "xgboost.Booster", n_scores: int) -> int:
         """Return the number of iterations."""
@@ -253,15 +229,6 @@ class XGBoostTrees(BoostedTrees):
         """Return the names of the columns, if X had names."""
         names = booster.feature_names
         return None if names is None else list(names)
-
-    def _as_fitted(self, values: Any) -> Iterator[Any]:
-        """Yield ``values`` in blocks that are sparse if ``fit`` had a sparse matrix, else dense."""
-        sparse = self.booster_.attr(_ZEROS) == "missing"
-        if sparse or not issparse(values):
-            yield stored_as(values, sparse=sparse)
-            return
-        for start in range(0, values.shape[0], _DENSE_ROWS):
-            yield stored_as(values[start : start + _DENSE_ROWS], sparse=False)
 
     def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
         """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""

@@ -3,7 +3,6 @@
 import json
 import re
 import warnings
-import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +19,6 @@ from treerank.feature_parts.engines.bin_sample import (
 from treerank.feature_parts.engines.boosting import TREE_PARAMETERS
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.rows import Rows, stored_as
-from treerank.files.scratch import ScratchFolder
 from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
 from treerank.team import current_team
@@ -47,16 +45,13 @@ TAKEN = (*_SHARED, *_RENAMED.values(), *_OWN)
 
 
 class RowIterator(xgboost.DataIter):
-    """Rows in batches, which XGBoost reads four times; so a single one is kept.
+    """Rows in batches, which XGBoost reads four times; so a single one is kept."""
 
-    XGBoost keeps the bins of rows that are larger than memory in files in ``folder``.
-    """
-
-    def __init__(self, rows: Rows, sparse: bool, folder: str | None = None, **description: Any):
+    def __init__(self, rows: Rows, sparse: bool, **description: Any):
         self.rows, self.sparse, self.description = rows, sparse, description
         self.only = rows.array() if len(rows) <= _BATCH else None
         self.reset()
-        super().__init__(cache_prefix=None if folder is None else f"{folder}/bins")
+        super().__init__()
 
     def reset(self) -> None:
         """Go back to the first batch."""
@@ -116,13 +111,7 @@ def make_matrix(
 
     def quantized(view: Rows, reference: xgboost.DMatrix | None) -> xgboost.DMatrix:
         settings = options | {"ref": reference, "max_bin": max_bin}
-        if not view.is_batched:
-            return xgboost.QuantileDMatrix(RowIterator(view, sparse, **description), **settings)
-        folder = ScratchFolder()
-        iterator = RowIterator(view, sparse, folder.path, **description)
-        matrix = xgboost.ExtMemQuantileDMatrix(iterator, **settings)
-        weakref.finalize(matrix, folder.remove)
-        return matrix
+        return xgboost.QuantileDMatrix(RowIterator(view, sparse, **description), **settings)
 
     # A sample may lack a category, and XGBoost refuses codes that the reference does not have.
     if reference is None and not categorical:

@@ -194,10 +194,7 @@ class NetworkPart(BaseEstimator):
         validation : tuple (X, metric), default=None
             ``metric(scores)``, where higher is better, is computed after every epoch.
         """
-        rows = as_rows(X)
-        self._check_parameters(validation)
-        choose_device(self.device)
-        self._start_or_continue(rows, objective, continues=self.warm_start)
+        rows = self._start_or_continue(X, objective, validation, continues=self.warm_start)
         n_done = self._n_epochs_done
         if self.n_epochs < n_done:
             raise ValueError(
@@ -211,10 +208,7 @@ class NetworkPart(BaseEstimator):
         self, X: Any, objective: Objective, *, validation: Validation | None = None
     ) -> Self:
         """Train for one more epoch, on these rows; the first call also fits the standardization."""
-        rows = as_rows(X)
-        self._check_parameters(validation)
-        choose_device(self.device)
-        self._start_or_continue(rows, objective, continues=True)
+        rows = self._start_or_continue(X, objective, validation, continues=True)
         return self._train(rows, objective, validation, 1)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -271,13 +265,17 @@ class NetworkPart(BaseEstimator):
         """Tell scikit-learn whether there is a network."""
         return "network_" in vars(self)
 
-    def _start_or_continue(self, rows: Rows, objective: Objective, *, continues: bool) -> None:
-        """Go on with copies of what an earlier fit has trained, or start."""
+    def _start_or_continue(self, X, objective, validation, *, continues):
+        """Check what was given; go on with copies of what an earlier fit has trained, or start."""
+        rows = as_rows(X)
+        self._check_parameters(validation)
+        choose_device(self.device)
         if continues and self.__sklearn_is_fitted__():
             earlier = self._model, self.network_, self._optimizer_state
             self._model, self.network_, self._optimizer_state = copy.deepcopy(earlier)
         else:
             self._start(rows, objective)
+        return rows
 
     def _start(self, rows: Rows, objective: Objective) -> None:
         """Make the untrained network, and everything that later fits go on from."""

@@ -5,18 +5,12 @@ score by a head without bias, which is trained, too. All random numbers are draw
 of their own, seeded by seed and epoch: a continued fit gives the same result as one long fit, and
 torch's global generator is not changed. To add an optimizer or a decay, list it in ``OPTIMIZERS``
 or ``DECAYS``.
-
-Objective function: an objective as a function of torch's automatic differentiation.
-
-The head is linear before tau. So torch needs of an objective only its value and its gradient by
-the scores: one function with a known derivative, for the scores of any network.
 """
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,47 +19,6 @@ from treerank.checks import check_choice
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import BATCHES
-
-
-class ObjectiveFunction(torch.autograd.Function):
-    """An objective of scores, ``ObjectiveFunction.apply(scores, objective, iteration)``.
-
-    Parameters
-    ----------
-    scores : Tensor of shape (n_documents,) or (n_documents, n_outputs)
-        Scores, for instance outputs of a network.
-    objective : Objective
-        What is minimized.
-    iteration : int
-        Key of what the objective draws at random.
-
-    Returns
-    -------
-    Tensor of shape ()
-        Value of the objective, with a gradient by the scores.
-
-    Examples
-    --------
-    >>> from treerank.objectives import make_objective
-    >>> scores = torch.zeros(2, requires_grad=True)
-    >>> ObjectiveFunction.apply(scores, make_objective([1, 0]), 0).backward()
-    >>> scores.grad
-    tensor([-0.5000,  0.5000])
-    """
-
-    @staticmethod
-    def forward(ctx: Any, scores: torch.Tensor, objective: Objective, iteration: int) -> Any:
-        """Return the value of the objective, and keep its gradient."""
-        given = scores.detach().cpu().double().numpy()
-        value, gradient, _ = objective(given, iteration=iteration)
-        ctx.save_for_backward(torch.as_tensor(gradient).to(scores))
-        return scores.new_tensor(value)
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
-        """Return the gradient by the scores; the other arguments have none."""
-        (gradient,) = ctx.saved_tensors
-        return grad_output * gradient, None, None
 
 
 def score_gradient(scores: torch.Tensor, objective: Objective, iteration: int) -> torch.Tensor:
@@ -254,7 +207,8 @@ class Trainer:
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
         error = 0.0
         if self.schedule.is_adaptive:
-            error = ObjectiveFunction.apply(scores.detach(), batch.objective, iteration).item()
+            given = scores.detach().cpu().double().numpy()
+            error = float(np.float32(batch.objective(given, iteration=iteration)[0]))
         gradient = score_gradient(scores, batch.objective, iteration)
         if not torch.isfinite(gradient).all():
             self._refuse_infinity(scores, batch.objective, iteration)

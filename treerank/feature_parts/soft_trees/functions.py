@@ -29,6 +29,8 @@ from treerank.numerics.threads import in_parts, kernel_threads
 
 #: Width of the soft band, as a number or as a buffer of a layer.
 Gamma = float | Tensor
+#: Number of rows that the kernels compute at a time.
+_CHUNK = 256
 
 
 def smooth_step(z: Tensor, gamma: Gamma) -> Tensor:
@@ -75,23 +77,13 @@ def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Gam
     return torch.einsum("tkb,tko->bo", arriving, leaf)
 
 
-def fused_soft_trees(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    leaf: Tensor,
-    gamma: Gamma,
-    *,
-    chunk_size: int = 256,
-) -> Tensor:
+def fused_soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
     """Return the sum of all trees, like :func:`soft_trees` but several times as fast.
 
     Parameters
     ----------
     x, weight, bias, leaf, gamma
         Arguments of :func:`soft_trees`, on a CPU, in single or double precision.
-    chunk_size : int, default=256
-        Number of rows computed at a time.
 
     Returns
     -------
@@ -104,8 +96,7 @@ def fused_soft_trees(
     >>> fused_soft_trees(x, torch.ones(1, 1, 1), torch.zeros(1, 1), leaf, 1.0)
     tensor([[4.], [3.], [2.]])
     """
-    keep = torch.is_grad_enabled()
-    return _FusedSoftTrees.apply(x, weight, bias, leaf, gamma, chunk_size, keep)
+    return _FusedSoftTrees.apply(x, weight, bias, leaf, gamma, torch.is_grad_enabled())
 
 
 def is_oblivious(n_splits: int, n_leaves: int) -> bool:
@@ -174,25 +165,25 @@ class _FusedSoftTrees(torch.autograd.Function):
     """Soft trees with their own gradient, for which only z is kept."""
 
     @staticmethod
-    def forward(ctx, x, weight, bias, leaf, gamma, chunk_size, keep):
+    def forward(ctx, x, weight, bias, leaf, gamma, keep):
         leaf = leaf.contiguous()
         flat_weight, flat_bias = weight.flatten(0, 1), bias.reshape(-1, 1)
         out = x.new_empty(len(x), leaf.shape[2])
         kept = []
-        for a in range(0, len(x), chunk_size):
-            z = torch.addmm(flat_bias, flat_weight, x[a : a + chunk_size].t())
+        for a in range(0, len(x), _CHUNK):
+            z = torch.addmm(flat_bias, flat_weight, x[a : a + _CHUNK].t())
             z = z.unflatten(0, bias.shape)
-            out[a : a + chunk_size] = _outputs(z, leaf, gamma).t()
+            out[a : a + _CHUNK] = _outputs(z, leaf, gamma).t()
             if keep:
                 kept.append(z)
         ctx.save_for_backward(x, weight, leaf, *kept)
-        ctx.gamma, ctx.chunk_size = gamma, chunk_size
+        ctx.gamma = gamma
         return out
 
     @staticmethod
     def backward(ctx, gradient):
         if torch.is_grad_enabled():  # create_graph=True asks for what this code cannot compute
-            raise RuntimeError("Second derivatives need backend='reference'; got another one.")
+            raise RuntimeError("Second derivatives need soft_trees, in plain torch.")
         x, weight, leaf, *kept = ctx.saved_tensors
         upstream = gradient.t()
         flat_weight = weight.flatten(0, 1)
@@ -200,8 +191,8 @@ class _FusedSoftTrees(torch.autograd.Function):
         bias_sum, leaf_sum = weight.new_zeros(weight.shape[:2]), torch.zeros_like(leaf)
         dx = torch.empty_like(x) if ctx.needs_input_grad[0] else None
         dz = None
-        for z, a in zip(kept, range(0, len(x), ctx.chunk_size), strict=True):
-            rows = slice(a, a + ctx.chunk_size)
+        for z, a in zip(kept, range(0, len(x), _CHUNK), strict=True):
+            rows = slice(a, a + _CHUNK)
             if dz is None or dz.shape != z.shape:  # new memory costs more time than the kernel
                 dz = torch.empty_like(z)
             of_chunk = upstream[:, rows].contiguous()
@@ -209,4 +200,4 @@ class _FusedSoftTrees(torch.autograd.Function):
             weight_sum.addmm_(dz.flatten(0, 1), x[rows])
             if dx is not None:
                 torch.mm(dz.flatten(0, 1).t(), flat_weight, out=dx[rows])
-        return dx, weight_sum.view_as(weight), bias_sum, leaf_sum, None, None, None
+        return dx, weight_sum.view_as(weight), bias_sum, leaf_sum, None, None

@@ -10,15 +10,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from treerank.checks import check_choice, check_count, check_number
+from treerank.checks import check_count, check_number
 from treerank.feature_parts.soft_trees.functions import fused_soft_trees, soft_trees
 
 #: Bound of the first weights and leaves, as in TEL.
 _BOUND = 0.01
 
 
-#: Ways to compute the outputs.
-BACKENDS = ("auto", "reference")
 #: Types that the numba kernels compute in.
 _FUSED_TYPES = (torch.float32, torch.float64)
 
@@ -48,12 +46,6 @@ class SoftTreeLayer(nn.Module):
         trained. :meth:`set_gamma` changes it, for instance step by step to harden the trees.
     oblivious : bool, default=False
         Whether a tree has one split per level instead of one per node.
-    backend : {"auto", "reference"}, default="auto"
-        ``"reference"`` is plain torch, for ``torch.compile``, ``torch.func`` and second
-        derivatives. ``"auto"`` computes the same outputs and gradient on CPUs by numba kernels,
-        which cannot be differentiated again; elsewhere it is ``"reference"``.
-    chunk_size : int, default=256
-        Number of rows that the kernels compute at a time.
     device : torch.device or str, default=None
         Device of the parameters, as for any layer.
     dtype : torch.dtype, default=None
@@ -79,8 +71,11 @@ class SoftTreeLayer(nn.Module):
 
     Notes
     -----
-    On CPUs, if torch's matrix products give the same bits for any number of threads, so does the
-    layer. The kernels use at most ``torch.get_num_threads()`` threads.
+    CPUs compute outputs and gradient by numba kernels, which cannot be differentiated again. For
+    second derivatives, ``torch.compile`` and ``torch.func``, pass the parameters to
+    :func:`~treerank.feature_parts.soft_trees.functions.soft_trees`. If torch's matrix products give
+    the same bits for any number of threads, so does the layer. The kernels use at most
+    ``torch.get_num_threads()`` threads.
 
     References
     ----------
@@ -113,19 +108,15 @@ class SoftTreeLayer(nn.Module):
         depth: int = 5,
         gamma: float = 1.0,
         oblivious: bool = False,
-        backend: str = "auto",
-        chunk_size: int = 256,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ):
         super().__init__()
         counts = {"in_features": in_features, "out_features": out_features, "n_trees": n_trees}
-        for name, value in (counts | {"depth": depth, "chunk_size": chunk_size}).items():
+        for name, value in (counts | {"depth": depth}).items():
             check_count(name, value)
-        check_choice("backend", backend, BACKENDS)
         self.in_features, self.out_features = in_features, out_features
         self.n_trees, self.depth, self.oblivious = n_trees, depth, oblivious
-        self.backend, self.chunk_size = backend, chunk_size
         n_leaves = 2**depth
         n_splits = depth if oblivious else n_leaves - 1
         options: dict[str, Any] = {"device": device, "dtype": dtype}
@@ -145,10 +136,8 @@ class SoftTreeLayer(nn.Module):
             )
         rows = x.reshape(-1, self.in_features)
         trees = self.weight, self.bias, self.leaf, self.gamma
-        if self.backend == "auto" and x.device.type == "cpu" and x.dtype in _FUSED_TYPES:
-            out = fused_soft_trees(rows, *trees, chunk_size=self.chunk_size)
-        else:
-            out = soft_trees(rows, *trees)
+        is_fused = x.device.type == "cpu" and x.dtype in _FUSED_TYPES
+        out = (fused_soft_trees if is_fused else soft_trees)(rows, *trees)
         return out.reshape(*x.shape[:-1], self.out_features)
 
     def set_gamma(self, gamma: float) -> None:
