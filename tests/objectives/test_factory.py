@@ -1,13 +1,11 @@
-"""What make_objective refuses, and what its errors say; probabilities for given pairs."""
-
-import itertools
+"""What make_objective refuses, and what its errors say."""
 
 import numba
 import numpy as np
 import pytest
 from numba import njit
 
-from treerank.objectives import chained_probabilities, make_objective
+from treerank.objectives import make_objective
 from treerank.objectives.lists.losses import LISTWISE
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import Pairs
@@ -164,24 +162,6 @@ def test_a_cutoff_beyond_64_bits_is_refused(k):
         make_objective(Y, QID, weight="ndcg", k=k)
     with pytest.raises(ValueError, match="top must be a whole number"):
         Pairs(top=k)
-
-
-def test_probabilities_of_neighbors_fix_those_of_all_pairs():
-    neighbors = np.array([0.6, 0.3, 0.5, 0.9])
-    found = chained_probabilities(neighbors)
-    np.testing.assert_allclose(np.diag(found, 1), neighbors)
-    np.testing.assert_allclose(found + found.T, 1)
-    odds = found / (1 - found)
-    for i, j, k in itertools.permutations(range(5), 3):
-        assert odds[i, k] == pytest.approx(odds[i, j] * odds[j, k])
-    chance = chained_probabilities(np.full(9, 0.75))  # 3^n / (1 + 3^n), equation 5 of the paper
-    np.testing.assert_allclose(chance[0, 1:], 1 / (1 + 3.0 ** -np.arange(1, 10)))
-    certain = chained_probabilities([0.2, 1.0, 0.4])
-    np.testing.assert_allclose(certain[0], [0.5, 0.2, 1, 1])
-    np.testing.assert_allclose(1 - chained_probabilities([0.8, 0.0, 0.6]), certain)
-    for wrong, message in (([0.0, 1.0], "certain of both orders"), ([0.5, 1.5], "between 0 and 1")):
-        with pytest.raises(ValueError, match=message):
-            chained_probabilities(wrong)
 
 
 @pytest.mark.parametrize("top", [24, 25, 30, 60])

@@ -1,6 +1,7 @@
 """Judgments: all that an objective may know of documents: labels, queries, weights."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -70,13 +71,11 @@ class Judgments:
         Weight of each query.
     keys : ndarray of shape (n_documents,) or None
         A number for each document, which keys whatever is drawn for it at random; ``None`` is the
-        number of its row, of which the first is ``first_row``.
+        number of its row.
     whole : Whole
         What there is to know of the queries of all workers.
     seed : int
         Seed of whatever is drawn at random.
-    is_weighted : bool
-        Whether a document has another weight than 1, here or in another part of the rows.
 
     Examples
     --------
@@ -92,8 +91,6 @@ class Judgments:
     keys: np.ndarray | None
     whole: Whole
     seed: int = 0
-    first_row: int = 0
-    is_weighted: bool = False
 
     @classmethod
     def checked(
@@ -135,43 +132,29 @@ class Judgments:
             keys,
             Whole.of_team(y, groups),
             seed,
-            is_weighted=sample_weight is not None and bool((sample_weight != 1).any()),
         )
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether a document has another weight than 1."""
+        return bool((self.sample_weight != 1).any())
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Judgments":
         """Return the judgments of the given rows alone, whose queries are ``groups``."""
         queries = self.groups.codes[groups.first_of(rows)]
-        sample_weight = self.sample_weight[rows]
         return Judgments(
             self.y[rows],
             groups,
-            sample_weight,
+            self.sample_weight[rows],
             self.query_weight[queries],
             self.keys_of(rows),
             Whole.of(self.y[rows], groups),
             self.seed,
-            is_weighted=bool((sample_weight != 1).any()),
-        )
-
-    def of_queries(self, first: int, last: int) -> "Judgments":
-        """Return views of the judgments of some queries, of rows that are sorted by query."""
-        start, stop = self.groups.indptr[[first, last]].tolist()
-        own = slice(start, stop)
-        return replace(
-            self,
-            y=self.y[own],
-            groups=QueryGroups(None, self.groups.indptr[first : last + 1] - start),
-            sample_weight=self.sample_weight[own],
-            query_weight=self.query_weight[first:last],
-            keys=None if self.keys is None else self.keys[own],
-            first_row=self.first_row + start,
         )
 
     def keys_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the keys of some rows."""
-        if self.keys is not None:
-            return self.keys[rows]
-        return np.asarray(rows) + self.first_row if self.first_row else np.asarray(rows)
+        return np.asarray(rows) if self.keys is None else self.keys[rows]
 
     def labeled(self, y: np.ndarray) -> "Judgments":
         """Return the same documents with other labels."""

@@ -5,8 +5,8 @@ import pytest
 
 from treerank.baselines.linear.adarank import AdaRank
 from treerank.baselines.linear.query_boosting import WeakRankerChoice
-from treerank.metrics import METRICS, NDCG, get_metric
-from treerank.metrics.query_measure import QueryMeasure, measurable
+from treerank.baselines.query_measure import measurable
+from treerank.metrics import NDCG, get_metric
 from treerank.rankers.training_set import training_set
 from treerank.testing import make_ranking_sample
 
@@ -131,22 +131,6 @@ def test_queries_without_two_kinds_of_documents_are_left_out(data):
     kept = measurable(training_set(X, relabeled.astype(float), qid), NDCG())
     assert kept.groups.n_queries == 8
     np.testing.assert_array_equal(kept.y, rest.y)
-
-
-@pytest.mark.parametrize("name", [*METRICS, "ndcg@3", "ndcg@10", "map@3", "p@2", "mrr@4", "err@3"])
-def test_the_short_list_changes_no_value(name):
-    rng = np.random.default_rng(0)
-    query = np.repeat(np.arange(40), rng.integers(2, 30, size=40))
-    y = rng.integers(4, size=len(query)).astype(float)
-    y[np.unique(query, return_index=True)[1]] = 1
-    metric = get_metric(name)
-    data = measurable(training_set(np.zeros((len(y), 1)), y, query), metric)
-    measure = QueryMeasure(metric, data.y, data.groups)
-    scores = np.zeros(len(data.y))
-    for _ in range(20):  # from all tied, little by little, with many ties
-        expected = metric.per_query(data.y, scores, data.groups.codes)
-        np.testing.assert_allclose(measure.values(scores), expected, rtol=1e-14)
-        scores = scores + rng.integers(-1, 2, size=len(scores))
 
 
 def test_a_function_may_be_the_metric(data):

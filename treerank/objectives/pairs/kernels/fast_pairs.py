@@ -97,14 +97,11 @@ class Targets(NamedTuple):
 
 
 def derivatives(
-    problem: PairProblem,
-    scores: np.ndarray,
-    iteration: int,
-    gradient: np.ndarray,
-    hessian: np.ndarray,
-) -> None:
-    """Fill in gradient and hessian of each row, in single precision where scores allow."""
+    problem: PairProblem, scores: np.ndarray, iteration: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return gradient and hessian of each row, in single precision where scores allow."""
     x, placing = problem.placing(scores)
+    gradient, hessian = np.empty(len(x)), np.empty(len(x))
     shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
     assert shape is not None
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
@@ -124,7 +121,6 @@ def derivatives(
     powers = exponentials, x, shape.steepness, labels.indptr, e, wide
     pairs = kernel_of(problem), e, shift, *places, copies_top(problem), targets
     in_parts(in_turn(placing, *ranking, powers, pairs), labels.indptr)
-    problem.memory.order = ranks.order
     if wide.any():
         found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
         for q, *sums in found:
@@ -134,6 +130,7 @@ def derivatives(
         factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
         gradient *= factors[0][codes]
         hessian *= factors[1][codes]
+    return gradient, hessian
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:

@@ -1,7 +1,6 @@
 """Ranking: the order of the documents of a query by score, in every iteration of training.
 
-Scores change little from one tree to the next, so the sort starts from the last order. The result
-does not depend on the order of rows: weights treat documents of equal scores alike.
+The result does not depend on the order of rows: weights treat documents of equal scores alike.
 """
 
 import functools
@@ -32,7 +31,7 @@ class Ranks(NamedTuple):
     Attributes
     ----------
     order : ndarray
-        Documents of each query by falling score; sorted in place.
+        Documents of each query by falling score.
     near : ndarray
         For each query, the number of documents at the beginning of its order that are within
         reach or tie with the last one that is.
@@ -80,9 +79,11 @@ class RankRule(NamedTuple):
 
 @register_jitable(inline="always")
 def _sort_by_bin(order, key, bins, free):
-    """Sort documents by bin, in their own order within a bin, if the keys allow."""
+    """Sort documents by bin, in their own order within a bin, or leave that if keys are uneven."""
     n, n_bins = len(key), BINS * len(key)
     bottom, top = extent(key)
+    for t in range(n):
+        order[t] = t
     if not SMALLEST_SPREAD < top - bottom < np.inf:
         return
     scale = (n_bins - 1) / (top - bottom)
@@ -254,15 +255,13 @@ def sort_queries(
     last: int,
     keys: np.ndarray,
     indptr: np.ndarray,
-    nearly_sorted: bool,
     order: np.ndarray,
     falling: np.ndarray,
 ) -> None:
-    """Sort ``order`` of each query in place so that its keys fall; fill in the sorted keys.
+    """Fill in the order of each query in which its keys fall, and the sorted keys.
 
-    An order that is nearly right is sorted by insertion. Otherwise the documents are first put
-    into ``BINS`` times as many bins of equal width. Keys that are too uneven for bins are sorted by
-    Shell's sort.
+    The documents are put into ``BINS`` times as many bins of equal width, and then sorted by
+    insertion. Keys that are too uneven for bins are sorted by Shell's sort.
     """
     longest = longest_query(indptr, first, last)
     bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
@@ -270,12 +269,8 @@ def sort_queries(
         own = order[indptr[q] : indptr[q + 1]]
         key = keys[indptr[q] : indptr[q + 1]]
         sorted_keys = falling[indptr[q] : indptr[q + 1]]
-        done = False
-        for is_in_bins in range(not nearly_sorted, 2):
-            if is_in_bins and not done:
-                _sort_by_bin(own, key, bins, free)
-            done = done or _insert(own, key, sorted_keys)
-        if not done:
+        _sort_by_bin(own, key, bins, free)
+        if not _insert(own, key, sorted_keys):
             _sort_by_gaps(own, key, sorted_keys)
 
 
