@@ -20,7 +20,6 @@ from treerank.objectives.pairs.kernels.ranking import (
     RankRule,
     Ranks,
     add_noise,
-    settle_queries,
     sort_queries,
     value_kernel,
 )
@@ -236,13 +235,9 @@ class PairProblem:
         values = kernel, falling, gain, indptr, rule, ranks, near
         if self.smoothing == 0:
             return ranks, [(sort_queries, x, indptr, order, falling), values]
-        noise, keys = (x, self.keys, indptr, iteration, rule), np.empty(len(x))
-        return ranks, [
-            (add_noise, *noise, keys),
-            (sort_queries, keys, indptr, order, falling),
-            (settle_queries, *noise, order, falling),
-            values,
-        ]
+        keys = np.empty(len(x))
+        noise = add_noise, x, self.keys, indptr, iteration, rule, keys
+        return ranks, [noise, (sort_queries, keys, indptr, order, falling), values]
 
     def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
         """Return the values of the present ranks."""

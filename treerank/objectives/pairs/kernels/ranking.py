@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
-from treerank.numerics.random_keys import GUMBEL_ERROR, gumbel, near_gumbel, stream
+from treerank.numerics.random_keys import gumbel, stream
 from treerank.numerics.ties import end_of_block, extent
 
 #: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
@@ -19,8 +19,6 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 PATIENCE = 8
 #: Bins per document of a sort by bins.
 BINS = 4
-#: How far sums of a score and noise are from each other, relative to them, if rounded otherwise.
-ROUNDING = 1e-13
 #: Spread of keys below which the number of bins per unit of it might overflow.
 SMALLEST_SPREAD = 1e-280
 
@@ -285,45 +283,7 @@ def add_noise(
     rule: RankRule,
     keys: np.ndarray,
 ) -> None:
-    """Fill ``keys`` with the scores plus nearly the noise of this iteration."""
+    """Fill ``keys`` with the scores plus the noise of this iteration."""
     state = stream(rule.seed, iteration)
-    # Unsigned places need no check, which would stop vectorization.
-    for t in range(np.uint64(indptr[first]), np.uint64(indptr[last])):
-        keys[t] = x[t] + rule.smoothing * near_gumbel(state, names[t])
-
-
-@njit(nogil=True)
-def settle_queries(
-    first: int,
-    last: int,
-    x: np.ndarray,
-    names: np.ndarray,
-    indptr: np.ndarray,
-    iteration: int,
-    rule: RankRule,
-    order: np.ndarray,
-    falling: np.ndarray,
-) -> None:
-    """Sort keys that are too close to tell their order by what they are exactly."""
-    state = stream(rule.seed, iteration)
-    for q in range(first, last):
-        a, b = indptr[q], indptr[q + 1]
-        if a < b:
-            _settle(order[a:b], falling[a:b], a, x, names, state, rule.smoothing)
-
-
-@register_jitable(inline="always")
-def _settle(order, falling, a, x, names, state, smoothing):
-    largest = max(abs(falling[0]), abs(falling[-1]))
-    error = smoothing * GUMBEL_ERROR + ROUNDING * (largest + smoothing)
-    before, any_close = np.inf, False
-    for rank in range(len(order)):
-        value = falling[rank]
-        if not before - value > 2 * error:
-            any_close = True
-            for close in (rank - 1, rank):
-                place = a + order[close]
-                falling[close] = x[place] + smoothing * gumbel(state, names[place])
-        before = value
-    if any_close:
-        _insert_by_gap(order, falling, 1)
+    for t in range(indptr[first], indptr[last]):
+        keys[t] = x[t] + rule.smoothing * gumbel(state, names[t])
