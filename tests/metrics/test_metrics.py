@@ -128,18 +128,6 @@ def test_average_is_the_mean_over_all_orders_of_ties(metric, documents):
 @every_metric
 @settings(max_examples=40)
 @given(documents=judged)
-def test_pessimistic_is_the_worst_order_of_ties(metric, documents):
-    y, scores = zip(*documents, strict=True)
-    if has_something_to_find(metric, y):
-        worst = min(values_over_ties(metric, y, scores))
-        value = replace(metric, ties="pessimistic")(y, scores)
-        np.testing.assert_allclose(value, worst, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.slow
-@every_metric
-@settings(max_examples=40)
-@given(documents=judged)
 def test_stable_is_the_order_of_rows(metric, documents):
     y, scores = zip(*documents, strict=True)
     if has_something_to_find(metric, y):
@@ -285,16 +273,6 @@ def test_lists_series_and_arrays_are_measured_alike_under_any_settings(stem):
     assert type(metric)(**options) == metric
     values = metric.per_query(y.tolist(), pd.Series(scores), qid.astype(str))
     np.testing.assert_array_equal(values, metric.per_query(y, scores, qid.astype(str)))
-
-
-@settings(max_examples=30)
-@given(documents=judged, extra=st.integers(0, 3))
-def test_documents_below_the_cutoff_do_not_change_precision(documents, extra):
-    y, scores = zip(*documents, strict=True)
-    if max(y) >= 1:
-        below = (*scores, *[min(scores) - 1] * extra), (*y, *[3] * extra)
-        k = len(y)
-        assert Precision(k=k)(below[1], below[0]) == Precision(k=k)(y, scores)
 
 
 # Values worked by hand -----------------------------------------------------------------------

@@ -239,12 +239,12 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
-    largest = judgments.whole.largest_label
+    largest = judgments.totals.largest_label
     problem = PairProblem(
         judgments,
         loss,
         weight,
-        judgments.whole.typical_size,
+        judgments.totals.typical_size,
         pairs,
         WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest),
         float(settings.sigma),

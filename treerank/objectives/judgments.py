@@ -12,7 +12,7 @@ from treerank.inputs.grouping import QueryGroups, check_constant_within
 from treerank.team import current_team
 
 
-class Whole(NamedTuple):
+class Totals(NamedTuple):
     """What the objective of some queries needs to know of all queries of a fit.
 
     Attributes
@@ -34,7 +34,7 @@ class Whole(NamedTuple):
     largest_label: float
 
     @classmethod
-    def of(cls, y: np.ndarray, groups: QueryGroups) -> "Whole":
+    def of(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
         """Describe the queries of one worker."""
         sizes = groups.sizes
         squared = float(np.square(sizes, dtype=float).sum())
@@ -42,7 +42,7 @@ class Whole(NamedTuple):
         return cls(len(y), len(sizes), squared, longest, float(y.max(initial=-np.inf)))
 
     @classmethod
-    def of_team(cls, y: np.ndarray, groups: QueryGroups) -> "Whole":
+    def of_team(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
         """Describe the queries of all workers."""
         documents, queries, squared, longest, largest = zip(
             *current_team().gather(cls.of(y, groups)), strict=True
@@ -72,7 +72,7 @@ class Judgments:
     keys : ndarray of shape (n_documents,) or None
         A number for each document, which keys whatever is drawn for it at random; ``None`` is the
         number of its row.
-    whole : Whole
+    totals : Totals
         What there is to know of the queries of all workers.
     seed : int
         Seed of whatever is drawn at random.
@@ -89,7 +89,7 @@ class Judgments:
     sample_weight: np.ndarray
     query_weight: np.ndarray
     keys: np.ndarray | None
-    whole: Whole
+    totals: Totals
     seed: int = 0
 
     @classmethod
@@ -130,7 +130,7 @@ class Judgments:
             np.broadcast_to(1.0, len(y)) if sample_weight is None else sample_weight,
             np.ones(groups.n_queries) if query_weight is None else query_weight,
             keys,
-            Whole.of_team(y, groups),
+            Totals.of_team(y, groups),
             seed,
         )
 
@@ -148,7 +148,7 @@ class Judgments:
             self.sample_weight[rows],
             self.query_weight[queries],
             self.keys_of(rows),
-            Whole.of(self.y[rows], groups),
+            Totals.of(self.y[rows], groups),
             self.seed,
         )
 

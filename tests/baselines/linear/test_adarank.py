@@ -87,19 +87,6 @@ def test_a_constant_feature_gets_no_weight(data):
     assert (AdaRank().fit(X, y, qid).coef_[5:] == 0).all()
 
 
-def test_early_stopping_goes_back_to_the_best_round_on_whole_queries(data):
-    rest = make_ranking_sample(n_queries=10, random_state=2)
-    held_out = rest.X, rest.y, rest.qid
-    ranker = AdaRank(n_estimators=60, tolerance=None, early_stopping_rounds=8, metric="ndcg@3")
-    ranker.fit(*data, eval_set=held_out)
-    values = ranker.evals_result_["validation"]["ndcg@3"]
-    assert (
-        ranker.best_iteration_ == np.argmax(values) + 1 <= len(values) == ranker.best_iteration_ + 8
-    )
-    found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
-    assert found == pytest.approx(max(values))
-
-
 def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data):
     X, y, qid = data
     free = AdaRank(n_estimators=1, tolerance=None).fit(*data)

@@ -3,7 +3,6 @@ import pytest
 
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.prank import LargeMarginPRank, PRank, QuadraticPRank
-from treerank.metrics import NDCG
 from treerank.registry import load
 from treerank.testing import make_ranking_sample
 
@@ -106,16 +105,6 @@ def test_products_find_what_no_line_parts():
         for r in (PRank(random_state=0), QuadraticPRank(random_state=0))
     )
     assert linear < 0.7 < 0.9 < quadratic
-
-
-@every
-def test_the_best_epoch_on_the_eval_set_is_kept(data, ranker):
-    rest = make_ranking_sample(n_queries=10, random_state=2)
-    ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
-    values = ranker.evals_result_["validation"]["ndcg@10"]
-    found = NDCG(k=10)(rest.y, ranker.predict(rest.X), rest.qid)
-    assert found == pytest.approx(max(values), abs=1e-12)
-    assert len(values) == min(100, np.argmax(values) + 1 + 10)
 
 
 @every

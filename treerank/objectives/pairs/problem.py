@@ -200,7 +200,7 @@ class PairProblem:
     @cached_property
     def rank_rule(self) -> RankRule:
         """What turns scores into ranks, and ranks into values."""
-        discount = self.options.discounts(self.weight.discount, self.judgments.whole.longest)
+        discount = self.options.discounts(self.weight.discount, self.judgments.totals.longest)
         top, k = self.pairs.top, self.options.k if self.weight.values else None
         reach = min(top or len(discount), k or len(discount))
         n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits

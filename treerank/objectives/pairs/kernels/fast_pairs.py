@@ -138,7 +138,7 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     assert problem.loss.shape is not None
     traits = Traits(
         truncated=problem.pairs.top is not None,
-        narrow=is_narrow(problem.judgments.whole.longest, copies_top(problem)),
+        narrow=is_narrow(problem.judgments.totals.longest, copies_top(problem)),
         weighted=problem.judgments.is_weighted,
         normalized=is_normalized(problem),
     )
@@ -164,8 +164,8 @@ def _of_wide(problem, wide, x, iteration, mass):
 
 def copies_top(problem: PairProblem) -> bool:
     """Tell whether the top of each query is copied."""
-    whole = problem.judgments.whole
-    return pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
+    totals = problem.judgments.totals
+    return pays_to_copy_top(totals.n_squared, totals.n_documents, problem.rank_rule.reach)
 
 
 def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
