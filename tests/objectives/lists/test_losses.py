@@ -72,23 +72,6 @@ def test_equal_labels_pull_scores_together_under_softmax_and_not_under_gain():
     assert not bound(ListNet(target="gain"), [0, 0], groups)([1.0, 0.0])[1].any()
 
 
-def test_equal_labels_are_noise_around_equal_shares_under_xendcg():
-    objective = bound(XENDCG(), [1, 1], QueryGroups.from_qid([0, 0]))
-    gradients = [objective([0.0, 0.0], iteration=i)[1] for i in range(200)]
-    np.testing.assert_allclose(np.mean(gradients, axis=0), 0, atol=0.04)
-    assert np.std(gradients) > 0.05
-
-
-@every_objective
-def test_descent_orders_documents_by_label(name):
-    y = np.array([0.0, 1, 3, 2, 1, 0])
-    objective = bound(name, y, QueryGroups.from_qid([0] * 6))
-    scores = np.zeros(6)
-    for iteration in range(800):
-        scores -= 0.5 * objective(scores, iteration=iteration)[1]
-    assert (np.diff(y[np.argsort(-scores)]) <= 0).all()
-
-
 def softmax(scores):
     weights = np.exp(scores - scores.max())
     return weights / weights.sum()
@@ -161,13 +144,6 @@ def test_value_equals_the_definition_written_out(name, weights):
 def test_values_worked_by_hand_at_equal_scores(objective, y, expected):
     built = bound(objective(), y, QueryGroups.from_qid([0] * len(y)))
     np.testing.assert_allclose(built(np.zeros(len(y)))[0], expected)
-
-
-def test_listnet_gradient_worked_by_hand():
-    objective = bound(ListNet(), [math.log(3), 0], QueryGroups.from_qid([0, 0]))
-    _, gradient, hessian = objective(np.array([0.0, math.log(3)]))
-    np.testing.assert_allclose(gradient, [1 / 4 - 3 / 4, 3 / 4 - 1 / 4])
-    np.testing.assert_allclose(hessian, [3 / 16, 3 / 16])
 
 
 def test_approx_ndcg_tends_to_ndcg_as_it_cools():
