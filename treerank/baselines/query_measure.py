@@ -34,18 +34,14 @@ class QueryMeasure:
     """
 
     def __init__(self, data: TrainingSet, metric: Metric | FunctionMetric) -> None:
-        self.data, self.metric = data, metric
-        is_own = isinstance(metric, FunctionMetric)
-        self.prepared = None if is_own else metric.prepared(data.y, data.groups)
+        self.prepared = metric.prepared(data.y, data.groups)
         given = data.weight_of_queries
         self.weight = np.ones(data.groups.n_queries) if given is None else given
         self.total_weight = math.fsum(self.weight)
 
     def values(self, scores: np.ndarray) -> np.ndarray:
         """Return the value of each query."""
-        if self.prepared is not None:
-            return self.prepared.per_query(scores)
-        return self.metric.per_query(self.data.y, scores, self.data.groups.codes)
+        return self.prepared.per_query(scores)
 
     def mean(self, values: np.ndarray) -> float:
         """Return the weighted mean over queries; its sum is rounded once."""
