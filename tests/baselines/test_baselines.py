@@ -37,7 +37,6 @@ def test_the_best_on_the_eval_set_is_kept(name):
     ranker = ranker_class(name)(metric="ndcg@3", early_stopping_rounds=5, **usual)
     ranker.fit(X, Y, QID, eval_set=(rest.X, rest.y, rest.qid))
     values = ranker.evals_result_["validation"]["ndcg@3"]
-    assert len(values) > 1
     found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
     assert found == pytest.approx(max(values))
     if hasattr(ranker, "best_iteration_"):
