@@ -29,8 +29,8 @@ class QueryMeasure:
     >>> from treerank.metrics import NDCG
     >>> from treerank.rankers.training_set import training_set
     >>> data = training_set(np.zeros((4, 1)), np.array([1.0, 0, 0, 1]), np.array([0, 0, 1, 1]))
-    >>> QueryMeasure(data, NDCG(k=1)).values(np.array([0.4, 0.3, 0.2, 0.1]))
-    array([1., 0.])
+    >>> QueryMeasure(data, NDCG(k=1)).values(data.y)
+    array([1., 1.])
     """
 
     def __init__(self, data: TrainingSet, metric: Metric | FunctionMetric) -> None:
