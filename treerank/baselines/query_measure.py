@@ -28,9 +28,9 @@ class QueryMeasure:
     --------
     >>> from treerank.metrics import NDCG
     >>> from treerank.rankers.training_set import training_set
-    >>> data = training_set(np.zeros((4, 1)), np.array([1.0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    >>> data = training_set(np.eye(2), np.array([1.0, 0.0]), np.zeros(2))
     >>> QueryMeasure(data, NDCG(k=1)).values(data.y)
-    array([1., 1.])
+    array([1.])
     """
 
     def __init__(self, data: TrainingSet, metric: Metric | FunctionMetric) -> None:
