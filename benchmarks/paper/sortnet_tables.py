@@ -10,6 +10,7 @@ out.
 
 import functools
 
+import numpy as np
 from data_sets import name_of, read_splits
 from parameters import about_rankers, as_compared
 from protocol import measure, parser_of
@@ -88,6 +89,18 @@ def contestant(about, name):
     return ranker_class(stem)(**{"random_state": 0} if stem == "ListNet" else {})
 
 
+def share_of_circles(model, X, qid, n_triples=10_000):
+    """Return how often, of three documents of a query, a beats b, b beats c, and c beats a."""
+    rng, drawn = np.random.default_rng(0), []
+    queries = [rows for q in np.unique(qid) if len(rows := np.flatnonzero(qid == q)) >= 3]
+    n_possible = np.array([float(len(rows)) ** 3 for rows in queries])
+    for query in rng.choice(len(queries), n_triples, p=n_possible / n_possible.sum()):
+        drawn.append(rng.choice(queries[query], 3, replace=False))
+    a, b, c = np.transpose(drawn)
+    signs = [np.sign(model.compare(X[i], X[j])) for i, j in ((a, b), (b, c), (c, a))]
+    return float((np.abs(sum(signs)) == 3).mean())
+
+
 def run_point(folder, about, fold, ranker=None, **sizes):
     """Train one ranker and measure how it sorts the test lists."""
     splits = read_splits(folder, binary=True, tiny=about["max_iter"] == 1)
@@ -102,7 +115,7 @@ def run_point(folder, about, fold, ranker=None, **sizes):
     # SortNet ranks by its comparator, which need not agree with its scores.
     scores = -model.rank(X, qid).astype(float) if is_sortnet else model.predict(X)
     values = {name: float(get_metric(name)(y, scores, qid)) for name in METRICS}
-    return values | ({"share_of_circles": model.transitivity(X, qid).share} if is_sortnet else {})
+    return values | ({"share_of_circles": share_of_circles(model, X, qid)} if is_sortnet else {})
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from treerank.baselines import BASELINES
+from treerank.metrics import get_metric
 from treerank.registry import ranker_class
 from treerank.testing import make_ranking_sample
 
@@ -21,6 +22,26 @@ def small(name, **settings):
     known = inspect.signature(ranker_class(name)).parameters
     fitting = {key: value for key, value in usual.items() if key in known}
     return ranker_class(name)(**(fitting | settings))
+
+
+STOPPING = [n for n in BASELINES if "early_stopping_rounds" in ranker_class(n)().get_params()]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("name", STOPPING)
+def test_the_best_on_the_eval_set_is_kept(name):
+    rest = make_ranking_sample(n_queries=10, random_state=2)
+    usual = {"n_epochs": 30, "n_estimators": 60, "n_generations": 300, "random_state": 4}
+    usual = {key: value for key, value in usual.items() if key in ranker_class(name)().get_params()}
+    ranker = ranker_class(name)(metric="ndcg@3", early_stopping_rounds=5, **usual)
+    ranker.fit(X, Y, QID, eval_set=(rest.X, rest.y, rest.qid))
+    values = ranker.evals_result_["validation"]["ndcg@3"]
+    found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
+    assert found == pytest.approx(max(values))
+    if hasattr(ranker, "best_iteration_"):
+        assert ranker.best_iteration_ == np.argmax(values) + 1
+        assert len(values) in (ranker.best_iteration_ + 5, 30, 60)
 
 
 @every

@@ -12,9 +12,6 @@ from treerank import NDCG, TreeDirectRanker
 from treerank.baselines.boosted import MART, LambdaMART
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives import make_objective
-from treerank.registry import load
-from treerank.registry import ranker_class as class_of
-from treerank.testing import check_ranker
 
 pytestmark = pytest.mark.slow
 
@@ -62,16 +59,6 @@ def test_what_is_learned_ranks_fresh_queries(ranker_class):
     assert ranker.score(X[450:], Y[450:], QID[450:]) > chance + 0.5 * (1 - chance)
 
 
-@pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
-def test_files_keep_the_ranker_and_its_parameters(ranker_class, tmp_path):
-    ranker = fitted(ranker_class, num_leaves=5, tree_options={"reg_lambda": 1.0})
-    ranker.save(tmp_path / "model")
-    restored = load(tmp_path / "model")
-    assert type(restored) is class_of(ranker_class.__name__) is ranker_class
-    assert restored.get_params() == ranker.get_params()
-    np.testing.assert_array_equal(restored.predict(X), ranker.predict(X))
-
-
 def test_knobs_reach_the_trees():
     ranker = LambdaMART(
         7,
@@ -91,15 +78,6 @@ def test_knobs_reach_the_trees():
     assert max(np.diff(part.booster_.roots, append=part.booster_.n_nodes)) <= 7
 
 
-def test_early_stopping_watches_the_eval_set():
-    settings = SMALL | {"n_estimators": 500, "learning_rate": 0.3}
-    ranker = LambdaMART(**settings, early_stopping_rounds=5)
-    ranker.fit(X[:450], Y[:450], QID[:450], eval_set=(X[450:], Y[450:], QID[450:]))
-    assert ranker.best_iteration_ < 495
-    history = ranker.evals_result_["validation"]["ndcg@10"]
-    assert ranker.score(X[450:], Y[450:], QID[450:]) == pytest.approx(max(history))
-
-
 def test_a_warm_start_goes_on():
     ranker = fitted(n_estimators=12, warm_start=True).set_params(n_estimators=20).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(X), fitted().predict(X))
@@ -110,11 +88,6 @@ def test_own_pairs_are_refused_where_documents_count_one_by_one():
         MART(**SMALL).fit(X, Y, QID, given_pairs=[[0, 1, 1.0]])
 
 
-@pytest.mark.parametrize("name", ["row_order", "query_names", "threads", "saving"])
-def test_lambdamart_keeps_the_laws(name):
-    check_ranker(LambdaMART(10, random_state=0, subsample_queries=0.8), laws=[name])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
 def test_scikit_learn_accepts_them(ranker_class):
@@ -122,42 +95,12 @@ def test_scikit_learn_accepts_them(ranker_class):
     check_estimator(ranker, on_skip=None, expected_failed_checks=COLUMNS_BY_NAME)
 
 
-# The pointwise objective
-
-
-def half_squared_error(y, qid=None, **weights):
-    return make_objective(y, qid, loss="half_squared_error", **weights)
-
-
-def test_the_gradient_is_that_of_the_value():
-    objective = make_objective(
-        Y, QID, loss="half_squared_error", sample_weight=RNG.exponential(size=600)
-    )
-    scores = RNG.normal(size=600)
-    value, gradient, hessian = objective(scores)
-    step = RNG.normal(size=600) * 1e-4
-    moved = objective(scores + step)[0]
-    assert moved - value == pytest.approx(gradient @ step + hessian @ step**2 / 2, rel=1e-9)
-    alone = objective.derivatives(scores)
-    np.testing.assert_array_equal(alone[0], gradient)
-    np.testing.assert_array_equal(alone[1], hessian)
-
-
 def test_squared_errors_of_weight_zero_are_no_error():
-    objective = half_squared_error(Y, QID, sample_weight=np.zeros(len(Y)))
+    objective = make_objective(Y, QID, loss="half_squared_error", sample_weight=np.zeros(600))
     value, gradient, hessian = objective(np.ones(len(Y)))
     assert value == 0
     assert not gradient.any()
     assert not hessian.any()
-
-
-def test_the_parts_of_some_queries_are_those_of_the_whole():
-    objective = make_objective(Y, QID, loss="half_squared_error", query_weight=QID + 1.0)
-    scores, rows = RNG.normal(size=600), np.flatnonzero(np.isin(QID, [3, 7]))
-    part = objective.taking(rows, objective.groups.among(rows))
-    gradient, _ = objective.derivatives(scores)
-    np.testing.assert_array_equal(part.derivatives(scores[rows])[0], gradient[rows])
-    assert part.groups.n_queries == 2
 
 
 def test_scores_start_at_the_best_constant():

@@ -6,7 +6,6 @@ import pytest
 
 from treerank.baselines.stump_ranker import FRank, RankBoost
 from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
-from treerank.metrics import get_metric
 from treerank.objectives import make_objective
 from treerank.testing import make_ranking_sample
 
@@ -107,18 +106,6 @@ def test_rising_transformations_of_features_change_no_ranking(data, ranker_class
     np.testing.assert_array_equal(
         ranker_class(n_estimators=20).fit(np.exp(X), y, qid).rank(np.exp(X), qid), ranks
     )
-
-
-@both
-def test_early_stopping_goes_back_to_the_best_round(data, ranker_class):
-    rest = make_ranking_sample(n_queries=10, random_state=2)
-    ranker = ranker_class(early_stopping_rounds=5, metric="ndcg@3")
-    ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
-    values = ranker.evals_result_["validation"]["ndcg@3"]
-    assert len(ranker.stumps_["weight"]) == np.argmax(values) + 1 == len(values) - 5
-    assert ranker.best_iteration_ == len(ranker.stumps_["weight"])
-    found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
-    assert found == pytest.approx(max(values))
 
 
 @both

@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.numerics import random_keys
 from treerank.numerics.random_keys import (
-    GUMBEL_ERROR,
     _stream_output,
     gumbel,
-    near_gumbel,
     stream,
     uniform,
     uniforms,
@@ -102,16 +99,9 @@ def test_numbers_are_uniform_along_every_axis(seed, axis):
     assert len(np.unique(numbers)) == 20_000
 
 
-@given(state=words, document=words)
-def test_numbers_that_are_nearly_gumbel_are_as_near_as_promised(state, document):
-    assert abs(near_gumbel(state, document) - gumbel(state, document)) < GUMBEL_ERROR / 5
-
-
-@pytest.mark.parametrize("place", range(0, 52, 3))
-def test_nearly_gumbel_numbers_are_near_at_both_ends(monkeypatch, place):
-    for share in ((2**place + 0.5) / 2**52, 1 - (2**place + 0.5) / 2**52):
-        monkeypatch.setattr(random_keys, "uniform_of", lambda *_, share=share: share)
-        assert abs(near_gumbel(0, 0) - gumbel(0, 0)) < GUMBEL_ERROR / 5
+def test_seeds_are_uniform_too():
+    numbers = [uniform(seed, 0, 0) for seed in range(2_000)]
+    assert stats.kstest(numbers, "uniform").pvalue > 0.001
 
 
 def test_gumbel_numbers_are_gumbel():

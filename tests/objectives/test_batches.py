@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import deal, pair_batches, query_batches, taken
-from treerank.objectives.pairs.rules import Pairs
 
 
 @given(
@@ -59,32 +58,6 @@ def test_queries_meet_others_every_time():
     rng = np.random.default_rng(0)
     deals = [{tuple(rows) for rows in deal(groups, 10, rng)} for _ in range(2)]
     assert deals[0] != deals[1]
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"loss": "logistic", "weight": "ndcg"},
-        {"loss": "listnet"},
-        {"loss": "logistic", "per_level": True},
-        {"loss": "half_squared_tanh", "pairs": "adjacent", "weight": "query"},
-        {"loss": "logistic", "weight": "ndcg", "smoothing": 1.0},
-        {"loss": "logistic", "pairs": Pairs(sampled=2)},
-    ],
-)
-def test_a_batch_of_whole_queries_costs_what_they_cost_in_the_whole(settings):
-    rng = np.random.default_rng(1)
-    qid = rng.integers(6, size=50)
-    y = rng.integers(3, size=50)
-    weights = {"sample_weight": rng.random(50) + 0.5, "query_weight": 1.0 + qid}
-    objective = make_objective(y, qid, **settings, **weights)
-    shape = (50, 2) if settings.get("per_level") else 50
-    scores = rng.normal(size=shape)
-    expected = objective(scores)[1]
-    for batch in query_batches(objective, 20, rng):
-        np.testing.assert_allclose(
-            batch.objective(scores[batch.rows])[1], expected[batch.rows], atol=1e-12
-        )
 
 
 def test_a_piece_of_a_query_costs_what_its_own_pairs_cost():

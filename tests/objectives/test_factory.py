@@ -1,14 +1,11 @@
-"""What make_objective refuses, and what its errors say; probabilities for given pairs."""
-
-import itertools
+"""What make_objective refuses, and what its errors say."""
 
 import numba
 import numpy as np
 import pytest
 from numba import njit
 
-from treerank.objectives import chained_probabilities, make_objective
-from treerank.objectives.lists.losses import LISTWISE
+from treerank.objectives import make_objective
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import Pairs
 from treerank.objectives.sums import Started
@@ -51,12 +48,7 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         ({"loss": "listnet", "given_pairs": [[0, 1]]}, "given_pairs must be None for loss"),
         ({"loss": "listnet", "per_level": True}, "per_level must be False for loss"),
         ({"given_pairs": [[0, 2]]}, r"i and j must be of one query; got \[0.0, 2.0\] in row 0"),
-        ({"given_pairs": [[0, 0]]}, "i and j must differ"),
-        ({"given_pairs": [[0, 9]]}, "rows must be integers in"),
-        ({"given_pairs": [[0, 1, -1]]}, "weights must be finite and >= 0"),
-        ({"given_pairs": [[0, 1, 1, 2]]}, r"targets must be in \[0, 1\]"),
         ({"given_pairs": np.empty((0, 3))}, "given_pairs must list at least one pair; got 0"),
-        ({"given_pairs": [0, 1]}, r"given_pairs must have the columns.*got shape \(2,\)"),
     ],
 )
 def test_says_argument_rule_and_value(arguments, message):
@@ -83,29 +75,6 @@ def test_refuses_labels_that_the_weight_cannot_use(y, weight, message):
 def test_pair_losses_take_any_ordered_label():
     shifted = make_objective([-5.5, 0.25, 100])(np.zeros(3))
     np.testing.assert_allclose(shifted[1], make_objective([0, 1, 2])(np.zeros(3))[1])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"top": 0}, "top must be a whole number of at least 1; got 0"),
-        (
-            {"sampled": 1.5},
-            "sampled must be a whole number .*; got 1.5",
-        ),
-        ({"sampled": 2, "ties": True}, "ties must be False when pairs are sampled"),
-    ],
-)
-def test_policies_check_themselves(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Pairs(**arguments)
-
-
-@pytest.mark.parametrize("loss", LISTWISE)
-def test_listwise_losses_come_by_name(loss):
-    value, gradient, _ = make_objective(Y, QID, loss=loss)(np.zeros(4))
-    assert np.isfinite(value)
-    assert gradient[1] < 0 < gradient[0]
 
 
 def test_scores_must_be_one_per_document():
@@ -146,7 +115,7 @@ def test_errors_call_an_objective_by_its_loss():
 @pytest.mark.parametrize(
     ("loss", "name"),
     [
-        (PairLoss(plain_loss), "plain_loss"),
+        (PairLoss(njit(lambda margin: 0.0)), "<lambda>"),
         (njit(lambda margin: -margin), "<lambda>"),
         (njit(lambda margin, other: margin), "<lambda>"),
     ],
@@ -164,24 +133,6 @@ def test_a_cutoff_beyond_64_bits_is_refused(k):
         make_objective(Y, QID, weight="ndcg", k=k)
     with pytest.raises(ValueError, match="top must be a whole number"):
         Pairs(top=k)
-
-
-def test_probabilities_of_neighbors_fix_those_of_all_pairs():
-    neighbors = np.array([0.6, 0.3, 0.5, 0.9])
-    found = chained_probabilities(neighbors)
-    np.testing.assert_allclose(np.diag(found, 1), neighbors)
-    np.testing.assert_allclose(found + found.T, 1)
-    odds = found / (1 - found)
-    for i, j, k in itertools.permutations(range(5), 3):
-        assert odds[i, k] == pytest.approx(odds[i, j] * odds[j, k])
-    chance = chained_probabilities(np.full(9, 0.75))  # 3^n / (1 + 3^n), equation 5 of the paper
-    np.testing.assert_allclose(chance[0, 1:], 1 / (1 + 3.0 ** -np.arange(1, 10)))
-    certain = chained_probabilities([0.2, 1.0, 0.4])
-    np.testing.assert_allclose(certain[0], [0.5, 0.2, 1, 1])
-    np.testing.assert_allclose(1 - chained_probabilities([0.8, 0.0, 0.6]), certain)
-    for wrong, message in (([0.0, 1.0], "certain of both orders"), ([0.5, 1.5], "between 0 and 1")):
-        with pytest.raises(ValueError, match=message):
-            chained_probabilities(wrong)
 
 
 @pytest.mark.parametrize("top", [24, 25, 30, 60])

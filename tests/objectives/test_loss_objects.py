@@ -66,13 +66,6 @@ def assert_same_objective(one, other):
 
 
 @every_loss
-def test_the_object_of_a_name_is_the_same_objective(loss):
-    assert_same_objective(
-        make_objective(Y, QID, loss=loss), make_objective(Y, QID, loss=LOSSES[loss])
-    )
-
-
-@every_loss
 @every_part
 def test_every_loss_trains_by_name_and_by_object_without_further_settings(part, loss):
     by_name = fitted(part, loss=loss)
@@ -165,17 +158,6 @@ def test_what_is_no_loss_is_refused(loss):
         fitted(loss=loss)
 
 
-@pytest.mark.parametrize("rule", ["all", "adjacent", "top_10"])
-@pytest.mark.parametrize("weight", ["uniform", "query", "ndcg"])
-def test_names_and_equal_objects_fit_the_same_head_over_several_outputs(rule, weight):
-    by_name = fitted(COLUMNS, pairs=rule, weight=weight)
-    same = {"all": Pairs(), "adjacent": Pairs(adjacent=True), "top_10": Pairs(top=10)}[rule]
-    by_object = fitted(COLUMNS, pairs=same, weight=PAIR_WEIGHTS[weight])
-    assert len(np.unique(by_name.head_.weight)) > 1
-    np.testing.assert_array_equal(by_object.head_.weight, by_name.head_.weight)
-    assert_same_scores(by_object, by_name)
-
-
 def test_the_head_is_fitted_to_the_pairs_and_to_a_fixed_weight_of_the_users_own():
     heads = [
         fitted(COLUMNS, pairs=pairs, weight=weight).head_.weight
@@ -195,10 +177,3 @@ def only_best():
 
 def same_as(weight):
     return PairWeight(weight.gains, weight.of_pair, separates=True)
-
-
-def test_the_convex_form_keeps_a_fixed_weight_and_drops_one_that_looks_at_ranks():
-    own = only_best()
-    assert make_objective(Y, QID, loss="hinge", weight=own).convex().problem.weight is own
-    convex = make_objective(Y, QID, loss="hinge", weight="ndcg", pairs="top_10").convex()
-    assert_same_objective(convex, make_objective(Y, QID, weight="query"))

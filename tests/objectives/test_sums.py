@@ -1,15 +1,13 @@
 """A weighted sum of objectives is an objective, and everything that trains by one takes it."""
 
-import pickle
 from dataclasses import dataclass
 
-import lightgbm
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_rankers import PART_SETTINGS
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.inputs.grouping import QueryGroups
@@ -103,17 +101,6 @@ def test_columns_of_per_level_objectives_add_up():
     assert_is_weighted_sum(total, terms, [0.25, 4], scores)
 
 
-@pytest.mark.parametrize("term", [TERMS[name] for name in ("fidelity", "listmle", "sum")])
-def test_the_gradient_of_a_sum_is_the_slope_of_its_value(term):
-    total, step = 0.7 * term + 0.3 * OTHER, 1e-6
-    gradient = total(SCORES)[1]
-    for row in (0, 17, 89):
-        moved = np.zeros(90)
-        moved[row] = step
-        slope = (total(SCORES + moved)[0] - total(SCORES - moved)[0]) / (2 * step)
-        np.testing.assert_allclose(gradient[row], slope, atol=1e-6)
-
-
 @every_term
 def test_one_times_an_objective_has_its_bits(term):
     for iteration in (0, 3):
@@ -149,18 +136,6 @@ def test_a_sum_over_some_rows_is_the_sum_of_the_terms_over_these_rows(rows):
     assert_is_weighted_sum(total, [taken(t, rows) for t in terms], [1, 2, 3], SCORES[rows])
 
 
-def test_a_sum_over_all_rows_is_that_over_its_parts():
-    total = 0.7 * make_objective(RELEVANCE, QID) + 0.3 * TERMS["listmle"]
-    whole = total(SCORES)
-    parts = [np.flatnonzero(np.isin(QID, some)) for some in ([0, 3], [1, 2, 4, 5])]
-    gradient, value = np.empty(90), 0.0
-    for rows in (part[np.argsort(QID[part], kind="stable")] for part in parts):
-        part_value, gradient[rows], _ = taken(total, rows)(SCORES[rows])
-        value += part_value
-    assert value == pytest.approx(whole[0])
-    np.testing.assert_allclose(gradient, whole[1])
-
-
 def test_the_convex_form_is_the_sum_of_the_convex_forms():
     terms = [TERMS["hinge"], TERMS["ranks"]]
     total = weighted_sum(terms, [2, 3]).convex()
@@ -175,13 +150,6 @@ def test_the_steepness_is_that_of_the_terms_if_they_agree():
     assert (1 * TERMS["listnet"]).steepness == 1.0
 
 
-@every_term
-def test_a_sum_survives_pickling(term):
-    total = 0.7 * term + 0.3 * OTHER
-    again = pickle.loads(pickle.dumps(total))
-    assert_same_bits(again(SCORES, iteration=2), total(SCORES, iteration=2))
-
-
 def test_an_objective_of_the_users_own_is_added_without_a_plus():
     own = TowardZero(OTHER.groups)
     total = weighted_sum([own, OTHER], [0.1, 1])
@@ -194,25 +162,11 @@ def test_an_objective_of_the_users_own_is_added_without_a_plus():
     )
 
 
-SMALL_PARTS = {
-    "lightgbm": {"n_estimators": 4, "min_child_samples": 5, "n_jobs": 1},
-    "xgboost": {"n_estimators": 4, "n_jobs": 1},
-    "histogram": {"n_estimators": 4, "min_child_samples": 5},
-    "streaming": {"n_estimators": 4, "min_child_samples": 5},
-    "line": {},
-    "ensemble": {"parts": ("line", LightGBMTrees(n_estimators=4, n_jobs=1)), "n_bags": 2},
-    "chain": {"parts": ("line", LightGBMTrees(n_estimators=4, n_jobs=1))},
-    "mlp": {"hidden": (4,), "n_epochs": 2, "batch_size": 32},
-    "linear": {"n_epochs": 2, "batch_size": 32},
-    "polynomial": {"n_epochs": 2, "batch_size": 32},
-    "soft_trees": {"n_estimators": 4, "n_epochs": 2, "batch_size": 32},
-}
-
-
 def outputs(name, objective):
-    part = feature_part_class(name)(**SMALL_PARTS[name])
-    if "random_state" in part.get_params():
-        part.set_params(random_state=0)
+    part = feature_part_class(name)(**PART_SETTINGS.get(name, {}))
+    for key, value in {"random_state": 0, "n_epochs": 2, "batch_size": 32}.items():
+        if key in part.get_params():
+            part.set_params(**{key: value})
     return np.asarray(part.fit(X, objective).transform(X))
 
 
@@ -223,15 +177,6 @@ def test_every_feature_part_is_trained_by_a_sum(name):
     assert np.ptp(whole) > 0
     np.testing.assert_allclose(halves, whole, rtol=1e-5, atol=1e-6)
     assert not np.allclose(outputs(name, 0.5 * alone + 0.5 * OTHER), whole, atol=1e-4)
-
-
-def test_a_sum_trains_plain_lightgbm():
-    total = 0.5 * make_objective(RELEVANCE, QID) + 0.5 * make_objective(MARGIN, QID)
-    settings = {"num_leaves": 4, "verbose": -1, "num_threads": 1}
-    data = lightgbm.Dataset(X)
-    fobj = {"objective": lambda scores, _: total.derivatives(scores)}
-    booster = lightgbm.train(settings | fobj, data, num_boost_round=10)
-    assert total(booster.predict(X))[0] < 0.9 * total(np.zeros(90))[0]
 
 
 def test_batches_of_pairs_are_refused_for_a_sum():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from treerank.baselines import RankSVM
-from treerank.clicks import ClickLog, evaluate_from_log
 from treerank.results import sample_lists
 from treerank.results.sampling import place_probabilities
 
@@ -45,34 +44,6 @@ def test_draws_are_as_likely_as_they_say():
     error = np.sqrt(expected * (1 - expected) / n)
     assert (np.abs(counts / n - expected) < 4 * error).all()
     np.testing.assert_array_equal(drawn.propensity[:3], expected[drawn.row[:3], [0, 1, 2]])
-
-
-@pytest.mark.slow
-def test_a_log_of_drawn_lists_estimates_another_ranker_without_bias():
-    rng, n_sessions, n = np.random.default_rng(0), 60, 5
-    scores, relevance = np.array([1.0, 0.5, 0.0, -0.5, -1.0]), np.array([0.1, 0.2, 0.9, 0.4, 0.7])
-    theta, new = 1 / np.arange(1.0, 4.0), relevance
-    truth = np.sort(relevance)[::-1][:3] @ theta
-    estimates = []
-    for seed in range(300):
-        session = np.repeat(np.arange(n_sessions), n)
-        lists = sample_lists(np.tile(scores, n_sessions), session, k=3, random_state=seed)
-        document, place = lists.row % n, lists.position
-        clicked = rng.random(len(place)) < theta[place - 1] * relevance[document]
-        log = ClickLog.from_columns(
-            lists.row // n,
-            ["q"] * len(place),
-            document,
-            place,
-            clicked,
-            extra={"propensity": lists.propensity},
-        )
-        found = evaluate_from_log(
-            log, new[log.items.document], propensities=theta, n_resamples=2, random_state=0
-        )
-        estimates.append(found.estimates["policy_ips"].estimate)
-    error = np.std(estimates) / np.sqrt(len(estimates))
-    assert abs(np.mean(estimates) - truth) < 3 * error
 
 
 def test_cold_lists_are_in_the_order_of_the_scores_and_hot_ones_in_any():

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from treerank.baselines.query_measure import measurable
 from treerank.checks import check_count, warn_user
-from treerank.metrics.query_measure import measurable
 from treerank.metrics.registry import get_metric
 from treerank.progress import Progress, patience_of
 from treerank.rankers.held_out import HeldOut
@@ -54,7 +54,7 @@ def refuse_weights_within_queries(ranker: Ranker, data: TrainingSet) -> None:
 def measurable_queries(ranker: Ranker, data: TrainingSet) -> TrainingSet | None:
     """Return the queries in which the metric depends on the order; warn if there are none."""
     metric = get_metric(ranker.metric)
-    found: TrainingSet | None = measurable(data, metric)
+    found = measurable(data, metric)
     if found is None:
         warn_of_constant_model(f"In no query does {metric.name} depend on the order")
     return found

@@ -8,7 +8,6 @@ the rows, so every splitter, pipeline and shuffle would break them.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from numbers import Real
 from typing import Any, Self
 
@@ -107,17 +106,6 @@ class QueryGroups:
         """Tell of each query whether it holds two different labels: only then it has pairs."""
         by_query, start = self.sorted(y), self.indptr[:-1]
         return np.maximum.reduceat(by_query, start) > np.minimum.reduceat(by_query, start)
-
-    def blocks(self, n_documents: int) -> list[tuple[int, int]]:
-        """Return first and last query, exclusive, of blocks of about ``n_documents`` each.
-
-        Examples
-        --------
-        >>> QueryGroups(None, np.array([0, 2, 3, 7, 8])).blocks(3)
-        [(0, 2), (2, 3), (3, 4)]
-        """
-        starts = np.searchsorted(self.indptr, np.arange(0, self.n_documents, n_documents))
-        return list(pairwise(np.unique([*starts, self.n_queries]).tolist()))
 
     def among(self, rows: np.ndarray) -> "QueryGroups":
         """Return the groups of the given rows alone, which are counted anew, from 0."""

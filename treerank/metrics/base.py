@@ -20,6 +20,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from treerank.checks import check_column, check_count, check_number, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
+from treerank.metrics.relevance import count_relevant
 from treerank.numerics.threads import threads_for
 from treerank.parameters import Rule, check_parameters
 from treerank.team import current_team
@@ -84,10 +85,13 @@ class Metric(ABC):
     no_relevant: Annotated[str | float, Rule(check_no_relevant)] = "exclude"
 
     stem: ClassVar[str]
+    has_cutoff: ClassVar[bool] = True
     list_total: ClassVar[Callable[..., float]]
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        if self.k is not None and not self.has_cutoff:
+            raise ValueError(f"k must be None for {self.stem}; got {self.k!r}.")
 
     @property
     def name(self) -> str:
@@ -103,9 +107,12 @@ class Metric(ABC):
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return what each document is worth, by row."""
 
-    @abstractmethod
     def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return what the total of each query is divided by; 0 if it has nothing to find."""
+        """Return what the total of each query is divided by; 0 if it has nothing to find.
+
+        By default it is 1, or 0 where no document is worth anything.
+        """
+        return (count_relevant(worth, indptr) > 0).astype(np.float64)
 
     def discounts(self, indptr: np.ndarray) -> np.ndarray:
         """Return the discount of each position that counts; nothing if there are no discounts."""

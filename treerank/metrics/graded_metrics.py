@@ -35,7 +35,7 @@ import numpy as np
 
 from treerank.checks import check_number
 from treerank.metrics.base import Metric
-from treerank.metrics.relevance import MAX_LABEL, Gain, check_gain, count_relevant, label_gains
+from treerank.metrics.relevance import MAX_LABEL, Gain, check_gain, label_gains
 from treerank.metrics.threshold_metrics import ThresholdMetric
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import NotNegative, Rule
@@ -205,10 +205,6 @@ class ExpectedReciprocalRank(Metric):
         gains = label_gains(np.append(y, top), self.gain)
         return gains[:-1] / (1 + gains.max())
 
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return 1, or 0 where no document can satisfy."""
-        return (count_relevant(worth, indptr) > 0).astype(np.float64)
-
 
 @register_jitable
 def _mean_products(factors, size):
@@ -253,10 +249,6 @@ class RankBiasedPrecision(ThresholdMetric):
 
     stem: ClassVar[str] = "rbp"
     list_total: ClassVar[Callable[..., float]] = discounted_gain
-
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return 1, or 0 where no document is relevant."""
-        return (count_relevant(worth, indptr) > 0).astype(np.float64)
 
     def discounts(self, indptr: np.ndarray) -> np.ndarray:
         """Return the probability that the user stops at each position that counts."""

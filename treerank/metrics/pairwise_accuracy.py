@@ -55,12 +55,8 @@ class PairwiseAccuracy(Metric):
     """
 
     stem: ClassVar[str] = "pairwise_accuracy"
+    has_cutoff: ClassVar[bool] = False
     list_total: ClassVar[Callable[..., float]] = _right_pairs
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k is not None:
-            raise ValueError(f"k must be None for {self.stem}; got {self.k!r}.")
 
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return the labels."""

@@ -105,6 +105,10 @@ class PreparedFunction:
         """Return the value of the function."""
         return self.metric(self.y, scores, self.qid)
 
+    def per_query(self, scores: ArrayLike) -> np.ndarray:
+        """Return the value of the function on each query alone."""
+        return self.metric.per_query(self.y, scores, self.qid)
+
 
 METRICS: dict[str, Metric] = {
     "ndcg": NDCG(),

@@ -143,10 +143,6 @@ class Success(ThresholdMetric):
     stem: ClassVar[str] = "success"
     list_total: ClassVar[Callable[..., float]] = _any_hit
 
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return 1, or 0 where no document is relevant."""
-        return (count_relevant(worth, indptr) > 0).astype(np.float64)
-
 
 @register_jitable
 def _reciprocal_rank(relevant, ends, k, discounts):
@@ -188,10 +184,6 @@ class ReciprocalRank(ThresholdMetric):
 
     stem: ClassVar[str] = "mrr"
     list_total: ClassVar[Callable[..., float]] = _reciprocal_rank
-
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return 1, or 0 where no document is relevant."""
-        return (count_relevant(worth, indptr) > 0).astype(np.float64)
 
 
 @register_jitable
@@ -298,12 +290,8 @@ class BinaryPreference(ThresholdMetric):
     """
 
     stem: ClassVar[str] = "bpref"
+    has_cutoff: ClassVar[bool] = False
     list_total: ClassVar[Callable[..., float]] = _sum_of_preferences
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k is not None:
-            raise ValueError(f"k must be None for {self.stem}; got {self.k!r}.")
 
     def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return the number of relevant documents."""

@@ -21,11 +21,6 @@ from treerank.numerics.compiling import njit, register_jitable
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ratio spreads them
-#: How far :func:`near_gumbel` may be from :func:`gumbel`.
-GUMBEL_ERROR = 1e-9
-_FRACTION_BITS = np.uint64(52)  # of a float64
-_ONE = np.float64(1).view(np.uint64)
-_ONE_OVER_ROOT = np.uint64(_ONE - np.sqrt(0.5).view(np.uint64))
 
 
 @register_jitable
@@ -124,31 +119,6 @@ def gumbel(state: int, document: int) -> float:
     True
     """
     return -math.log(-math.log(uniform_of(state, document)))
-
-
-@register_jitable
-def near_gumbel(state: int, document: int) -> float:
-    """Return :func:`gumbel` to within ``GUMBEL_ERROR``, in loops that vectorize.
-
-    Examples
-    --------
-    >>> bool(abs(near_gumbel(stream(0, 0), 1) - gumbel(stream(0, 0), 1)) < GUMBEL_ERROR)
-    True
-    """
-    return -_near_log(-_near_log(uniform_of(state, document)))
-
-
-@register_jitable
-def _near_log(value):
-    """Return the logarithm of a positive number to within about 1e-10 of itself."""
-    bits = np.float64(value).view(np.uint64)
-    # value = m 2^k, with m between the root of 1/2 and that of 2.
-    k = (bits + _ONE_OVER_ROOT) >> _FRACTION_BITS
-    m = np.uint64(bits + _ONE - (k << _FRACTION_BITS)).view(np.float64)
-    s = (m - 1) / (m + 1)
-    z = s * s
-    series = 2 + z * (2 / 3 + z * (2 / 5 + z * (2 / 7 + z * (2 / 9 + z * (2 / 11)))))
-    return (np.int64(k) - 1023) * math.log(2.0) + s * series
 
 
 @register_jitable

@@ -7,7 +7,7 @@ the table of its kind.
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import FunctionType
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
-from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss, check_compiles
+from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
@@ -188,8 +188,8 @@ def get_loss(loss: Any) -> Any:
         if loss in LOSSES:
             return LOSSES[loss]
     elif isinstance(loss, PairLoss):
-        check_compiles(loss.of_margin)
-        return loss
+        is_known = any(loss.of_margin is known.of_margin for known in PAIR_LOSSES.values())
+        return loss if is_known else replace(loss, of_margin=_compiled(loss.of_margin))
     elif has_methods(loss, "bind"):
         return loss
     elif callable(loss) and not isinstance(loss, type):
@@ -239,12 +239,12 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
-    largest = judgments.whole.largest_label
+    largest = judgments.totals.largest_label
     problem = PairProblem(
         judgments,
         loss,
         weight,
-        judgments.whole.typical_size,
+        judgments.totals.typical_size,
         pairs,
         WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest),
         float(settings.sigma),

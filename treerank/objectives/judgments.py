@@ -1,6 +1,7 @@
 """Judgments: all that an objective may know of documents: labels, queries, weights."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from treerank.inputs.grouping import QueryGroups, check_constant_within
 from treerank.team import current_team
 
 
-class Whole(NamedTuple):
+class Totals(NamedTuple):
     """What the objective of some queries needs to know of all queries of a fit.
 
     Attributes
@@ -33,7 +34,7 @@ class Whole(NamedTuple):
     largest_label: float
 
     @classmethod
-    def of(cls, y: np.ndarray, groups: QueryGroups) -> "Whole":
+    def of(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
         """Describe the queries of one worker."""
         sizes = groups.sizes
         squared = float(np.square(sizes, dtype=float).sum())
@@ -41,7 +42,7 @@ class Whole(NamedTuple):
         return cls(len(y), len(sizes), squared, longest, float(y.max(initial=-np.inf)))
 
     @classmethod
-    def of_team(cls, y: np.ndarray, groups: QueryGroups) -> "Whole":
+    def of_team(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
         """Describe the queries of all workers."""
         documents, queries, squared, longest, largest = zip(
             *current_team().gather(cls.of(y, groups)), strict=True
@@ -70,13 +71,11 @@ class Judgments:
         Weight of each query.
     keys : ndarray of shape (n_documents,) or None
         A number for each document, which keys whatever is drawn for it at random; ``None`` is the
-        number of its row, of which the first is ``first_row``.
-    whole : Whole
+        number of its row.
+    totals : Totals
         What there is to know of the queries of all workers.
     seed : int
         Seed of whatever is drawn at random.
-    is_weighted : bool
-        Whether a document has another weight than 1, here or in another part of the rows.
 
     Examples
     --------
@@ -90,10 +89,8 @@ class Judgments:
     sample_weight: np.ndarray
     query_weight: np.ndarray
     keys: np.ndarray | None
-    whole: Whole
+    totals: Totals
     seed: int = 0
-    first_row: int = 0
-    is_weighted: bool = False
 
     @classmethod
     def checked(
@@ -133,45 +130,31 @@ class Judgments:
             np.broadcast_to(1.0, len(y)) if sample_weight is None else sample_weight,
             np.ones(groups.n_queries) if query_weight is None else query_weight,
             keys,
-            Whole.of_team(y, groups),
+            Totals.of_team(y, groups),
             seed,
-            is_weighted=sample_weight is not None and bool((sample_weight != 1).any()),
         )
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether a document has another weight than 1."""
+        return bool((self.sample_weight != 1).any())
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Judgments":
         """Return the judgments of the given rows alone, whose queries are ``groups``."""
         queries = self.groups.codes[groups.first_of(rows)]
-        sample_weight = self.sample_weight[rows]
         return Judgments(
             self.y[rows],
             groups,
-            sample_weight,
+            self.sample_weight[rows],
             self.query_weight[queries],
             self.keys_of(rows),
-            Whole.of(self.y[rows], groups),
+            Totals.of(self.y[rows], groups),
             self.seed,
-            is_weighted=bool((sample_weight != 1).any()),
-        )
-
-    def of_queries(self, first: int, last: int) -> "Judgments":
-        """Return views of the judgments of some queries, of rows that are sorted by query."""
-        start, stop = self.groups.indptr[[first, last]].tolist()
-        own = slice(start, stop)
-        return replace(
-            self,
-            y=self.y[own],
-            groups=QueryGroups(None, self.groups.indptr[first : last + 1] - start),
-            sample_weight=self.sample_weight[own],
-            query_weight=self.query_weight[first:last],
-            keys=None if self.keys is None else self.keys[own],
-            first_row=self.first_row + start,
         )
 
     def keys_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the keys of some rows."""
-        if self.keys is not None:
-            return self.keys[rows]
-        return np.asarray(rows) + self.first_row if self.first_row else np.asarray(rows)
+        return np.asarray(rows) if self.keys is None else self.keys[rows]
 
     def labeled(self, y: np.ndarray) -> "Judgments":
         """Return the same documents with other labels."""

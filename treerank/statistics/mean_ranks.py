@@ -19,7 +19,6 @@ from scipy import stats
 
 from treerank.parameters import Level, check_arguments
 from treerank.statistics.paired import check_values, format_p
-from treerank.statistics.pairwise_tests import adjust_holm
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +83,6 @@ class NemenyiResult:
     >>> result = nemenyi_test(values)
     >>> result.cliques  # no difference is shown within them
     [array([0, 1]), array([1, 2])]
-    >>> result.against(0).round(3)
-    array([  nan, 0.077, 0.027])
     """
 
     n: int
@@ -113,17 +110,6 @@ class NemenyiResult:
                 cliques.append(order[start:end])
                 covered = end
         return cliques
-
-    def against(self, control: int) -> np.ndarray:
-        """Return p-values of all rankers against one, adjusted by Holm; NaN for that one.
-
-        They are more powerful than Nemenyi's if only one ranker matters (Demsar, 2006).
-        """
-        z = (self.mean_ranks - self.mean_ranks[control]) / rank_error(len(self.mean_ranks), self.n)
-        others = np.arange(len(z)) != control
-        p_values = np.full(len(z), np.nan)
-        p_values[others] = adjust_holm(2 * stats.norm.sf(np.abs(z[others])))
-        return p_values
 
 
 @check_arguments

@@ -12,14 +12,6 @@ from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-ALL = {
-    "CoordinateAscent": CoordinateAscent(n_restarts=1, n_sweeps=2, n_steps=4, random_state=0),
-    "ESRank": ESRank(n_generations=60, random_state=0),
-    "IESRRank": IESRRank(n_generations=30, random_state=0),
-    "IESVMRank": IESVMRank(n_generations=30, random_state=0),
-}
-every = pytest.mark.parametrize("ranker", ALL.values(), ids=ALL)
-
 
 @pytest.fixture(scope="module")
 def data():
@@ -96,17 +88,6 @@ def test_queries_count_by_their_weight(data):
         favored = ranker.fit(X, y, qid, query_weight=weight).predict(X)
         fair = ranker.fit(X, y, qid).predict(X)
         assert NDCG(k=10)(y[alone], favored[alone]) > NDCG(k=10)(y[alone], fair[alone])
-
-
-@pytest.mark.parametrize("ranker_class", [ESRank, IESRRank, IESVMRank])
-def test_early_stopping_goes_back_to_the_best_parent(data, ranker_class):
-    rest = make_ranking_sample(n_queries=10, random_state=2)
-    ranker = ranker_class(early_stopping_rounds=200, metric="ndcg@3", random_state=4)
-    ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
-    values = ranker.evals_result_["validation"]["ndcg@3"]
-    found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
-    assert found == pytest.approx(max(values))
-    assert values[-1] < max(values) or len(values) == 1 or ranker_class is not ESRank
 
 
 def test_evolution_is_never_worse_than_its_start_on_the_eval_set(data):

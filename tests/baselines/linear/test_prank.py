@@ -3,18 +3,9 @@ import pytest
 
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.prank import LargeMarginPRank, PRank, QuadraticPRank
-from treerank.metrics import NDCG
-from treerank.registry import load
 from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
-
-ALL = {
-    "PRank": PRank(random_state=0),
-    "LargeMarginPRank": LargeMarginPRank(n_perceptrons=7, random_state=0),
-    "QuadraticPRank": QuadraticPRank(random_state=0),
-}
-every = pytest.mark.parametrize("ranker", ALL.values(), ids=ALL)
 
 
 @pytest.fixture(scope="module")
@@ -106,22 +97,3 @@ def test_products_find_what_no_line_parts():
         for r in (PRank(random_state=0), QuadraticPRank(random_state=0))
     )
     assert linear < 0.7 < 0.9 < quadratic
-
-
-@every
-def test_the_best_epoch_on_the_eval_set_is_kept(data, ranker):
-    rest = make_ranking_sample(n_queries=10, random_state=2)
-    ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
-    values = ranker.evals_result_["validation"]["ndcg@10"]
-    found = NDCG(k=10)(rest.y, ranker.predict(rest.X), rest.qid)
-    assert found == pytest.approx(max(values), abs=1e-12)
-    assert len(values) == min(100, np.argmax(values) + 1 + 10)
-
-
-@every
-def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
-    X, y, qid = data
-    ranker.fit(X, y, qid).save(tmp_path / "model")
-    copy = load(tmp_path / "model")
-    np.testing.assert_array_equal(copy.predict(X), ranker.predict(X))
-    np.testing.assert_array_equal(copy.predict_level(X), ranker.predict_level(X))

@@ -2,18 +2,12 @@
 
 import dataclasses
 import math
-import pickle
 
-import lightgbm
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import approx_fprime
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.random_keys import uniform
-from treerank.numerics.threads import kernel_threads
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.judgments import Judgments
@@ -47,64 +41,6 @@ every_objective = pytest.mark.parametrize("name", LISTWISE)
 weighted_or_not = pytest.mark.parametrize("weights", [{}, WEIGHTS], ids=["plain", "weighted"])
 
 
-def numerical_hessian(objective, scores, step=1e-5):
-    steps = step * np.eye(len(scores))
-    slopes = [objective(scores + s)[1] - objective(scores - s)[1] for s in steps]
-    return np.diag(slopes) / (2 * step)
-
-
-@every_objective
-@weighted_or_not
-def test_gradient_is_the_derivative_of_the_value(name, weights):
-    objective = bound(name, Y, GROUPS, **weights)
-    numerical = approx_fprime(SCORES, lambda s: objective(s)[0])
-    np.testing.assert_allclose(objective(SCORES)[1], numerical, rtol=1e-5, atol=1e-6)
-
-
-@every_objective
-@weighted_or_not
-def test_hessian_is_the_exact_diagonal_or_a_bound_from_above(name, weights):
-    objective = bound(name, Y, GROUPS, **weights)
-    numerical, hessian = numerical_hessian(objective, SCORES), objective(SCORES)[2]
-    assert (hessian >= 0).all()
-    if LISTWISE[name].approximate_hessian:
-        assert (hessian >= numerical - 1e-8).all()
-        assert (hessian <= 50 * np.abs(numerical).max()).all()
-    else:
-        np.testing.assert_allclose(hessian, numerical, rtol=1e-5, atol=1e-8)
-
-
-@every_objective
-def test_only_score_differences_within_a_query_matter(name):
-    objective = bound(name, Y, GROUPS, **WEIGHTS)
-    value, gradient, hessian = objective(SCORES)
-    shifted = objective(SCORES + np.array([0, 5.0, -7.0, 100.0, 1e3])[QID])
-    for actual, expected in zip(shifted, (value, gradient, hessian), strict=True):
-        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(np.bincount(QID, gradient), 0, atol=1e-12)
-
-
-@every_objective
-@settings(max_examples=20, deadline=None)
-@given(shuffle=st.permutations(range(12)))
-def test_permuted_rows_have_permuted_derivatives(name, shuffle):
-    keys = {"keys": np.arange(12)} if name == "xendcg" else {}
-    shuffled_keys = {"keys": np.array(shuffle)} if name == "xendcg" else {}
-    weight, query_weight = WEIGHTS.values()
-    value, gradient, hessian = bound(name, Y, GROUPS, **WEIGHTS, **keys)(SCORES)
-    permuted = bound(
-        name,
-        Y[shuffle],
-        QueryGroups.from_qid(QID[shuffle]),
-        sample_weight=weight[shuffle],
-        query_weight=query_weight,
-        **shuffled_keys,
-    )(SCORES[shuffle])
-    expected = value, gradient[shuffle], hessian[shuffle]
-    for actual, wanted in zip(permuted, expected, strict=True):
-        np.testing.assert_allclose(actual, wanted, rtol=1e-12, atol=1e-13)
-
-
 @every_objective
 @pytest.mark.parametrize("scale", [30, 300, 1e4])
 def test_extreme_scores_stay_finite(name, scale):
@@ -116,14 +52,6 @@ def test_extreme_scores_stay_finite(name, scale):
         assert np.isfinite(hessian).all()
         assert (hessian >= 0).all()
         np.testing.assert_allclose(np.bincount(QID, gradient), 0, atol=1e-9)
-
-
-@every_objective
-def test_a_single_document_has_nothing_to_learn(name):
-    for label in (0.0, 2.0):
-        objective = bound(name, [label], QueryGroups.from_qid(None, 1))
-        _, gradient, hessian = objective(np.array([3.0]))
-        assert gradient.tolist() == hessian.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("name", ["listmle", "approx_ndcg"])
@@ -142,92 +70,6 @@ def test_equal_labels_pull_scores_together_under_softmax_and_not_under_gain():
     gradient = bound(ListNet(), [1, 1], groups)([1.0, 0.0])[1]
     assert gradient[0] > 0 > gradient[1]
     assert not bound(ListNet(target="gain"), [0, 0], groups)([1.0, 0.0])[1].any()
-
-
-def test_equal_labels_are_noise_around_equal_shares_under_xendcg():
-    objective = bound(XENDCG(), [1, 1], QueryGroups.from_qid([0, 0]))
-    gradients = [objective([0.0, 0.0], iteration=i)[1] for i in range(200)]
-    np.testing.assert_allclose(np.mean(gradients, axis=0), 0, atol=0.04)
-    assert np.std(gradients) > 0.05
-
-
-@every_objective
-def test_weights_of_zero_remove_and_of_two_double(name):
-    plain = bound(name, Y, GROUPS)(SCORES)
-    doubled = bound(name, Y, GROUPS, query_weight=np.full(4, 2.0))(SCORES)
-    for actual, expected in zip(doubled, plain, strict=True):
-        np.testing.assert_allclose(actual, 2 * np.asarray(expected))
-    chosen = np.array([1.0, 0, 0, 0])  # queries 1 to 4
-    _, gradient, hessian = bound(name, Y, GROUPS, query_weight=chosen)(SCORES)
-    np.testing.assert_allclose(gradient, np.where(QID == 1, plain[1], 0), atol=1e-15)
-    np.testing.assert_allclose(hessian, np.where(QID == 1, plain[2], 0), atol=1e-15)
-
-
-@every_objective
-@weighted_or_not
-def test_the_part_of_some_queries_is_their_share_of_the_whole(name, weights):
-    objective = bound(name, Y, GROUPS, **weights)
-    _, gradient, hessian = objective(SCORES, iteration=5)
-    values = 0.0
-    for queries in ([3, 0], [2, 1]):
-        part, rows = part_of(objective, queries), GROUPS.restricted_to(queries).order
-        value, part_gradient, part_hessian = part(SCORES[rows], iteration=5)
-        values += value
-        np.testing.assert_allclose(part_gradient, gradient[rows], atol=1e-15)
-        np.testing.assert_allclose(part_hessian, hessian[rows], atol=1e-15)
-        again = part_of(part, [1])
-        expected = part_gradient[part.groups.restricted_to([1]).order]
-        scores = SCORES[rows][part.groups.restricted_to([1]).order]
-        np.testing.assert_allclose(again(scores, iteration=5)[1], expected, atol=1e-15)
-    np.testing.assert_allclose(values, objective(SCORES, iteration=5)[0])
-
-
-@every_objective
-def test_derivatives_are_those_of_the_call(name):
-    objective = bound(name, Y, GROUPS)
-    pairs = zip(
-        objective.derivatives(SCORES, iteration=2), objective(SCORES, iteration=2)[1:], strict=True
-    )
-    for alone, together in pairs:
-        np.testing.assert_array_equal(alone, together)
-
-
-@every_objective
-def test_a_pickled_objective_gives_the_same_bits(name):
-    objective = bound(name, Y, GROUPS, **WEIGHTS)
-    before = objective(SCORES)
-    for actual, expected in zip(pickle.loads(pickle.dumps(objective))(SCORES), before, strict=True):
-        np.testing.assert_array_equal(actual, expected)
-
-
-@every_objective
-def test_bits_do_not_depend_on_the_number_of_threads(name):
-    rng = np.random.default_rng(0)
-    y, groups = rng.integers(5, size=3000), QueryGroups.from_qid(rng.integers(40, size=3000))
-    objective, scores = bound(name, y, groups), rng.normal(size=3000)
-    results = []
-    for n_threads in (1, 2):
-        with kernel_threads(n_threads, few_documents=0):
-            results.append(objective(scores))
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@every_objective
-def test_only_drawn_targets_depend_on_the_iteration(name):
-    objective = bound(name, Y, GROUPS)
-    same = objective(SCORES, iteration=0)[0] == objective(SCORES, iteration=1)[0]
-    assert same == (name != "xendcg")
-
-
-@every_objective
-def test_descent_orders_documents_by_label(name):
-    y = np.array([0.0, 1, 3, 2, 1, 0])
-    objective = bound(name, y, QueryGroups.from_qid([0] * 6))
-    scores = np.zeros(6)
-    for iteration in range(800):
-        scores -= 0.5 * objective(scores, iteration=iteration)[1]
-    assert (np.diff(y[np.argsort(-scores)]) <= 0).all()
 
 
 def softmax(scores):
@@ -304,27 +146,12 @@ def test_values_worked_by_hand_at_equal_scores(objective, y, expected):
     np.testing.assert_allclose(built(np.zeros(len(y)))[0], expected)
 
 
-def test_listnet_gradient_worked_by_hand():
-    objective = bound(ListNet(), [math.log(3), 0], QueryGroups.from_qid([0, 0]))
-    _, gradient, hessian = objective(np.array([0.0, math.log(3)]))
-    np.testing.assert_allclose(gradient, [1 / 4 - 3 / 4, 3 / 4 - 1 / 4])
-    np.testing.assert_allclose(hessian, [3 / 16, 3 / 16])
-
-
 def test_approx_ndcg_tends_to_ndcg_as_it_cools():
     y, scores = np.array([1.0, 3, 0, 2]), np.array([4.0, 3, 2, 1])
     discount = 1 / np.log2([2, 3, 4, 5])
     ndcg = ((2**y - 1) @ discount) / ((2 ** np.sort(y)[::-1] - 1) @ discount)
     objective = bound(ApproxNDCG(temperature=0.01), y, QueryGroups.from_qid([0] * 4))
     np.testing.assert_allclose(1 - objective(scores)[0], ndcg)
-
-
-def test_listmle_is_the_plackett_luce_likelihood_without_ties():
-    y, scores = np.array([2.0, 0, 3, 1]), SCORES[:4]
-    order = np.argsort(-y)
-    chances = [softmax(scores[order[i:]])[0] for i in range(4)]
-    objective = bound(ListMLE(), y, QueryGroups.from_qid([0] * 4))
-    np.testing.assert_allclose(objective(scores)[0], -np.log(chances).sum())
 
 
 def test_listmle_takes_any_ordered_label():
@@ -344,35 +171,6 @@ def test_no_query_at_all_costs_nothing(name):
     part = part_of(bound(name, Y, GROUPS, **WEIGHTS), [])
     value, gradient, hessian = part(np.zeros(0))
     assert value == len(gradient) == len(hessian) == 0
-
-
-def test_xendcg_learns_as_lightgbm_does():
-    rng = np.random.default_rng(0)
-    X, qid = rng.normal(size=(4000, 5)), np.repeat(np.arange(100), 40)
-    utility = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=4000)
-    y = np.digitize(utility, [0.5, 1.5, 2.5, 3.5])
-    objective = bound(XENDCG(), y, QueryGroups.from_qid(qid))
-    iterations = iter(range(1000))
-
-    def ours(scores, _):
-        return objective.derivatives(scores, iteration=next(iterations))
-
-    ndcg = []
-    for choice in (ours, "rank_xendcg"):
-        data = lightgbm.Dataset(X[:2000], y[:2000], group=[40] * 50)
-        if choice is ours:
-            objective = part_of(objective, range(50))
-        parameters = {"objective": choice, "verbosity": -1, "num_threads": 1, "seed": 0}
-        scores = lightgbm.train(parameters, data, 40).predict(X[2000:])
-        ndcg.append(1 - approximate_loss(y[2000:], scores))
-    assert ndcg[0] > ndcg[1] - 0.02
-    assert ndcg[1] > 0.7
-
-
-def approximate_loss(y, scores):
-    """Mean loss of NDCG over queries of forty; a cold enough ApproxNDCG is the metric."""
-    groups = QueryGroups.from_qid(np.repeat(np.arange(len(y) // 40), 40))
-    return bound(ApproxNDCG(temperature=1e-6), y, groups)(scores)[0] / groups.n_queries
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from treerank.objectives import make_objective
-from treerank.objectives.batches import taken
 
 Y, QID = np.array([0, 1, 2, 4, 0, 1]), np.array([0, 0, 0, 0, 1, 1])
 SCORES = np.random.default_rng(0).normal(size=(6, 3))
@@ -14,16 +13,6 @@ def test_each_column_is_the_objective_of_one_threshold():
     np.testing.assert_allclose(value, sum(part[0] for part in parts))
     np.testing.assert_allclose(gradient, np.column_stack([part[1] for part in parts]))
     np.testing.assert_allclose(hessian, np.column_stack([part[2] for part in parts]))
-
-
-def test_the_fast_derivatives_are_the_exact_ones_and_mini_batches_are_slices():
-    objective = make_objective(Y, QID, per_level=True, weight="ndcg")
-    _, gradient, hessian = objective(SCORES)
-    fast = objective.derivatives(SCORES)
-    np.testing.assert_allclose(fast[0], gradient, rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(fast[1], hessian, rtol=1e-5, atol=1e-7)
-    first = taken(objective, np.arange(4))
-    np.testing.assert_allclose(first(SCORES[:4])[1], gradient[:4])
 
 
 def test_refuses_what_it_cannot_cut():

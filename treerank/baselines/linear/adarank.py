@@ -19,13 +19,13 @@ import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.query_boosting import QueryBoosting
+from treerank.baselines.query_measure import QueryMeasure
 from treerank.baselines.training_checks import (
     measurable_queries,
     refuse_weights_within_queries,
     start_progress,
 )
 from treerank.files.states import count, history
-from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Auto, Count, Positive, Size
 from treerank.rankers.calibration import Calibration
@@ -103,7 +103,7 @@ class AdaRank(LinearRanker):
             columns = scale.by_column(data.X, data.rows)
             boosting = QueryBoosting(
                 columns,
-                measure_of(data, get_metric(self.metric)),
+                QueryMeasure(data, get_metric(self.metric)),
                 self.n_estimators,
                 self.tolerance,
                 self.max_consecutive,

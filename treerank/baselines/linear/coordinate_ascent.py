@@ -3,8 +3,7 @@
 Along one weight, steps of doubling length in both directions and the weight 0 are tried, and the
 best is taken. A sweep visits all weights in random order. When a sweep gains too little, the
 ascent starts again in another order, and the best of all ascents is kept. A trial changes scores
-by one column only, and most documents of a query take one comparison
-(:mod:`treerank.metrics.query_measure`).
+by one column only.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -13,8 +12,8 @@ import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores
+from treerank.baselines.query_measure import QueryMeasure
 from treerank.baselines.training_checks import measurable_queries, refuse_weights_within_queries
-from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, NotNegative, Seed
 from treerank.rankers.calibration import Calibration
@@ -73,7 +72,7 @@ class CoordinateAscent(LinearRanker):
         if data is None:
             return np.zeros(len(scale.mean))
         columns = scale.by_column(data.X, data.rows)
-        measure = measure_of(data, get_metric(self.metric))
+        measure = QueryMeasure(data, get_metric(self.metric))
         Z = None if held_out is None else scale.by_row(held_out.X)
         best, best_value = None, -np.inf
         for _ in range(self.n_restarts):

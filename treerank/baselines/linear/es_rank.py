@@ -3,7 +3,7 @@
 A child differs from its parent in some weights. Each of these moves by a Gaussian number times the
 exponential of a Cauchy number, so that steps of all sizes occur. The child replaces the parent if
 the metric is better, and then the same move is tried once more. A child's scores are computed from
-its parent's scores and the move, and measured by :mod:`treerank.metrics.query_measure`.
+its parent's scores and the move.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -14,13 +14,13 @@ import numpy as np
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores, transposed_product
 from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.baselines.query_measure import QueryMeasure
 from treerank.baselines.training_checks import (
     measurable_queries,
     refuse_weights_within_queries,
     start_progress,
 )
 from treerank.files.states import history
-from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Auto, Count, Seed
 from treerank.rankers.calibration import Calibration
@@ -89,7 +89,7 @@ class ESRank(LinearRanker):
             weight = _of_unit_size(self._start(data, scale, rng))
             columns = scale.by_column(measured.X, measured.rows)
             held_out = None if held_out is None else scale.by_row(held_out.X)
-            measure = measure_of(measured, get_metric(self.metric))
+            measure = QueryMeasure(measured, get_metric(self.metric))
             weight = self._evolve(weight, columns, measure, rng, progress, held_out)
         self.evals_result_ = progress.history()
         return weight

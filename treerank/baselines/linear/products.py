@@ -23,13 +23,6 @@ def dot(x: np.ndarray, v: np.ndarray) -> float:
     return total
 
 
-@njit
-def add_multiple(x: np.ndarray, factor: float, total: np.ndarray) -> None:
-    """Add ``factor`` times a vector to ``total``, in place."""
-    for j in range(len(x)):
-        total[j] += factor * x[j]
-
-
 @njit(parallel=True)
 def row_products(Z: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return ``Z @ v``."""
@@ -51,7 +44,8 @@ def _add_rows(Z, u, parts):
     size = (len(Z) + len(parts) - 1) // len(parts)
     for block in prange(len(parts)):
         for i in range(block * size, min((block + 1) * size, len(Z))):
-            add_multiple(Z[i], u[i], parts[block])
+            for j in range(Z.shape[1]):
+                parts[block, j] += u[i] * Z[i, j]
 
 
 @njit(parallel=True, fastmath=_FAST)

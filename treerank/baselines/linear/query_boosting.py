@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.baselines.linear.products import moved_scores, row_products
-from treerank.metrics.query_measure import QueryMeasure
+from treerank.baselines.query_measure import QueryMeasure
 from treerank.progress import Progress
 
 #: The error of a weak ranker counts as at least this much, so that its weight is finite.

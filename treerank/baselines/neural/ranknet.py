@@ -26,10 +26,9 @@ class RankNet(NeuralRanker):
 
     The gradient of all pairs of a query is added up by document before it goes through the
     network, once per document instead of twice per pair [2]_. Target probabilities other than
-    1 are given to ``fit`` as the fourth column of ``given_pairs``, see
-    :func:`~treerank.objectives.chained_probabilities`. The paper takes pairs one by one at a rate
-    of 0.001, here batches are taken. Its rate falls by ``decay="adaptive"``, which is not the
-    default.
+    1 are given to ``fit`` as the fourth column of ``given_pairs``. The paper takes pairs one by one
+    at a rate of 0.001, here batches are taken. Its rate falls by ``decay="adaptive"``, which is not
+    the default.
 
     All other parameters, and the attributes, are those of
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.

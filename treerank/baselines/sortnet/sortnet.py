@@ -10,8 +10,6 @@ from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
 from treerank.baselines.sortnet.sorting import (
     ComparedDocuments,
     Preference,
-    TransitivityReport,
-    measure_transitivity,
     sort_by_comparison,
 )
 from treerank.baselines.training_checks import refuse_weights
@@ -90,8 +88,8 @@ class SortNet(Ranker):
     --------
     >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
     >>> ranker = SortNet(random_state=0).fit(X, y, qid)
-    >>> ranker.rank(X, qid), ranker.transitivity(X, qid).n_violations
-    (array([3, 2, 1, 2, 1]), 0)
+    >>> ranker.rank(X, qid)
+    array([3, 2, 1, 2, 1])
     """
 
     _learned: ClassVar = {
@@ -146,37 +144,6 @@ class SortNet(Ranker):
         y = check_labels(y, len(X))
         self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))))
         return self
-
-    def transitivity(
-        self,
-        X: Any,
-        qid: ArrayLike | None = None,
-        *,
-        n_triples: int = 10_000,
-        random_state: int = 0,
-    ) -> TransitivityReport:
-        """Report how often comparisons of three random documents of a query form a circle.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
-            Documents.
-        qid : array-like of shape (n_documents,), default=None
-            Query of each document; ``None`` is one query.
-        n_triples : int, default=10000
-            Number of triples drawn.
-        random_state : int, default=0
-            Seed of the triples.
-
-        Returns
-        -------
-        TransitivityReport
-        """
-        X, _, _ = self.read(X)
-        groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
-        check_count("n_triples", n_triples)
-        check_count("random_state", random_state, at_least=0)
-        return measure_transitivity(groups, prefer, n_triples, np.random.default_rng(random_state))
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
         """Fit the steepness to the comparisons of different labels that sorting makes."""

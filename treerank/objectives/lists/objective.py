@@ -112,7 +112,7 @@ class ListwiseObjective(Objective):
     def convex(self) -> PairwiseObjective:
         """Return the logistic loss of all pairs of the same documents."""
         weight = PAIR_WEIGHTS[self.loss.head_weight]
-        logistic, size = PAIR_LOSSES["logistic"], self.judgments.whole.typical_size
+        logistic, size = PAIR_LOSSES["logistic"], self.judgments.totals.typical_size
         return PairwiseObjective(PairProblem(self.judgments, logistic, weight, size))
 
     def with_loss(self, loss: Any) -> Objective:

@@ -15,13 +15,10 @@ So these losses also name their *shape*: the two polynomials times the weight of
 constants (a constant would turn single into double precision in the innermost loop).
 """
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-
-from numba import errors, njit
 
 from treerank.checks import shown
 from treerank.numerics.compiling import register_jitable
@@ -165,35 +162,6 @@ class PairLoss:
     def name(self) -> str:
         """Name of the function."""
         return str(getattr(self.of_margin, "__name__", shown(self.of_margin)))
-
-
-def check_compiles(of_margin: Callable[..., Any]) -> None:
-    """Refuse a function of the user's that numba cannot call, or that returns something else.
-
-    Examples
-    --------
-    >>> check_compiles(lambda margin: -margin)
-    Traceback (most recent call last):
-    ...
-    ValueError: loss must be a function of the margin under @numba.njit that returns value, \
-gradient and hessian; got <lambda>.
-    """
-    if not any(of_margin is known.of_margin for known in PAIR_LOSSES.values()):
-        _check_compiles(of_margin)
-
-
-@functools.cache
-def _check_compiles(of_margin):
-    try:
-        value, gradient, hessian = njit(lambda margin: of_margin(margin))(0.5)
-        is_priced = all(isinstance(part, float | int) for part in (value, gradient, hessian))
-    except (errors.NumbaError, TypeError, ValueError):  # it takes or returns something else
-        is_priced = False
-    if not is_priced:
-        raise ValueError(
-            "loss must be a function of the margin under @numba.njit that returns value, gradient "
-            f"and hessian; got {PairLoss(of_margin).name}."
-        )
 
 
 PAIR_LOSSES = {

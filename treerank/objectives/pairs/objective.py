@@ -5,7 +5,6 @@ with ``sums`` and choose it in :func:`choose_kernel`.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -30,8 +29,6 @@ from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 
 #: Summing so many pairs takes as long as ranking a document.
 _PAIRS_PER_DOCUMENT = 8
-#: Documents whose derivatives are computed at a time: what is needed meanwhile stays in the cache.
-_BLOCK = 131_072
 
 
 def choose_kernel(problem: PairProblem, *, with_value: bool) -> ModuleType:
@@ -82,7 +79,7 @@ class PairwiseObjective(Objective):
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian, in double precision."""
         scores = check_column("scores", scores, self.groups.n_documents)
-        with self._threads_for([self.problem]):
+        with self._threads():
             sums = self._sums(choose_kernel(self.problem, with_value=True), scores, iteration)
             factor = self.problem.factors(sums.mass)
             return float(np.sum(factor * sums.values)), *self._scattered(sums)
@@ -91,15 +88,10 @@ class PairwiseObjective(Objective):
         """Return gradient and hessian, as fast as the loss allows."""
         scores = self._of_documents(scores)
         kernel = choose_kernel(self.problem, with_value=False)
-        with self._threads_for(self.blocks):
-            if kernel is not fast_pairs:
-                return self._scattered(self._sums(kernel, scores, iteration))
-            gradient, hessian = (np.empty(len(scores)) for _ in range(2))
-            start = 0
-            for block in self.blocks:
-                own = slice(start, start := start + block.groups.n_documents)
-                fast_pairs.derivatives(block, scores[own], iteration, gradient[own], hessian[own])
-            return gradient, hessian
+        with self._threads():
+            if kernel is fast_pairs:
+                return fast_pairs.derivatives(self.problem, scores, iteration)
+            return self._scattered(self._sums(kernel, scores, iteration))
 
     def changed(self, **settings: Any) -> "PairwiseObjective":
         """Return the objective of a problem with other settings."""
@@ -115,21 +107,6 @@ class PairwiseObjective(Objective):
         one_query = QueryGroups(None, np.array([0, len(labels)]))
         problem.weight.gains(labels, one_query, problem.options)
         return self
-
-    @property
-    def blocks(self) -> list[PairProblem]:
-        """Problems of some queries each, which are computed one after the other; or the problem."""
-        return self._blocks or [self.problem]
-
-    @cached_property
-    def _blocks(self):
-        queries = self.groups.blocks(_BLOCK)
-        is_sorted = self.groups.permutation is None
-        kernel = choose_kernel(self.problem, with_value=False)
-        if len(queries) == 1 or not is_sorted or kernel is not fast_pairs:
-            return []
-        judgments = self.problem.judgments
-        return [replace(self.problem, judgments=judgments.of_queries(*each)) for each in queries]
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "PairwiseObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""
@@ -182,7 +159,7 @@ class PairwiseObjective(Objective):
         )
         return gradient, hessian
 
-    def _threads_for(self, problems):
-        """Return a context with as many threads as pay for the pairs of some problems."""
-        n_pairs = sum(problem.n_pairs for problem in problems)
+    def _threads(self):
+        """Return a context with as many threads as pay for the pairs."""
+        n_pairs = self.problem.n_pairs
         return threads_for(max(self.groups.n_documents, n_pairs / _PAIRS_PER_DOCUMENT))

@@ -20,7 +20,6 @@ from treerank.objectives.pairs.kernels.ranking import (
     RankRule,
     Ranks,
     add_noise,
-    settle_queries,
     sort_queries,
     value_kernel,
 )
@@ -30,16 +29,6 @@ from treerank.objectives.pairs.rules import GivenPairs, Pairs
 from treerank.objectives.pairs.weights import PairWeight, WeightOptions, query_factors
 
 ALL_PAIRS, PLAIN_OPTIONS = Pairs(), WeightOptions()
-
-
-@dataclass(eq=False)
-class RankMemory:
-    """The last order of the documents of each query by score, which changes no result.
-
-    Scores change little from one tree to the next, so the next sort is fast that starts from it.
-    """
-
-    order: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +200,7 @@ class PairProblem:
     @cached_property
     def rank_rule(self) -> RankRule:
         """What turns scores into ranks, and ranks into values."""
-        discount = self.options.discounts(self.weight.discount, self.judgments.whole.longest)
+        discount = self.options.discounts(self.weight.discount, self.judgments.totals.longest)
         top, k = self.pairs.top, self.options.k if self.weight.values else None
         reach = min(top or len(discount), k or len(discount))
         n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
@@ -227,12 +216,6 @@ class PairProblem:
         """Key of the document at each place, made anew: that takes less than to keep it."""
         return self.judgments.keys_of(self.labels.row)
 
-    @cached_property
-    def memory(self) -> "RankMemory":
-        """The order from which the next sort starts."""
-        first = self.groups.indptr[:-1].repeat(self.groups.sizes)
-        return RankMemory((np.arange(len(first)) - first).astype(np.int32))
-
     def ranking(
         self, x: np.ndarray, iteration: int, *, single: bool = False
     ) -> tuple[Ranks, list[tuple[Any, ...]]]:
@@ -241,30 +224,24 @@ class PairProblem:
         No kernel is needed if ranks do not matter.
         """
         size, dtype = (6, len(x)), np.float32 if single else np.float64
-        near = np.zeros(self.groups.n_queries, np.int32)
+        order, near = np.empty(len(x), np.int32), np.zeros(self.groups.n_queries, np.int32)
         if not self.is_ranked:
-            return Ranks(self.memory.order, near, *np.zeros(size, dtype)), []
-        # A copy, so that objectives may be called from several threads at once.
-        ranks = Ranks(self.memory.order.copy(), near, *np.empty(size, dtype))
+            return Ranks(order, near, *np.zeros(size, dtype)), []
+        ranks = Ranks(order, near, *np.empty(size, dtype))
         wanted = self.pairs.top is not None, self.is_two_sided
         gain = self.weights_single.gain if single else self.weights.gain
         indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
         kernel = value_kernel(self.fills_values, *wanted, single)
         values = kernel, falling, gain, indptr, rule, ranks, near
         if self.smoothing == 0:
-            return ranks, [(sort_queries, x, indptr, True, ranks.order, falling), values]
-        noise, keys = (x, self.keys, indptr, iteration, rule), np.empty(len(x))
-        return ranks, [
-            (add_noise, *noise, keys),
-            (sort_queries, keys, indptr, False, ranks.order, falling),
-            (settle_queries, *noise, ranks.order, falling),
-            values,
-        ]
+            return ranks, [(sort_queries, x, indptr, order, falling), values]
+        keys = np.empty(len(x))
+        noise = add_noise, x, self.keys, indptr, iteration, rule, keys
+        return ranks, [noise, (sort_queries, keys, indptr, order, falling), values]
 
     def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
         """Return the values of the present ranks."""
         ranks, calls = self.ranking(x, iteration)
         if calls:
             in_parts(in_turn(*calls), self.labels.indptr)
-            self.memory.order = ranks.order
         return ranks

@@ -4,14 +4,12 @@ The exact kernel, which has tests of its own, visits all pairs of places as they
 """
 
 import itertools
-import tracemalloc
 
 import numba
 import numpy as np
 import pytest
 
 from treerank.objectives import make_objective
-from treerank.objectives.pairs import objective as pairwise
 from treerank.objectives.pairs.kernels.columns import WIDTH, is_narrow, rounded_up, width_for
 from treerank.objectives.pairs.kernels.fast_pairs import pays_to_copy_top
 from treerank.objectives.pairs.rules import Pairs
@@ -48,8 +46,8 @@ def assert_fast_is_exact(objective, scores):
 def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, tied):
     y, qid, scores = make_task(sizes, tied=tied)
     objective = make_objective(y, qid, weight=weight, k=4)
-    whole = objective.problem.judgments.whole
-    assert pays_to_copy_top(whole.n_squared, whole.n_documents, reach=4)
+    totals = objective.problem.judgments.totals
+    assert pays_to_copy_top(totals.n_squared, totals.n_documents, reach=4)
     assert_fast_is_exact(objective, scores)
 
 
@@ -96,47 +94,6 @@ def test_standing_twice_pays_where_most_documents_are_in_long_queries(sizes, pay
     # Of 2 and 81 documents, the average one has (4 + 6561) / 83 = 79.1 in its query.
     sizes = np.array(sizes)
     assert pays_to_copy_top(float((sizes**2).sum()), sizes.sum(), reach=10) == pays
-
-
-BLOCKED = {
-    "smoothed": {"smoothing": 1.0},
-    "normalized": {"query_normalization": "log"},
-}
-
-
-@pytest.mark.parametrize("settings", BLOCKED.values(), ids=BLOCKED)
-def test_blocks_of_queries_change_no_bit(settings, monkeypatch):
-    y, qid, scores = make_task((70, 3, 131, 40, 9, 60), tied=False)
-    scores[:4] *= 1e4  # too wide for single precision
-    weights = np.where(qid == 5, 2.0, 1.0)  # all ones but in the last block
-    found = []
-    for size in (1_000, 60):
-        monkeypatch.setattr(pairwise, "_BLOCK", size)
-        plain = make_objective(y, qid, weight="ndcg", query_weight=1.0 + qid % 3, **settings)
-        by_query = {"query_weight": 1.0 + qid % 3}
-        weighted = make_objective(
-            y, qid, weight="ndcg", sample_weight=weights, **by_query, **settings
-        )
-        assert len(plain.blocks) == len(weighted.blocks) == (1 if size == 1_000 else 4)
-        objectives = plain, weighted
-        calls = [(each, t) for each in objectives for t in range(2)]
-        found.append([each.derivatives(scores * (1 + t), iteration=t) for each, t in calls])
-        with pytest.raises(ValueError, match=f"one entry per document, {len(y)}; got shape"):
-            plain.derivatives(scores[:-1])
-    np.testing.assert_array_equal(*found)
-
-
-@pytest.mark.skipif(not COMPILED, reason="takes long")
-def test_working_memory_is_that_of_a_block(monkeypatch):
-    monkeypatch.setattr(pairwise, "_BLOCK", 5_000)
-    y, qid, scores = make_task((50,) * 1_000, tied=False)
-    objective = make_objective(y, qid, weight="ndcg", smoothing=1.0)
-    objective.derivatives(scores)
-    tracemalloc.start()
-    objective.derivatives(scores)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 32 * len(y)  # of which gradient and hessian are 16
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")

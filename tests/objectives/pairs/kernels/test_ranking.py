@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from pair_oracle import orders
 
-from treerank.numerics.random_keys import gumbel, stream
 from treerank.objectives.pairs.kernels import ranking
 from treerank.objectives.pairs.kernels.ranking import (
     BINS,
@@ -14,7 +13,6 @@ from treerank.objectives.pairs.kernels.ranking import (
     RankRule,
     add_noise,
     chance_in_top,
-    settle_queries,
     sort_queries,
 )
 
@@ -31,75 +29,25 @@ KEYS = {
 }
 
 
-def sorted_keys(order, key, nearly_sorted, sort=sort_queries):
-    """Sort the order in place, and return the keys in that order."""
-    falling = np.empty(len(key))
-    sort(0, 1, key, np.array([0, len(key)]), nearly_sorted, order, falling)
-    return falling
+def sorted_by(key, sort=sort_queries):
+    """Return the order of the keys, and the keys in that order."""
+    order, falling = np.empty(len(key), np.int32), np.empty(len(key))
+    sort(0, 1, key, np.array([0, len(key)]), order, falling)
+    return order, falling
 
 
 def plain(function):
     return getattr(function, "py_func", function)
 
 
-@pytest.mark.parametrize("nearly_sorted", [True, False])
 @pytest.mark.parametrize("name", KEYS)
-def test_the_order_falls_from_any_start(name, nearly_sorted):
+def test_the_order_falls(name):
     key = KEYS[name]
-    order = np.random.default_rng(1).permutation(len(key)).astype(np.int32)
     with np.errstate(over="ignore"):  # the gap of both extremes is infinite
-        falling = sorted_keys(order, key, nearly_sorted)
+        order, falling = sorted_by(key)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(key)))
     np.testing.assert_array_equal(falling, key[order])
     np.testing.assert_array_equal(falling, np.sort(key)[::-1])
-
-
-@pytest.fixture
-def steps(monkeypatch):
-    """What a sort does: "bins", and the gap of every insertion sort."""
-    done = []
-    throw, insert, by_gap = map(
-        plain, (ranking._sort_by_bin, ranking._insert, ranking._insert_by_gap)
-    )
-
-    def recording_throw(*arguments):
-        done.append("bins")
-        return throw(*arguments)
-
-    def recording_insert(*arguments):
-        done.append("insertion")
-        return insert(*arguments)
-
-    def recording_gap(order, falling, gap):
-        done.append(gap)
-        return by_gap(order, falling, gap)
-
-    monkeypatch.setattr(ranking, "_sort_by_bin", recording_throw)
-    monkeypatch.setattr(ranking, "_insert", recording_insert)
-    monkeypatch.setattr(ranking, "_insert_by_gap", recording_gap)
-    monkeypatch.setattr(ranking, "_sort_by_gaps", plain(ranking._sort_by_gaps))
-    return done
-
-
-_EVEN = np.arange(60.0)
-_UNEVEN = np.append(1e9, _EVEN)
-
-
-@pytest.mark.parametrize(
-    ("key", "order", "nearly_sorted", "expected"),
-    [
-        (_EVEN, np.append([58, 59], np.arange(58)[::-1]), True, ["insertion"]),
-        (np.zeros(60), np.arange(60), True, ["insertion"]),
-        (_EVEN, np.arange(60), True, ["insertion", "bins", "insertion"]),
-        (_EVEN, np.arange(60), False, ["bins", "insertion"]),
-        (np.zeros(60), np.arange(60), False, ["bins", "insertion"]),
-        (_UNEVEN, np.arange(61), False, ["bins", "insertion", 40, 13, 4, 1]),
-    ],
-)
-def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expected):
-    falling = sorted_keys(order, key, nearly_sorted, plain(sort_queries))
-    np.testing.assert_array_equal(falling, np.sort(key)[::-1])
-    assert steps == expected
 
 
 def test_bins_leave_to_sort_only_what_shares_one():
@@ -138,23 +86,13 @@ def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
     x, names = np.array(scores, dtype=float), np.array(names, dtype=int)
     indptr, keys = np.array([0, n]), np.empty(n)
     add_noise(0, 1, x, names, indptr, iteration, rule, keys)
-    sort_queries(0, 1, keys, indptr, False, order, falling)
-    settle_queries(0, 1, x, names, indptr, iteration, rule, order, falling)
+    sort_queries(0, 1, keys, indptr, order, falling)
     return order.tolist()
 
 
 def test_scores_that_are_no_numbers_write_nowhere_else():
     scores = np.append(np.random.default_rng(0).normal(size=100), [np.nan, np.nan])
     assert sorted(noisy_order(scores, np.arange(102), 0)) == list(range(102))
-
-
-@pytest.mark.parametrize("gap", [0, 1e-15, 1e-10, 1e-9, 1e-7])
-def test_noise_orders_keys_that_are_close_by_what_they_are_exactly(gap):
-    names = np.arange(50)
-    noise = np.array([0.5 * gumbel(stream(0, 3), name) for name in names])
-    scores = np.random.default_rng(0).permutation(50) * gap - noise
-    order = noisy_order(scores, names, 3)
-    np.testing.assert_array_equal((scores + noise)[order], np.sort(scores + noise)[::-1])
 
 
 def test_a_query_may_be_empty():

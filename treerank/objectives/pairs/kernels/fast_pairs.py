@@ -97,14 +97,11 @@ class Targets(NamedTuple):
 
 
 def derivatives(
-    problem: PairProblem,
-    scores: np.ndarray,
-    iteration: int,
-    gradient: np.ndarray,
-    hessian: np.ndarray,
-) -> None:
-    """Fill in gradient and hessian of each row, in single precision where scores allow."""
+    problem: PairProblem, scores: np.ndarray, iteration: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return gradient and hessian of each row, in single precision where scores allow."""
     x, placing = problem.placing(scores)
+    gradient, hessian = np.empty(len(x)), np.empty(len(x))
     shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
     assert shape is not None
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
@@ -124,7 +121,6 @@ def derivatives(
     powers = exponentials, x, shape.steepness, labels.indptr, e, wide
     pairs = kernel_of(problem), e, shift, *places, copies_top(problem), targets
     in_parts(in_turn(placing, *ranking, powers, pairs), labels.indptr)
-    problem.memory.order = ranks.order
     if wide.any():
         found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
         for q, *sums in found:
@@ -134,6 +130,7 @@ def derivatives(
         factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
         gradient *= factors[0][codes]
         hessian *= factors[1][codes]
+    return gradient, hessian
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
@@ -141,7 +138,7 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     assert problem.loss.shape is not None
     traits = Traits(
         truncated=problem.pairs.top is not None,
-        narrow=is_narrow(problem.judgments.whole.longest, copies_top(problem)),
+        narrow=is_narrow(problem.judgments.totals.longest, copies_top(problem)),
         weighted=problem.judgments.is_weighted,
         normalized=is_normalized(problem),
     )
@@ -167,8 +164,8 @@ def _of_wide(problem, wide, x, iteration, mass):
 
 def copies_top(problem: PairProblem) -> bool:
     """Tell whether the top of each query is copied."""
-    whole = problem.judgments.whole
-    return pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
+    totals = problem.judgments.totals
+    return pays_to_copy_top(totals.n_squared, totals.n_documents, problem.rank_rule.reach)
 
 
 def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:

@@ -79,8 +79,8 @@ HINGES = {hinge: _hinge_of_sums, squared_hinge: _squared_hinge_of_sums}
 def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
     kernel = hinge_kernel(HINGES[problem.loss.of_margin], problem.pairs.adjacent)
-    order, falling = problem.memory.order.copy(), np.empty(len(x))
-    sort = sort_queries, x, problem.labels.indptr, False, order, falling
+    order, falling = np.empty(len(x), np.int32), np.empty(len(x))
+    sort = sort_queries, x, problem.labels.indptr, order, falling
     return sums_in_closed_form(kernel, problem, x, sort)
 
 

@@ -1,7 +1,6 @@
 """Ranking: the order of the documents of a query by score, in every iteration of training.
 
-Scores change little from one tree to the next, so the sort starts from the last order. The result
-does not depend on the order of rows: weights treat documents of equal scores alike.
+The result does not depend on the order of rows: weights treat documents of equal scores alike.
 """
 
 import functools
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
-from treerank.numerics.random_keys import GUMBEL_ERROR, gumbel, near_gumbel, stream
+from treerank.numerics.random_keys import gumbel, stream
 from treerank.numerics.ties import end_of_block, extent
 
 #: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
@@ -20,8 +19,6 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 PATIENCE = 8
 #: Bins per document of a sort by bins.
 BINS = 4
-#: How far sums of a score and noise are from each other, relative to them, if rounded otherwise.
-ROUNDING = 1e-13
 #: Spread of keys below which the number of bins per unit of it might overflow.
 SMALLEST_SPREAD = 1e-280
 
@@ -32,7 +29,7 @@ class Ranks(NamedTuple):
     Attributes
     ----------
     order : ndarray
-        Documents of each query by falling score; sorted in place.
+        Documents of each query by falling score.
     near : ndarray
         For each query, the number of documents at the beginning of its order that are within
         reach or tie with the last one that is.
@@ -80,9 +77,11 @@ class RankRule(NamedTuple):
 
 @register_jitable(inline="always")
 def _sort_by_bin(order, key, bins, free):
-    """Sort documents by bin, in their own order within a bin, if the keys allow."""
+    """Sort documents by bin, in their own order within a bin, or leave that if keys are uneven."""
     n, n_bins = len(key), BINS * len(key)
     bottom, top = extent(key)
+    for t in range(n):
+        order[t] = t
     if not SMALLEST_SPREAD < top - bottom < np.inf:
         return
     scale = (n_bins - 1) / (top - bottom)
@@ -254,15 +253,13 @@ def sort_queries(
     last: int,
     keys: np.ndarray,
     indptr: np.ndarray,
-    nearly_sorted: bool,
     order: np.ndarray,
     falling: np.ndarray,
 ) -> None:
-    """Sort ``order`` of each query in place so that its keys fall; fill in the sorted keys.
+    """Fill in the order of each query in which its keys fall, and the sorted keys.
 
-    An order that is nearly right is sorted by insertion. Otherwise the documents are first put
-    into ``BINS`` times as many bins of equal width. Keys that are too uneven for bins are sorted by
-    Shell's sort.
+    The documents are put into ``BINS`` times as many bins of equal width, and then sorted by
+    insertion. Keys that are too uneven for bins are sorted by Shell's sort.
     """
     longest = longest_query(indptr, first, last)
     bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
@@ -270,12 +267,8 @@ def sort_queries(
         own = order[indptr[q] : indptr[q + 1]]
         key = keys[indptr[q] : indptr[q + 1]]
         sorted_keys = falling[indptr[q] : indptr[q + 1]]
-        done = False
-        for is_in_bins in range(not nearly_sorted, 2):
-            if is_in_bins and not done:
-                _sort_by_bin(own, key, bins, free)
-            done = done or _insert(own, key, sorted_keys)
-        if not done:
+        _sort_by_bin(own, key, bins, free)
+        if not _insert(own, key, sorted_keys):
             _sort_by_gaps(own, key, sorted_keys)
 
 
@@ -290,45 +283,7 @@ def add_noise(
     rule: RankRule,
     keys: np.ndarray,
 ) -> None:
-    """Fill ``keys`` with the scores plus nearly the noise of this iteration."""
+    """Fill ``keys`` with the scores plus the noise of this iteration."""
     state = stream(rule.seed, iteration)
-    # Unsigned places need no check, which would stop vectorization.
-    for t in range(np.uint64(indptr[first]), np.uint64(indptr[last])):
-        keys[t] = x[t] + rule.smoothing * near_gumbel(state, names[t])
-
-
-@njit(nogil=True)
-def settle_queries(
-    first: int,
-    last: int,
-    x: np.ndarray,
-    names: np.ndarray,
-    indptr: np.ndarray,
-    iteration: int,
-    rule: RankRule,
-    order: np.ndarray,
-    falling: np.ndarray,
-) -> None:
-    """Sort keys that are too close to tell their order by what they are exactly."""
-    state = stream(rule.seed, iteration)
-    for q in range(first, last):
-        a, b = indptr[q], indptr[q + 1]
-        if a < b:
-            _settle(order[a:b], falling[a:b], a, x, names, state, rule.smoothing)
-
-
-@register_jitable(inline="always")
-def _settle(order, falling, a, x, names, state, smoothing):
-    largest = max(abs(falling[0]), abs(falling[-1]))
-    error = smoothing * GUMBEL_ERROR + ROUNDING * (largest + smoothing)
-    before, any_close = np.inf, False
-    for rank in range(len(order)):
-        value = falling[rank]
-        if not before - value > 2 * error:
-            any_close = True
-            for close in (rank - 1, rank):
-                place = a + order[close]
-                falling[close] = x[place] + smoothing * gumbel(state, names[place])
-        before = value
-    if any_close:
-        _insert_by_gap(order, falling, 1)
+    for t in range(indptr[first], indptr[last]):
+        keys[t] = x[t] + rule.smoothing * gumbel(state, names[t])

@@ -1,0 +1,61 @@
+"""Query measure: the values of a metric by query, for rankers that optimize the metric itself."""
+
+import math
+
+import numpy as np
+
+from treerank.metrics.base import Metric
+from treerank.metrics.registry import FunctionMetric
+from treerank.rankers.training_set import TrainingSet
+
+
+class QueryMeasure:
+    """Values of a metric by query, for documents in training order.
+
+    Parameters
+    ----------
+    data : TrainingSet
+        Documents of which each query has a value.
+    metric : Metric or FunctionMetric
+        What is measured.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_queries,)
+        The user's weight of each query in the mean.
+
+    Examples
+    --------
+    >>> from treerank.metrics import NDCG
+    >>> from treerank.rankers.training_set import training_set
+    >>> data = training_set(np.eye(2), np.array([1.0, 0.0]), np.zeros(2))
+    >>> QueryMeasure(data, NDCG(k=1)).values(data.y)
+    array([1.])
+    """
+
+    def __init__(self, data: TrainingSet, metric: Metric | FunctionMetric) -> None:
+        self.prepared = metric.prepared(data.y, data.groups)
+        given = data.weight_of_queries
+        self.weight = np.ones(data.groups.n_queries) if given is None else given
+        self.total_weight = math.fsum(self.weight)
+
+    def values(self, scores: np.ndarray) -> np.ndarray:
+        """Return the value of each query."""
+        return self.prepared.per_query(scores)
+
+    def mean(self, values: np.ndarray) -> float:
+        """Return the weighted mean over queries; its sum is rounded once."""
+        return math.fsum((self.weight * values).tolist()) / self.total_weight
+
+
+def measurable(data: TrainingSet, metric: Metric | FunctionMetric) -> TrainingSet | None:
+    """Return the queries whose value depends on the order of documents; ``None`` without any."""
+    if isinstance(metric, FunctionMetric):
+        worth, rankable = data.y, np.ones(data.groups.n_queries, dtype=bool)
+    else:
+        worth = metric.worth(data.y)
+        rankable = metric.ideal(worth, data.groups.indptr) > 0
+    kept = (rankable & data.groups.with_two_labels(worth))[data.groups.codes]
+    if kept.all():
+        return data
+    return data.taking(np.flatnonzero(kept)) if kept.any() else None
