@@ -17,7 +17,6 @@ they have found. Sums are exact, so trees depend neither on threads nor on worke
 """
 
 import numpy as np
-from numba import prange
 
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import N_BINS, STRIDE, fill
@@ -31,9 +30,14 @@ from treerank.feature_parts.histogram.splitter import (
 )
 from treerank.feature_parts.histogram.tree import NODE, NOW, Data, Memory, Tree, shares_of
 from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.threads import in_parts
 from treerank.team import Team, current_team
 
 OPEN, FILL, SEARCH, KEEP, CHOOSE, PART, JOIN, END = range(8)
+#: From how many blocks of eight bins on threads share a step; fewer take less time than a wake-up.
+_SHARED = 16_384
+#: Rows of a leaf whose histogram takes as long to fill as a search.
+_SEARCH_IN_ROWS = 1500
 
 
 def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
@@ -50,14 +54,16 @@ def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     nodes[0].end = len(rows)
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     tree = Tree(nodes, goes_left, best, np.array([(1, 0, 0, -1)], dtype=NOW), rows)
-    step = OPEN
+    step, n_tasks = _grow(0, 0, OPEN, data, tree, memory)
     while step != END:
-        step = _grow(step, data, tree, memory)
         if step == SEARCH:
             parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
             memory.histograms[nodes["slot"][tree.now["small"][0]]] = team.total_of_own(parts)
         elif step == KEEP:
             _tell_splits(team, memory.splits)
+        if n_tasks:
+            in_parts(_grow, n_tasks, step, data, tree, memory)
+        step, n_tasks = _grow(0, 0, step, data, tree, memory)
     n = tree.now["n_nodes"][0]
     return tree._replace(nodes=nodes[:n].copy(), goes_left=goes_left[:n].copy())
 
@@ -70,28 +76,39 @@ def _tell_splits(team: Team, splits: np.ndarray) -> None:
     splits[:] = found[np.argmax(found["gain"], axis=0), pair]
 
 
-@njit(parallel=True, error_model="numpy")
-def _grow(step, data, tree, memory):
-    """Take steps until the tree is whole, or workers must meet; return the next step."""
-    while step != END:
-        n_tasks = 0
-        if step in (FILL, SEARCH):
-            n_tasks = len(memory.near)
-        elif step in (PART, JOIN):
-            node = tree.nodes[tree.now[0].node]
-            n_tasks = n_chunks_of(node.end - node.begin)
-        if n_tasks == 1:  # starting threads would take longer
-            _work(step, np.int64(0), data, tree, memory)
-        elif n_tasks > 1:
-            for task in prange(n_tasks):
-                _work(step, np.int64(task), data, tree, memory)
+@njit(error_model="numpy", nogil=True)  # one kernel, because two would both hold the code of steps
+def _grow(first, last, step, data, tree, memory):
+    """Do some tasks of a step; or, if there are none, go on until threads or workers must meet.
+
+    Returns the step that is next, and the number of its tasks that threads should share.
+    """
+    goes_on = first == last
+    while True:
+        for task in range(first, last):
+            _work(step, np.int64(task), data, tree, memory)
+        if not goes_on:
+            return step, 0
         step = _next_step(step, data, tree, memory)
-        if len(memory.filled) and step in (SEARCH, KEEP):
-            break
-    return step
+        last, effort = _size_of(step, data, tree, memory)
+        if step == END or (len(memory.filled) and step in (SEARCH, KEEP)):
+            return step, last
+        if len(memory.near) > 1 and effort >= _SHARED:
+            return step, last
 
 
-@njit(error_model="numpy")  # if no kernel itself, it is compiled once for each of its two calls
+@register_jitable(error_model="numpy")
+def _size_of(step, data, tree, memory):
+    """Return the number of tasks of a step, and about how many bins they read or search."""
+    if step in (FILL, SEARCH):
+        small = tree.nodes[tree.now[0].small]
+        return len(memory.near), (small.end - small.begin + _SEARCH_IN_ROWS) * data.bins.shape[1]
+    if step in (PART, JOIN):
+        node = tree.nodes[tree.now[0].node]
+        return n_chunks_of(node.end - node.begin), node.end - node.begin
+    return 0, 0
+
+
+@register_jitable(error_model="numpy")
 def _work(step, task, data, tree, memory):
     """Do one of the tasks of a step, independently of the others."""
     if step == FILL:
