@@ -2,39 +2,41 @@
 
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
 A split costs one pass over the documents of its smaller child. It takes these steps, and threads
-share those that read documents or bins:
+share the first two, and the third one of a large leaf:
 
-- ``FILL``: sum the histogram of the smaller of two new leaves;
-- ``SEARCH``: subtract it from that of their parent, which gives the other one, and find the best
-  split of each leaf in some blocks of features. Each thread has neighboring blocks;
-- ``KEEP``: store the best splits over all blocks;
-- ``CHOOSE``: choose the leaf to split next;
-- ``PART`` and ``JOIN``: sort its rows by side, in chunks, and make two new leaves of it.
+- sum the histogram of the smaller of two new leaves;
+- subtract it from that of their parent, which gives the other one, and find the best split of each
+  leaf in some blocks of features. Each thread has neighboring blocks;
+- choose the leaf to split next, sort its rows by side, and make two new leaves of it.
 
-Workers go the same way with their own rows: after ``FILL`` each adds up the histograms of all
-workers for a share of the blocks, and after ``SEARCH`` all tell each other the best splits that
+Workers go the same way with their own rows: after the first step each adds up the histograms of all
+workers for a share of the blocks, and after the second all tell each other the best splits that
 they have found. Sums are exact, so trees depend neither on threads nor on workers.
 """
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.histogram import N_BINS, STRIDE, fill
+from treerank.feature_parts.histogram.histogram import N_BINS, fill
 from treerank.feature_parts.histogram.packing import unpack
-from treerank.feature_parts.histogram.partition import join_chunk, n_chunks_of, part_chunk
+from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
 from treerank.feature_parts.histogram.splitter import (
     SPLIT,
-    finish_gain,
+    Search,
+    may_split,
     newton_step,
-    search_feature,
+    search_blocks,
+    whole_gain,
 )
-from treerank.feature_parts.histogram.tree import NODE, NOW, Data, Memory, Tree, shares_of
-from treerank.numerics.compiling import njit, register_jitable
-from treerank.numerics.threads import in_parts
+from treerank.feature_parts.histogram.tree import NODE, Data, Memory, Node, Tree, shares_of
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.team import Team, current_team
 
-OPEN, FILL, SEARCH, KEEP, CHOOSE, PART, JOIN, END = range(8)
-#: From how many blocks of eight bins on threads share a step; fewer take less time than a wake-up.
+#: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
 _SHARED = 16_384
 #: Rows of a leaf whose histogram takes as long to fill as a search.
 _SEARCH_IN_ROWS = 1500
@@ -42,247 +44,139 @@ _SEARCH_IN_ROWS = 1500
 
 def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf."""
-    team, n_most = current_team(), 2 * len(memory.histograms) - 1
-    nodes, best = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
-    nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
-    best["gain"] = -np.inf
+    n_most = 2 * len(memory.histograms) - 1
+    nodes, goes_left = np.zeros(n_most, dtype=NODE), np.zeros((n_most, N_BINS), dtype=np.uint8)
+    tree = Tree(nodes, goes_left, rows)
+    nodes[0] = _root(data, rows)
+    places = data.binned.places[WIDTH * memory.first_block :]
+    search = Search.of(places, data.layout, data.rules)
+    n_nodes, new, leaves = 1, [0], []
+    while n_nodes < n_most:
+        if any(may_split(_node(nodes, number), data.rules) for number in new):
+            splits = _best_splits(data, search, tree, new, memory)
+            for number, split in zip(new, splits, strict=False):
+                gain = whole_gain(float(split["gain"]), _node(nodes, number), data.rules)
+                if gain > -np.inf:  # the first among equals is split first
+                    depth = nodes["depth"][number] if data.rules.level_by_level else 0
+                    heappush(leaves, (depth, -gain, number, split))
+        if not leaves:
+            break
+        _, loss, number, split = heappop(leaves)
+        nodes["gain"][number] = -loss
+        new = _split(data, tree, (number, n_nodes), split, memory.spare)
+        n_nodes += 2
+    return Tree(nodes[:n_nodes].copy(), goes_left[:n_nodes].copy(), rows)
+
+
+def _root(data: Data, rows: np.ndarray) -> Node:
+    """Return the root, whose sums are those over the rows of all workers."""
     words = data.words if len(rows) == len(data.words) else data.words[rows]
-    total = team.total(np.array([column.sum() for column in words.T]))
-    root = np.empty((3, 1))
-    unpack(total, 1, data.layout[0], root)
-    nodes[0].gradient, nodes[0].hessian, nodes[0].count = root[:, 0]
-    nodes[0].end = len(rows)
-    goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
-    tree = Tree(nodes, goes_left, best, np.array([(1, 0, 0, -1)], dtype=NOW), rows)
-    step, n_tasks = _grow(0, 0, OPEN, data, tree, memory)
-    while step != END:
-        if step == SEARCH:
-            parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
-            memory.histograms[nodes["slot"][tree.now["small"][0]]] = team.total_of_own(parts)
-        elif step == KEEP:
-            _tell_splits(team, memory.splits)
-        if n_tasks:
-            in_parts(_grow, n_tasks, step, data, tree, memory)
-        step, n_tasks = _grow(0, 0, step, data, tree, memory)
-    n = tree.now["n_nodes"][0]
-    return tree._replace(nodes=nodes[:n].copy(), goes_left=goes_left[:n].copy())
+    total = current_team().total(np.array([column.sum() for column in words.T]))
+    sums = np.empty((3, 1))
+    unpack(total, 1, data.layout, sums)
+    return Node(-1, 0, 0, 0, 0, len(rows), 0, 0, 0.0, *sums[:, 0].tolist(), -np.inf, np.inf)
 
 
-def _tell_splits(team: Team, splits: np.ndarray) -> None:
-    """Replace the best splits of this worker by those of all workers, the first among equals."""
-    pair = [0, 1]
-    told = team.gather(splits[np.argmax(splits["gain"], axis=0), pair].tobytes())
-    found = np.frombuffer(b"".join(told), dtype=SPLIT).reshape(-1, 2)
-    splits[:] = found[np.argmax(found["gain"], axis=0), pair]
+def _node(nodes: np.ndarray, number: int) -> Node:
+    return Node(*nodes[number].item())
 
 
-@njit(error_model="numpy", nogil=True)  # one kernel, because two would both hold the code of steps
-def _grow(first, last, step, data, tree, memory):
-    """Do some tasks of a step; or, if there are none, go on until threads or workers must meet.
+def _share(n_bins: int, kernel: Callable[..., None], n: int, *arguments: Any) -> None:
+    """Call a kernel for all of ``n`` parts, in threads if it reads many bins."""
+    if n_bins < _SHARED:
+        kernel(0, n, *arguments)
+    else:
+        in_parts(kernel, n, *arguments)
 
-    Returns the step that is next, and the number of its tasks that threads should share.
+
+def _best_splits(
+    data: Data, search: Search, tree: Tree, new: list[int], memory: Memory
+) -> np.ndarray:
+    """Return the best splits of new leaves, the smaller one first, over all blocks."""
+    team, leaves = current_team(), tree.nodes[new]
+    small, histograms, splits = leaves[0], memory.histograms, memory.splits
+    rows = tree.rows[small["begin"] : small["end"]]
+    into = memory.filled if len(memory.filled) else histograms[small["slot"]]
+    n_bins = (len(rows) + _SEARCH_IN_ROWS) * len(into)
+    filling = fill, data.binned.words, data.words, rows, into
+    searching = search_blocks, search, leaves, histograms, splits
+    splits["gain"] = -np.inf
+    if len(memory.filled):
+        _share(n_bins, in_turn(filling), len(into))
+        parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
+        histograms[small["slot"]] = team.total_of_own(parts)
+        _share(n_bins, in_turn(searching), histograms.shape[1])
+    else:
+        _share(n_bins, in_turn(filling, searching), len(into))
+    best = splits[np.argmax(splits["gain"], axis=0), [0, 1]]
+    best["place"] += WIDTH * memory.first_block
+    return _told(team, best) if len(memory.filled) else best
+
+
+def _told(team: Team, own: np.ndarray) -> np.ndarray:
+    """Return the best of the splits that workers have found, the first among equals."""
+    found = np.frombuffer(b"".join(team.gather(own.tobytes())), dtype=SPLIT).reshape(-1, 2)
+    return found[np.argmax(found["gain"], axis=0), [0, 1]]
+
+
+def _split(
+    data: Data, tree: Tree, at: tuple[int, int], split: np.ndarray, spare: np.ndarray
+) -> list[int]:
+    """Split a leaf, and make two of it; return their numbers, that of the smaller one first.
+
+    ``at`` are the numbers of the leaf and of its left child.
     """
-    goes_on = first == last
-    while True:
-        for task in range(first, last):
-            _work(step, np.int64(task), data, tree, memory)
-        if not goes_on:
-            return step, 0
-        step = _next_step(step, data, tree, memory)
-        last, effort = _size_of(step, data, tree, memory)
-        if step == END or (len(memory.filled) and step in (SEARCH, KEEP)):
-            return step, last
-        if len(memory.near) > 1 and effort >= _SHARED:
-            return step, last
+    number, first = at
+    nodes, node, goes_left = tree.nodes, _node(tree.nodes, number), tree.goes_left[number]
+    place, bin_, missing_left, _, gradient, hessian, count, by_code = split.item()
+    description = data.binned.places[place]
+    if description["is_category"]:
+        goes_left[:] = by_code
+    else:
+        goes_left[: bin_ + 1] = 1
+        goes_left[description["n_values"]] = missing_left
+    for name, value in zip(Node._fields, (place, bin_, missing_left, first), strict=False):
+        nodes[name][number] = value
+    rows, sides = tree.rows[node.begin : node.end], (data.binned.columns[place], goes_left)
+    middle = node.begin + _partition(rows, sides, spare)
+    left = node._replace(end=middle, gradient=gradient, hessian=hessian, count=count)
+    right = node._replace(
+        begin=middle,
+        gradient=node.gradient - gradient,
+        hessian=node.hessian - hessian,
+        count=node.count - count,
+    )
+    left, right = _bounded(left, right, data, description["sign"])
+    sisters = [(first, left), (first + 1, right)]
+    if left.count > right.count:
+        sisters.reverse()
+    for (child, leaf), slot in zip(sisters, ((first + 1) // 2, node.slot), strict=True):
+        nodes[child] = leaf._replace(depth=node.depth + 1, slot=slot)
+    return [child for child, _ in sisters]
 
 
-@register_jitable(error_model="numpy")
-def _size_of(step, data, tree, memory):
-    """Return the number of tasks of a step, and about how many bins they read or search."""
-    if step in (FILL, SEARCH):
-        small = tree.nodes[tree.now[0].small]
-        return len(memory.near), (small.end - small.begin + _SEARCH_IN_ROWS) * data.bins.shape[1]
-    if step in (PART, JOIN):
-        node = tree.nodes[tree.now[0].node]
-        return n_chunks_of(node.end - node.begin), node.end - node.begin
-    return 0, 0
+def _partition(rows: np.ndarray, sides: tuple[np.ndarray, np.ndarray], spare: np.ndarray) -> int:
+    """Sort rows by side; return how many go left."""
+    n_chunks = -(-len(rows) // CHUNK)
+    ends = np.zeros(n_chunks, dtype=np.int64)
+    _share(len(rows), part_chunks, n_chunks, rows, sides, spare, ends)
+    ends = np.cumsum(ends)
+    _share(len(rows), join_chunks, n_chunks, ends, spare, rows)
+    return int(ends[-1]) if n_chunks else 0
 
 
-@register_jitable(error_model="numpy")
-def _work(step, task, data, tree, memory):
-    """Do one of the tasks of a step, independently of the others."""
-    if step == FILL:
-        _fill_blocks(task, data, tree, memory)
-    if step == SEARCH or (step == FILL and not len(memory.filled)):
-        _search_blocks(task, data, tree, memory)
-    if step in (PART, JOIN):
-        node = tree.nodes[tree.now[0].node]
-        rows = tree.rows[node.begin : node.end]
-        if step == PART:
-            bins, goes_left = data.columns[node.place], tree.goes_left[tree.now[0].node]
-            memory.before[task + 1] = part_chunk(task, rows, bins, goes_left, memory.spare)
-        else:
-            join_chunk(task, memory.before, memory.spare, rows)
-
-
-@register_jitable(error_model="numpy")
-def _next_step(step, data, tree, memory):
-    """Finish a step; return the next one."""
-    now = tree.now[0]
-    if step == FILL and len(memory.filled):
-        return SEARCH
-    if step in (FILL, SEARCH):
-        return KEEP
-    if step == KEEP:
-        _keep_best(tree, memory.splits, data.rules[0])
-        return CHOOSE
-    if step == CHOOSE:
-        now.node = _next_leaf(tree, data.rules[0].level_by_level)
-        if now.node < 0 or now.n_nodes == len(tree.nodes):
-            return END
-        _begin_split(data.places, tree)
-        return PART
-    if step == PART:
-        node = tree.nodes[now.node]
-        for c in range(n_chunks_of(node.end - node.begin)):
-            memory.before[c + 1] += memory.before[c]
-        return JOIN
-    if step == JOIN:
-        _end_split(data, tree, memory.before)
-    may_split = _may_split(tree.nodes[now.small], data.rules[0])
-    may_split |= now.large >= 0 and _may_split(tree.nodes[now.large], data.rules[0])
-    return FILL if may_split and now.n_nodes < len(tree.nodes) else CHOOSE
-
-
-@register_jitable
-def _may_split(node, rules):
-    """Return whether a leaf is large enough to be split, and not too deep."""
-    enough = node.count >= 2 * rules.min_child_samples
-    heavy = node.hessian >= 2 * rules.min_child_weight
-    return enough and heavy and not 0 < rules.max_depth <= node.depth
-
-
-@register_jitable(error_model="numpy")
-def _fill_blocks(task, data, tree, memory):
-    """Sum the histogram of the smaller of two leaves, in the blocks of a task."""
-    small = tree.nodes[tree.now[0].small]
-    into = memory.filled if len(memory.filled) else memory.histograms[small.slot]
-    n_each = -(-len(into) // len(memory.near))
-    begin, end = min(task * n_each, len(into)), min((task + 1) * n_each, len(into))
-    rows = tree.rows[small.begin : small.end]
-    fill(data.bins, data.words, rows, begin, into[begin:end], memory.near[task])
-
-
-@register_jitable(error_model="numpy")
-def _search_blocks(task, data, tree, memory):
-    """Find the best splits of one or two leaves in the blocks of a task."""
-    now, n_blocks = tree.now[0], memory.histograms.shape[1]
-    n_each = -(-n_blocks // len(memory.near))
-    for child in range(2):
-        memory.splits[task, child].gain = -np.inf
-    for block in range(min(task * n_each, n_blocks), min((task + 1) * n_each, n_blocks)):
-        for child in range(2):
-            number = now.large if child else now.small
-            if number < 0 or not _may_split(tree.nodes[number], data.rules[0]):
-                continue
-            leaf = tree.nodes[number]
-            words = memory.histograms[leaf.slot, block]
-            if child:
-                of_small = memory.histograms[tree.nodes[now.small].slot, block]
-                for i in range(len(words)):
-                    words[i] -= of_small[i]
-            scratch = memory.sums[task], memory.ordered[task]
-            place = memory.first_block + block
-            _search_block(place, words, leaf, data, scratch, memory.splits[task, child])
-
-
-@register_jitable(error_model="numpy")
-def _search_block(block, words, leaf, data, scratch, split):
-    """Write the best split of a leaf by a feature of one block, if it is better."""
-    how = data.rules[0], data.layout[0]
-    for j in range(WIDTH):
-        place = data.places[block * WIDTH + j]
-        if place.usable:
-            own = words[j * STRIDE * how[1].n_words :]
-            if search_feature(own, place, leaf, how, scratch, split):
-                split.place = block * WIDTH + j
-
-
-@register_jitable(error_model="numpy")
-def _keep_best(tree, splits, rules):
-    """Store the best splits of the newest leaves, the first among equals."""
-    now = tree.now[0]
-    for child in range(2):
-        number, chosen = now.large if child else now.small, 0
-        if number >= 0:
-            for task in range(len(splits)):
-                if splits[task, child].gain > splits[chosen, child].gain:
-                    chosen = task
-            tree.best[number] = splits[chosen, child]
-            if tree.best[number].gain > -np.inf:
-                finish_gain(tree.best[number], tree.nodes[number], rules)
-
-
-@register_jitable
-def _next_leaf(tree, level_by_level):
-    """Return the leaf to split next, the first among equals, or -1 if no split gains."""
-    nodes, best, chosen = tree.nodes, tree.best, -1
-    for i in range(tree.now[0].n_nodes):
-        if nodes[i].place >= 0 or best[i].gain == -np.inf:
-            continue
-        if chosen >= 0 and level_by_level and nodes[i].depth != nodes[chosen].depth:
-            if nodes[i].depth < nodes[chosen].depth:
-                chosen = i
-        elif chosen < 0 or best[i].gain > best[chosen].gain:
-            chosen = i
-    return chosen
-
-
-@register_jitable(error_model="numpy")
-def _begin_split(places, tree):
-    """Turn a leaf into a node."""
-    number = tree.now[0].node
-    node, split, goes_left = tree.nodes[number], tree.best[number], tree.goes_left[number]
-    node.place, node.bin, node.first = split.place, split.bin, tree.now[0].n_nodes
-    node.missing_left, node.gain = split.missing_left, split.gain
-    for b in range(N_BINS):
-        goes_left[b] = split.goes_left[b] if places[node.place].is_category else b <= split.bin
-    if not places[node.place].is_category:
-        goes_left[places[node.place].n_values] = split.missing_left
-
-
-@register_jitable(error_model="numpy")
-def _end_split(data, tree, before):
-    """Make two leaves below a node whose rows are sorted by side."""
-    now = tree.now[0]
-    node, split = tree.nodes[now.node], tree.best[now.node]
-    left, right = tree.nodes[node.first], tree.nodes[node.first + 1]
-    left.begin, right.end = node.begin, node.end
-    left.end = right.begin = node.begin + before[n_chunks_of(node.end - node.begin)]
-    left.gradient, left.hessian, left.count = split.gradient, split.hessian, split.count
-    right.gradient = node.gradient - split.gradient
-    right.hessian = node.hessian - split.hessian
-    right.count = node.count - split.count
-    left.depth = right.depth = node.depth + 1
-    _bound(node, left, right, data.rules[0], data.places[node.place].sign)
-    right_is_small = np.int64(left.count > right.count)
-    now.small, now.large = node.first + right_is_small, node.first + 1 - right_is_small
-    tree.nodes[now.small].slot, tree.nodes[now.large].slot = (now.n_nodes + 1) // 2, node.slot
-    now.n_nodes += 2
-
-
-@register_jitable(error_model="numpy")
-def _bound(node, left, right, rules, sign):
-    """Pass the bounds of values on to the children.
+def _bounded(left: Node, right: Node, data: Data, sign: int) -> tuple[Node, Node]:
+    """Return children with bounds of their values, which are those of their parent before.
 
     A split by a feature with a monotone constraint narrows them to the middle of its two values.
     """
-    low, high = node.lower, node.upper
-    left.lower = right.lower = low
-    left.upper = right.upper = high
-    middle = newton_step(left.gradient, left.hessian, rules, low, high)
-    middle = (middle + newton_step(right.gradient, right.hessian, rules, low, high)) / 2
+    if not sign:
+        return left, right
+    steps = (
+        newton_step(node.gradient, node.hessian, data.rules, node.lower, node.upper)
+        for node in (left, right)
+    )
+    middle = sum(steps) / 2
     if sign > 0:
-        left.upper = right.lower = middle
-    elif sign < 0:
-        left.lower = right.upper = middle
+        return left._replace(upper=middle), right._replace(lower=middle)
+    return left._replace(lower=middle), right._replace(upper=middle)
