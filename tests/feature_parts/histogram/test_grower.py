@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.histogram.grower import grow
-from treerank.feature_parts.histogram.histogram import STRIDE, fill
+from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, fill
 from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
 from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
 from treerank.feature_parts.histogram.splitter import Cuts, Rules, may_gain, score_cuts
-from treerank.feature_parts.histogram.tree import NODE, Data, make_memory
+from treerank.feature_parts.histogram.tree import Data, Node, make_memory
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
 
@@ -171,9 +171,9 @@ def test_children_partition_their_parent_and_sum_to_it():
         left, right = nodes[node["first"]], nodes[node["first"] + 1]
         assert (left["begin"], left["end"]) == (node["begin"], right["begin"])
         assert right["end"] == node["end"]
-        for name in ("gradient", "hessian", "count"):
+        for name in ("gradient", "hessian", "n_documents"):
             assert left[name] + right[name] == node[name]
-        assert left["count"] == left["end"] - left["begin"]
+        assert left["n_documents"] == left["end"] - left["begin"]
     assert sorted(rows) == list(range(300))
 
 
@@ -184,8 +184,7 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     sums[0] = rng.normal(size=6).cumsum() * 10.0**exponent
     sums[1] = rng.exponential(size=6).cumsum() * 10.0 ** min(exponent / 2, 0)
     sums[2] = np.arange(5, 11)
-    leaf = np.zeros(1, dtype=NODE)[0]
-    leaf["gradient"], leaf["hessian"], leaf["count"] = sums[0, 5], sums[1, 5], sums[2, 5]
+    leaf = Node(*[0] * 9, *sums[:3, 5], -np.inf, np.inf)
     rules = Rules(8, -1, False, **(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1}))
     cuts = sums, Cuts(5, 0.0, 0.0, 0.0), leaf, rules, 0.0
     score_cuts(*cuts)
@@ -260,7 +259,8 @@ def test_a_histogram_is_the_naive_one(precision):
             naive[place, codes[row, place]] += words[row]
     naive = naive.reshape(n_blocks, -1)
     found = np.full_like(naive, -1)
-    fill(1, 3, bins, words, rows, found)  # the last two of three blocks
+    near = np.empty((n_blocks * (layout.n_words + 1), BATCH), dtype=np.int64)
+    fill(1, 3, (bins, words, near), rows, found)  # the last two of three blocks
     np.testing.assert_array_equal(found[1:], naive[1:])
     assert (found[0] == -1).all()
 

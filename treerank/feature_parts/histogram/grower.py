@@ -27,6 +27,7 @@ from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_
 from treerank.feature_parts.histogram.splitter import (
     SPLIT,
     Search,
+    Split,
     may_split,
     newton_step,
     search_blocks,
@@ -34,38 +35,41 @@ from treerank.feature_parts.histogram.splitter import (
 )
 from treerank.feature_parts.histogram.tree import NODE, Data, Memory, Node, Tree, shares_of
 from treerank.numerics.threads import in_parts, in_turn
-from treerank.team import Team, current_team
+from treerank.team import current_team
 
 #: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
 _SHARED = 16_384
 #: Rows of a leaf whose histogram takes as long to fill as a search.
 _SEARCH_IN_ROWS = 1500
+_PAIR = np.arange(2)
 
 
 def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf."""
-    n_most = 2 * len(memory.histograms) - 1
-    nodes, goes_left = np.zeros(n_most, dtype=NODE), np.zeros((n_most, N_BINS), dtype=np.uint8)
-    tree = Tree(nodes, goes_left, rows)
-    nodes[0] = _root(data, rows)
-    places = data.binned.places[WIDTH * memory.first_block :]
-    search = Search.of(places, data.layout, data.rules)
-    n_nodes, new, leaves = 1, [0], []
-    while n_nodes < n_most:
-        if any(may_split(_node(nodes, number), data.rules) for number in new):
-            splits = _best_splits(data, search, tree, new, memory)
-            for number, split in zip(new, splits, strict=False):
-                gain = whole_gain(float(split["gain"]), _node(nodes, number), data.rules)
+    n_most, rules = 2 * len(memory.histograms) - 1, data.rules
+    leaves: list[tuple[int, float, int, Split]] = []
+    goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
+    nodes, new = [_root(data, rows)], [0]
+    search = Search.of(data.binned.places[WIDTH * memory.first_block :], data.layout, rules)
+    while len(nodes) < n_most:
+        pair = [nodes[number] for number in new]
+        if any(may_split(leaf, rules) for leaf in pair):
+            splits = _best_splits(data, search, rows, pair, memory)
+            for number, leaf, split in zip(new, pair, splits, strict=False):
+                gain = whole_gain(split.gain, leaf, rules)
                 if gain > -np.inf:  # the first among equals is split first
-                    depth = nodes["depth"][number] if data.rules.level_by_level else 0
+                    depth = leaf.depth if rules.level_by_level else 0
                     heappush(leaves, (depth, -gain, number, split))
         if not leaves:
             break
         _, loss, number, split = heappop(leaves)
-        nodes["gain"][number] = -loss
-        new = _split(data, tree, (number, n_nodes), split, memory.spare)
-        n_nodes += 2
-    return Tree(nodes[:n_nodes].copy(), goes_left[:n_nodes].copy(), rows)
+        leaf, sides = nodes[number], (data.binned.columns[split.place], goes_left[number])
+        _set_sides(sides[1], split, data.binned.places[split.place])
+        middle = leaf.begin + _partition(rows[leaf.begin : leaf.end], sides, memory.spare)
+        new, children = _children(leaf, len(nodes), split, middle, data)
+        nodes[number] = Node(*split[:3], len(nodes), *leaf[4:8], -loss, *leaf[9:])
+        nodes += children
+    return Tree(np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy(), rows)
 
 
 def _root(data: Data, rows: np.ndarray) -> Node:
@@ -74,11 +78,8 @@ def _root(data: Data, rows: np.ndarray) -> Node:
     total = current_team().total(np.array([column.sum() for column in words.T]))
     sums = np.empty((3, 1))
     unpack(total, 1, data.layout, sums)
-    return Node(-1, 0, 0, 0, 0, len(rows), 0, 0, 0.0, *sums[:, 0].tolist(), -np.inf, np.inf)
-
-
-def _node(nodes: np.ndarray, number: int) -> Node:
-    return Node(*nodes[number].item())
+    g, h, n = sums[:, 0].tolist()
+    return Node(-1, 0, 0, 0, 0, len(rows), 0, 0, 0.0, g, h, n, -np.inf, np.inf)
 
 
 def _share(n_bins: int, kernel: Callable[..., None], n: int, *arguments: Any) -> None:
@@ -90,69 +91,57 @@ def _share(n_bins: int, kernel: Callable[..., None], n: int, *arguments: Any) ->
 
 
 def _best_splits(
-    data: Data, search: Search, tree: Tree, new: list[int], memory: Memory
-) -> np.ndarray:
+    data: Data, search: Search, rows: np.ndarray, pair: list[Node], memory: Memory
+) -> list[Split]:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
-    team, leaves = current_team(), tree.nodes[new]
-    small, histograms, splits = leaves[0], memory.histograms, memory.splits
-    rows = tree.rows[small["begin"] : small["end"]]
-    into = memory.filled if len(memory.filled) else histograms[small["slot"]]
-    n_bins = (len(rows) + _SEARCH_IN_ROWS) * len(into)
-    filling = fill, data.binned.words, data.words, rows, into
-    searching = search_blocks, search, leaves, histograms, splits
+    team, small, histograms, splits = current_team(), pair[0], memory.histograms, memory.splits
+    into = memory.filled if len(memory.filled) else histograms[small.slot]
+    documents = data.binned.words, data.words, memory.near
+    filling = fill, documents, rows[small.begin : small.end], into
+    searching = search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
+    n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * len(into)
     splits["gain"] = -np.inf
     if len(memory.filled):
         _share(n_bins, in_turn(filling), len(into))
         parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
-        histograms[small["slot"]] = team.total_of_own(parts)
+        histograms[small.slot] = team.total_of_own(parts)
         _share(n_bins, in_turn(searching), histograms.shape[1])
+        splits["place"] += WIDTH * memory.first_block
+        told = team.gather(splits[splits["gain"].argmax(axis=0), _PAIR].tobytes())
+        splits = np.frombuffer(b"".join(told), dtype=SPLIT).reshape(-1, 2)
     else:
         _share(n_bins, in_turn(filling, searching), len(into))
-    best = splits[np.argmax(splits["gain"], axis=0), [0, 1]]
-    best["place"] += WIDTH * memory.first_block
-    return _told(team, best) if len(memory.filled) else best
+    first = splits["gain"].argmax(axis=0).tolist()  # among equals
+    found = (splits[row, child].item() for child, row in enumerate(first))
+    return [Split._make((*fields, goes_left.copy())) for *fields, goes_left in found]
 
 
-def _told(team: Team, own: np.ndarray) -> np.ndarray:
-    """Return the best of the splits that workers have found, the first among equals."""
-    found = np.frombuffer(b"".join(team.gather(own.tobytes())), dtype=SPLIT).reshape(-1, 2)
-    return found[np.argmax(found["gain"], axis=0), [0, 1]]
-
-
-def _split(
-    data: Data, tree: Tree, at: tuple[int, int], split: np.ndarray, spare: np.ndarray
-) -> list[int]:
-    """Split a leaf, and make two of it; return their numbers, that of the smaller one first.
-
-    ``at`` are the numbers of the leaf and of its left child.
-    """
-    number, first = at
-    nodes, node, goes_left = tree.nodes, _node(tree.nodes, number), tree.goes_left[number]
-    place, bin_, missing_left, _, gradient, hessian, count, by_code = split.item()
-    description = data.binned.places[place]
-    if description["is_category"]:
-        goes_left[:] = by_code
+def _set_sides(goes_left: np.ndarray, split: Split, place: np.ndarray) -> None:
+    """Write whether each bin goes left."""
+    if place["is_category"]:
+        goes_left[:] = split.goes_left
     else:
-        goes_left[: bin_ + 1] = 1
-        goes_left[description["n_values"]] = missing_left
-    for name, value in zip(Node._fields, (place, bin_, missing_left, first), strict=False):
-        nodes[name][number] = value
-    rows, sides = tree.rows[node.begin : node.end], (data.binned.columns[place], goes_left)
-    middle = node.begin + _partition(rows, sides, spare)
-    left = node._replace(end=middle, gradient=gradient, hessian=hessian, count=count)
-    right = node._replace(
-        begin=middle,
-        gradient=node.gradient - gradient,
-        hessian=node.hessian - hessian,
-        count=node.count - count,
-    )
-    left, right = _bounded(left, right, data, description["sign"])
-    sisters = [(first, left), (first + 1, right)]
-    if left.count > right.count:
-        sisters.reverse()
-    for (child, leaf), slot in zip(sisters, ((first + 1) // 2, node.slot), strict=True):
-        nodes[child] = leaf._replace(depth=node.depth + 1, slot=slot)
-    return [child for child, _ in sisters]
+        goes_left[: split.bin + 1] = 1
+        goes_left[place["n_values"]] = split.missing_left
+
+
+def _children(
+    leaf: Node, first: int, split: Split, middle: int, data: Data
+) -> tuple[list[int], list[Node]]:
+    """Return two new leaves below a leaf, the left one first, and the numbers of both.
+
+    The number of the smaller leaf comes first. ``first`` is that of the left one, and ``middle``
+    where its rows end.
+    """
+    sums = split[4:7]
+    rest = [whole - part for whole, part in zip(leaf[9:12], sums, strict=True)]
+    left_is_small = split.n_documents <= leaf.n_documents - split.n_documents
+    slots = ((first + 1) // 2, leaf.slot)[:: 1 if left_is_small else -1]
+    depth, bounds = leaf.depth + 1, leaf[12:]
+    left = Node(-1, 0, 0, 0, leaf.begin, middle, depth, slots[0], 0.0, *sums, *bounds)
+    right = Node._make((-1, 0, 0, 0, middle, leaf.end, depth, slots[1], 0.0, *rest, *bounds))
+    new = [first, first + 1] if left_is_small else [first + 1, first]
+    return new, _bounded(left, right, data, data.binned.places["sign"][split.place])
 
 
 def _partition(rows: np.ndarray, sides: tuple[np.ndarray, np.ndarray], spare: np.ndarray) -> int:
@@ -165,18 +154,18 @@ def _partition(rows: np.ndarray, sides: tuple[np.ndarray, np.ndarray], spare: np
     return int(ends[-1]) if n_chunks else 0
 
 
-def _bounded(left: Node, right: Node, data: Data, sign: int) -> tuple[Node, Node]:
+def _bounded(left: Node, right: Node, data: Data, sign: int) -> list[Node]:
     """Return children with bounds of their values, which are those of their parent before.
 
     A split by a feature with a monotone constraint narrows them to the middle of its two values.
     """
     if not sign:
-        return left, right
+        return [left, right]
     steps = (
         newton_step(node.gradient, node.hessian, data.rules, node.lower, node.upper)
         for node in (left, right)
     )
     middle = sum(steps) / 2
     if sign > 0:
-        return left._replace(upper=middle), right._replace(lower=middle)
-    return left._replace(lower=middle), right._replace(upper=middle)
+        return [left._replace(upper=middle), right._replace(lower=middle)]
+    return [left._replace(lower=middle), right._replace(upper=middle)]

@@ -25,8 +25,7 @@ _BYTE = np.uint64(255)
 def fill(
     first: int,
     last: int,
-    bins: np.ndarray,
-    words: np.ndarray,
+    documents: tuple[np.ndarray, np.ndarray, np.ndarray],
     rows: np.ndarray,
     histograms: np.ndarray,
 ) -> None:
@@ -36,17 +35,17 @@ def fill(
     ----------
     first, last : int
         First block, and the one after the last.
-    bins : ndarray of uint64, shape (n_rows, n_blocks)
-        Bins of all rows.
-    words : ndarray of int64, shape (n_rows, n_words)
-        Words of all rows.
+    documents : tuple of ndarray
+        Bins of all rows, of shape (n_rows, n_blocks); words of all rows, of shape
+        (n_rows, n_words); memory for those of a batch, of shape (n_blocks * (n_words + 1), BATCH).
     rows : ndarray of uint32
         Rows to sum.
     histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
         One histogram per block, overwritten.
     """
+    bins, words, memory = documents
     n_words, n_blocks = words.shape[1], last - first
-    near = np.empty((n_words + n_blocks, BATCH), dtype=np.int64)
+    near = memory[first * (n_words + 1) :]  # of this thread, which uses as many or fewer rows
     histograms[first:last] = 0
     for start in range(0, len(rows), BATCH):
         n = min(BATCH, len(rows) - start)

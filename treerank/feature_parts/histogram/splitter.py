@@ -23,20 +23,41 @@ from treerank.feature_parts.histogram.histogram import N_BINS, STRIDE
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.numerics.compiling import njit, register_jitable
 
-#: The best split so far:
-#:
-#: - place: place of its feature, see ``binning.PLACE``.
-#: - bin, missing_left: the last bin that goes left, and whether missing values go left.
-#: - gain: gain of both sides, that of the whole leaf not yet subtracted.
-#: - gradient, hessian, count: sums over the documents that go left.
-#: - goes_left: 1 for the bins that go left, if the feature has categories.
-_INTEGERS, _NUMBERS = ("place", "bin", "missing_left"), ("gain", "gradient", "hessian", "count")
-_FIELDS = [(name, np.int64) for name in _INTEGERS] + [(name, np.float64) for name in _NUMBERS]
-SPLIT = np.dtype((np.record, [*_FIELDS, ("goes_left", np.uint8, (N_BINS,))]))
 #: Gains smaller than this share of the gain of the whole leaf are rounding errors.
 _NOISE = 1e-11
 #: A gain that is not above this share of another one is not above that one, whatever is rounded.
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
+
+
+class Split(NamedTuple):
+    """The best split so far.
+
+    Attributes
+    ----------
+    place : int
+        Place of its feature, see ``binning.PLACE``.
+    bin, missing_left : int
+        The last bin that goes left, and whether missing values go left.
+    gain : float
+        Gain of both sides, that of the whole leaf not yet subtracted.
+    gradient, hessian, n_documents : float
+        Sums over the documents that go left.
+    goes_left : ndarray of uint8, shape (256,)
+        1 for the bins that go left, if the feature has categories.
+    """
+
+    place: int
+    bin: int
+    missing_left: int
+    gain: float
+    gradient: float
+    hessian: float
+    n_documents: float
+    goes_left: np.ndarray
+
+
+_FIELDS = [(name, kind) for name, kind in Split.__annotations__.items() if kind is not np.ndarray]
+SPLIT = np.dtype([*_FIELDS, ("goes_left", np.uint8, (N_BINS,))])
 
 
 class Rules(NamedTuple):
@@ -95,7 +116,7 @@ def whole_gain(gain: float, leaf: Any, rules: Rules) -> float:
 @register_jitable(error_model="numpy")
 def may_split(leaf: Any, rules: Any) -> bool:
     """Return whether a leaf is large enough to be split, and not too deep."""
-    enough = leaf.count >= 2 * rules.min_child_samples
+    enough = leaf.n_documents >= 2 * rules.min_child_samples
     heavy = leaf.hessian >= 2 * rules.min_child_weight
     return enough and heavy and not 0 < rules.max_depth <= leaf.depth
 
@@ -124,7 +145,7 @@ class Search(NamedTuple):
 def _record_of(values: Layout | Rules) -> np.ndarray:
     """Return an array of one record with the fields of a named tuple."""
     fields = [(name, type(value)) for name, value in values._asdict().items()]
-    return np.array([tuple(values)], dtype=np.dtype((np.record, fields)))
+    return np.array([tuple(values)], dtype=fields)
 
 
 @njit(error_model="numpy", nogil=True)
@@ -223,7 +244,7 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
     The documents of the leaf that are in none of the ``n_values`` bins lack the value.
     """
     last, found = n_values - 1, False
-    n_missing = leaf.count - sums[2, last]
+    n_missing = leaf.n_documents - sums[2, last]
     penalty = rules.reg_lambda + (rules.cat_l2 if place.is_category else 0.0)
     for missing_left in range(2 if n_missing > 0 else 1):
         # Without missing values on the left, the last cut has all values there, if others lack it.
@@ -243,8 +264,8 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
                 best, split.gain = b, sums[3, b]
         if best >= 0:
             found = True
-            split.bin, split.count = best, sums[2, best] + cuts.n_documents
-            follows_most = n_missing == 0 and 2 * split.count >= leaf.count
+            split.bin, split.n_documents = best, sums[2, best] + cuts.n_documents
+            follows_most = n_missing == 0 and 2 * split.n_documents >= leaf.n_documents
             split.missing_left = missing_left or follows_most
             split.gradient = sums[0, best] + cuts.gradient
             split.hessian = sums[1, best] + cuts.hessian
@@ -261,7 +282,7 @@ def may_gain(
     :func:`score_cuts`. Rounding errors are smaller than what ``_CLOSE`` and ``_TINY`` leave.
     """
     gradients, hessians, counts = sums[0], sums[1], sums[2]
-    g, h, n = leaf.gradient, leaf.hessian, leaf.count
+    g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
     alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
     least *= _CLOSE
     n_found = np.int64(0)
@@ -283,7 +304,7 @@ def may_gain(
 def score_cuts(sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float) -> None:
     """Write the gain of both sides of each cut; -inf where the rules forbid it."""
     gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]
-    g, h, n = leaf.gradient, leaf.hessian, leaf.count
+    g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
     alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
     for b in range(cuts.n):
         g_left, h_left = gradients[b] + cuts.gradient, hessians[b] + cuts.hessian

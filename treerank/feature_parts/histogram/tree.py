@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH, Binned
-from treerank.feature_parts.histogram.histogram import STRIDE
+from treerank.feature_parts.histogram.histogram import BATCH, STRIDE
 from treerank.feature_parts.histogram.packing import Layout
 from treerank.feature_parts.histogram.splitter import SPLIT, Rules
 from treerank.team import current_team
@@ -34,7 +34,7 @@ class Node(NamedTuple):
         Number of its histogram.
     gain : float
         Gain of the split.
-    gradient, hessian, count : float
+    gradient, hessian, n_documents : float
         Sums over its rows of all workers.
     lower, upper : float
         Bounds of its value, from monotone constraints.
@@ -51,12 +51,12 @@ class Node(NamedTuple):
     gain: float
     gradient: float
     hessian: float
-    count: float
+    n_documents: float
     lower: float
     upper: float
 
 
-NODE = np.dtype((np.record, list(Node.__annotations__.items())))
+NODE = np.dtype(list(Node.__annotations__.items()))
 
 
 class Data(NamedTuple):
@@ -109,6 +109,8 @@ class Memory(NamedTuple):
         One histogram per leaf, of the blocks that this worker searches.
     filled : ndarray of int64, shape (n_blocks, words)
         Histogram of this worker's rows of a leaf; empty if it works alone.
+    near : ndarray of int64, shape (n_blocks * (n_words + 1), BATCH)
+        Copies of the bins and words of a batch of documents.
     spare : ndarray of uint32
         Copy of the rows of a leaf while they are partitioned.
     splits : ndarray of SPLIT, shape (n_own_blocks, 2)
@@ -118,6 +120,7 @@ class Memory(NamedTuple):
     first_block: int
     histograms: np.ndarray
     filled: np.ndarray
+    near: np.ndarray
     spare: np.ndarray
     splits: np.ndarray
 
@@ -134,6 +137,7 @@ def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: Rules) -> Memor
         own.start,
         np.empty((n_leaves, n_own, size), dtype=np.int64),
         np.empty((n_blocks if team.size > 1 else 0, size), dtype=np.int64),
+        np.empty((n_blocks * (n_words + 1), BATCH), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
         np.zeros((max(1, n_own), 2), dtype=SPLIT),
     )
