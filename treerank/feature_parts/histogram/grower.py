@@ -112,8 +112,8 @@ def _best_splits(
     else:
         _share(n_bins, in_turn(filling, searching), len(into))
     first = splits["gain"].argmax(axis=0).tolist()  # among equals
-    found = (splits[row, child].item() for child, row in enumerate(first))
-    return [Split._make((*fields, goes_left.copy())) for *fields, goes_left in found]
+    found = [Split(*splits[row, child].item()) for child, row in enumerate(first)]
+    return [split._replace(goes_left=split.goes_left.copy()) for split in found]
 
 
 def _set_sides(goes_left: np.ndarray, split: Split, place: np.ndarray) -> None:
@@ -134,12 +134,12 @@ def _children(
     where its rows end.
     """
     sums = split[4:7]
-    rest = [whole - part for whole, part in zip(leaf[9:12], sums, strict=True)]
+    g, h, n = (whole - part for whole, part in zip(leaf[9:12], sums, strict=True))
     left_is_small = split.n_documents <= leaf.n_documents - split.n_documents
     slots = ((first + 1) // 2, leaf.slot)[:: 1 if left_is_small else -1]
     depth, bounds = leaf.depth + 1, leaf[12:]
     left = Node(-1, 0, 0, 0, leaf.begin, middle, depth, slots[0], 0.0, *sums, *bounds)
-    right = Node._make((-1, 0, 0, 0, middle, leaf.end, depth, slots[1], 0.0, *rest, *bounds))
+    right = Node(-1, 0, 0, 0, middle, leaf.end, depth, slots[1], 0.0, g, h, n, *bounds)
     new = [first, first + 1] if left_is_small else [first + 1, first]
     return new, _bounded(left, right, data, data.binned.places["sign"][split.place])
 
