@@ -10,15 +10,13 @@ from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, fill
 from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
-from treerank.feature_parts.histogram.partition import join_chunk, n_chunks_of, part_chunk
+from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
 from treerank.feature_parts.histogram.splitter import Cuts, Rules, may_gain, score_cuts
-from treerank.feature_parts.histogram.tree import NODE, data_of, make_memory
+from treerank.feature_parts.histogram.tree import Data, Node, make_memory
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
 
-# Compiled as in the kernels that call them.
-COMPILED = njit(error_model="numpy")
-unpack, fill, part_chunk, join_chunk = map(COMPILED, (unpack, fill, part_chunk, join_chunk))
+unpack = njit(error_model="numpy")(unpack)  # compiled as in the kernels that call it
 RULES = {
     "min_child_samples": 5,
     "min_child_weight": 1e-3,
@@ -50,10 +48,9 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     layout = layout_of(gradient, hessian, precision)
     words = pack(gradient, hessian, layout, (0, 0))
     rules = Rules(*shape, **(RULES | {"is_monotone": bool(signs.any())} | rules))
-    n_blocks, n_tasks = binned.words.shape[1], nb.get_num_threads()
-    memory = make_memory(len(X), n_blocks, layout.n_words, rules, n_tasks)
+    memory = make_memory(len(X), binned.words.shape[1], layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
-    return grow(data_of(binned, words, layout, rules), rows, memory), rows, binned
+    return grow(Data(binned, words, layout, rules), rows, memory), rows, binned
 
 
 def splits_of(tree, binned):
@@ -174,9 +171,9 @@ def test_children_partition_their_parent_and_sum_to_it():
         left, right = nodes[node["first"]], nodes[node["first"] + 1]
         assert (left["begin"], left["end"]) == (node["begin"], right["begin"])
         assert right["end"] == node["end"]
-        for name in ("gradient", "hessian", "count"):
+        for name in ("gradient", "hessian", "n_documents"):
             assert left[name] + right[name] == node[name]
-        assert left["count"] == left["end"] - left["begin"]
+        assert left["n_documents"] == left["end"] - left["begin"]
     assert sorted(rows) == list(range(300))
 
 
@@ -187,8 +184,7 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     sums[0] = rng.normal(size=6).cumsum() * 10.0**exponent
     sums[1] = rng.exponential(size=6).cumsum() * 10.0 ** min(exponent / 2, 0)
     sums[2] = np.arange(5, 11)
-    leaf = np.zeros(1, dtype=NODE)[0]
-    leaf["gradient"], leaf["hessian"], leaf["count"] = sums[0, 5], sums[1, 5], sums[2, 5]
+    leaf = Node(*[0] * 9, *sums[:3, 5], -np.inf, np.inf)
     rules = Rules(8, -1, False, **(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1}))
     cuts = sums, Cuts(5, 0.0, 0.0, 0.0), leaf, rules, 0.0
     score_cuts(*cuts)
@@ -262,10 +258,11 @@ def test_a_histogram_is_the_naive_one(precision):
         for place in range(n_blocks * WIDTH):
             naive[place, codes[row, place]] += words[row]
     naive = naive.reshape(n_blocks, -1)
-    found = np.empty((2, naive.shape[1]), dtype=np.int64)
-    near = np.empty((2 + layout.n_words, BATCH), dtype=np.int64)
-    fill(bins, words, rows, 1, found, near)  # the last two of three blocks
-    np.testing.assert_array_equal(found, naive[1:])
+    found = np.full_like(naive, -1)
+    near = np.empty((n_blocks * (layout.n_words + 1), BATCH), dtype=np.int64)
+    fill(1, 3, (bins, words, near), rows, found)  # the last two of three blocks
+    np.testing.assert_array_equal(found[1:], naive[1:])
+    assert (found[0] == -1).all()
 
 
 @pytest.mark.parametrize("n", [1, 7, 8192, 30_001])
@@ -275,9 +272,9 @@ def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     rows, spare = RNG.permutation(n).astype(np.uint32), np.empty(n, dtype=np.uint32)
     left = goes_left[bins[rows]] == 1
     expected = np.concatenate([rows[left], rows[~left]])
-    chunks = range(n_chunks_of(n))
-    before = np.cumsum([0, *(part_chunk(c, rows, bins, goes_left, spare) for c in chunks)])
-    for chunk in chunks:
-        join_chunk(chunk, before, spare, rows)
-    assert before[-1] == left.sum()
+    ends = np.zeros(-(-n // CHUNK), dtype=np.int64)
+    part_chunks(0, len(ends), rows, (bins, goes_left), spare, ends)
+    ends = np.cumsum(ends)
+    join_chunks(0, len(ends), ends, spare, rows)
+    assert ends[-1] == left.sum()
     np.testing.assert_array_equal(rows, expected)

@@ -30,6 +30,7 @@ values of leaves            a tree       ``leaves``
 ==========================  ===========  ===============================================
 
 Random are only rows, features, rounding and projections of several outputs, see ``sampling``.
-Kernels take tuples of arrays (``tree.Data``, ``tree.Tree``, ``tree.Memory``) and records, whose
-fields have names, and at most six arguments.
+The grower is plain Python. It calls one kernel for each pass over documents or bins, for a range of
+blocks, chunks or leaves, so that threads share the range. Each kernel is compiled once, and takes
+at most six arguments.
 """

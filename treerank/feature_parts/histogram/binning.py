@@ -41,7 +41,7 @@ _TURNED = 4096  # rows that are written to columns at a time
 #: - is_category: whether the bins are categories.
 #: - usable: whether the tree may split by the feature.
 _FIELDS = ("feature", "n_values", "sign", "has_missing", "is_category", "usable")
-PLACE = np.dtype((np.record, [(name, np.int64) for name in _FIELDS]))
+PLACE = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
 class Bins(NamedTuple):

@@ -14,7 +14,7 @@ from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree
 from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, pack
 from treerank.feature_parts.histogram.splitter import Rules
-from treerank.feature_parts.histogram.tree import Memory, data_of, make_memory
+from treerank.feature_parts.histogram.tree import Data, Memory, make_memory
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import leave_memory
 from treerank.forests.forest import Forest
@@ -108,8 +108,7 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
 
 def _memory_for(training: ScoredRows, settings: Settings) -> Memory:
     n_rows, n_blocks = training.binned.words.shape
-    n_words, n_tasks = PRECISIONS[settings.precision].n_words, min(nb.get_num_threads(), n_blocks)
-    return make_memory(n_rows, n_blocks, n_words, settings.rules, max(1, n_tasks))
+    return make_memory(n_rows, n_blocks, PRECISIONS[settings.precision].n_words, settings.rules)
 
 
 def _grow_tree(task, training, memory, settings, sampler):
@@ -125,7 +124,7 @@ def _grow_tree(task, training, memory, settings, sampler):
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
     rows = sampler.rows(*key)
     sampling.sample_features(binned.places, settings.colsample_bytree, *key)
-    tree = grow(data_of(binned, words, layout, settings.rules), rows, memory)
+    tree = grow(Data(binned, words, layout, settings.rules), rows, memory)
     leaves = settings.rules, settings.learning_rate, scores
     grown = add_leaves(tree, (gradient, hessian), *leaves)
     if len(rows) < len(scores) and len(tree.nodes) > 1:

@@ -2,270 +2,170 @@
 
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
 A split costs one pass over the documents of its smaller child. It takes these steps, and threads
-share those that read documents or bins:
+share the first two, and the third one of a large leaf:
 
-- ``FILL``: sum the histogram of the smaller of two new leaves;
-- ``SEARCH``: subtract it from that of their parent, which gives the other one, and find the best
-  split of each leaf in some blocks of features. Each thread has neighboring blocks;
-- ``KEEP``: store the best splits over all blocks;
-- ``CHOOSE``: choose the leaf to split next;
-- ``PART`` and ``JOIN``: sort its rows by side, in chunks, and make two new leaves of it.
+- sum the histogram of the smaller of two new leaves;
+- subtract it from that of their parent, which gives the other one, and find the best split of each
+  leaf in some blocks of features. Each thread has neighboring blocks;
+- choose the leaf to split next, sort its rows by side, and make two new leaves of it.
 
-Workers go the same way with their own rows: after ``FILL`` each adds up the histograms of all
-workers for a share of the blocks, and after ``SEARCH`` all tell each other the best splits that
+Workers go the same way with their own rows: after the first step each adds up the histograms of all
+workers for a share of the blocks, and after the second all tell each other the best splits that
 they have found. Sums are exact, so trees depend neither on threads nor on workers.
 """
 
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
 import numpy as np
-from numba import prange
 
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.histogram import N_BINS, STRIDE, fill
+from treerank.feature_parts.histogram.histogram import N_BINS, fill
 from treerank.feature_parts.histogram.packing import unpack
-from treerank.feature_parts.histogram.partition import join_chunk, n_chunks_of, part_chunk
+from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
 from treerank.feature_parts.histogram.splitter import (
     SPLIT,
-    finish_gain,
+    Search,
+    Split,
+    may_split,
     newton_step,
-    search_feature,
+    search_blocks,
+    whole_gain,
 )
-from treerank.feature_parts.histogram.tree import NODE, NOW, Data, Memory, Tree, shares_of
-from treerank.numerics.compiling import njit, register_jitable
-from treerank.team import Team, current_team
+from treerank.feature_parts.histogram.tree import NODE, Data, Memory, Node, Tree, shares_of
+from treerank.numerics.threads import in_parts, in_turn
+from treerank.team import current_team
 
-OPEN, FILL, SEARCH, KEEP, CHOOSE, PART, JOIN, END = range(8)
+#: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
+_SHARED = 16_384
+#: Rows of a leaf whose histogram takes as long to fill as a search.
+_SEARCH_IN_ROWS = 1500
+_PAIR = np.arange(2)
 
 
 def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf."""
-    team, n_most = current_team(), 2 * len(memory.histograms) - 1
-    nodes, best = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
-    nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
-    best["gain"] = -np.inf
-    words = data.words if len(rows) == len(data.words) else data.words[rows]
-    total = team.total(np.array([column.sum() for column in words.T]))
-    root = np.empty((3, 1))
-    unpack(total, 1, data.layout[0], root)
-    nodes[0].gradient, nodes[0].hessian, nodes[0].count = root[:, 0]
-    nodes[0].end = len(rows)
+    n_most, rules = 2 * len(memory.histograms) - 1, data.rules
+    leaves: list[tuple[int, float, int, Split]] = []
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
-    tree = Tree(nodes, goes_left, best, np.array([(1, 0, 0, -1)], dtype=NOW), rows)
-    step = OPEN
-    while step != END:
-        step = _grow(step, data, tree, memory)
-        if step == SEARCH:
-            parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
-            memory.histograms[nodes["slot"][tree.now["small"][0]]] = team.total_of_own(parts)
-        elif step == KEEP:
-            _tell_splits(team, memory.splits)
-    n = tree.now["n_nodes"][0]
-    return tree._replace(nodes=nodes[:n].copy(), goes_left=goes_left[:n].copy())
-
-
-def _tell_splits(team: Team, splits: np.ndarray) -> None:
-    """Replace the best splits of this worker by those of all workers, the first among equals."""
-    pair = [0, 1]
-    told = team.gather(splits[np.argmax(splits["gain"], axis=0), pair].tobytes())
-    found = np.frombuffer(b"".join(told), dtype=SPLIT).reshape(-1, 2)
-    splits[:] = found[np.argmax(found["gain"], axis=0), pair]
-
-
-@njit(parallel=True, error_model="numpy")
-def _grow(step, data, tree, memory):
-    """Take steps until the tree is whole, or workers must meet; return the next step."""
-    while step != END:
-        n_tasks = 0
-        if step in (FILL, SEARCH):
-            n_tasks = len(memory.near)
-        elif step in (PART, JOIN):
-            node = tree.nodes[tree.now[0].node]
-            n_tasks = n_chunks_of(node.end - node.begin)
-        if n_tasks == 1:  # starting threads would take longer
-            _work(step, np.int64(0), data, tree, memory)
-        elif n_tasks > 1:
-            for task in prange(n_tasks):
-                _work(step, np.int64(task), data, tree, memory)
-        step = _next_step(step, data, tree, memory)
-        if len(memory.filled) and step in (SEARCH, KEEP):
+    nodes, new = [_root(data, rows)], [0]
+    search = Search.of(data.binned.places[WIDTH * memory.first_block :], data.layout, rules)
+    while len(nodes) < n_most:
+        pair = [nodes[number] for number in new]
+        if any(may_split(leaf, rules) for leaf in pair):
+            splits = _best_splits(data, search, rows, pair, memory)
+            for number, leaf, split in zip(new, pair, splits, strict=False):
+                gain = whole_gain(split.gain, leaf, rules)
+                if gain > -np.inf:  # the first among equals is split first
+                    depth = leaf.depth if rules.level_by_level else 0
+                    heappush(leaves, (depth, -gain, number, split))
+        if not leaves:
             break
-    return step
+        _, loss, number, split = heappop(leaves)
+        leaf, sides = nodes[number], (data.binned.columns[split.place], goes_left[number])
+        _set_sides(sides[1], split, data.binned.places[split.place])
+        middle = leaf.begin + _partition(rows[leaf.begin : leaf.end], sides, memory.spare)
+        new, children = _children(leaf, len(nodes), split, middle, data)
+        nodes[number] = Node(*split[:3], len(nodes), *leaf[4:8], -loss, *leaf[9:])
+        nodes += children
+    return Tree(np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy(), rows)
 
 
-@njit(error_model="numpy")  # if no kernel itself, it is compiled once for each of its two calls
-def _work(step, task, data, tree, memory):
-    """Do one of the tasks of a step, independently of the others."""
-    if step == FILL:
-        _fill_blocks(task, data, tree, memory)
-    if step == SEARCH or (step == FILL and not len(memory.filled)):
-        _search_blocks(task, data, tree, memory)
-    if step in (PART, JOIN):
-        node = tree.nodes[tree.now[0].node]
-        rows = tree.rows[node.begin : node.end]
-        if step == PART:
-            bins, goes_left = data.columns[node.place], tree.goes_left[tree.now[0].node]
-            memory.before[task + 1] = part_chunk(task, rows, bins, goes_left, memory.spare)
-        else:
-            join_chunk(task, memory.before, memory.spare, rows)
+def _root(data: Data, rows: np.ndarray) -> Node:
+    """Return the root, whose sums are those over the rows of all workers."""
+    words = data.words if len(rows) == len(data.words) else data.words[rows]
+    total = current_team().total(np.array([column.sum() for column in words.T]))
+    sums = np.empty((3, 1))
+    unpack(total, 1, data.layout, sums)
+    g, h, n = sums[:, 0].tolist()
+    return Node(-1, 0, 0, 0, 0, len(rows), 0, 0, 0.0, g, h, n, -np.inf, np.inf)
 
 
-@register_jitable(error_model="numpy")
-def _next_step(step, data, tree, memory):
-    """Finish a step; return the next one."""
-    now = tree.now[0]
-    if step == FILL and len(memory.filled):
-        return SEARCH
-    if step in (FILL, SEARCH):
-        return KEEP
-    if step == KEEP:
-        _keep_best(tree, memory.splits, data.rules[0])
-        return CHOOSE
-    if step == CHOOSE:
-        now.node = _next_leaf(tree, data.rules[0].level_by_level)
-        if now.node < 0 or now.n_nodes == len(tree.nodes):
-            return END
-        _begin_split(data.places, tree)
-        return PART
-    if step == PART:
-        node = tree.nodes[now.node]
-        for c in range(n_chunks_of(node.end - node.begin)):
-            memory.before[c + 1] += memory.before[c]
-        return JOIN
-    if step == JOIN:
-        _end_split(data, tree, memory.before)
-    may_split = _may_split(tree.nodes[now.small], data.rules[0])
-    may_split |= now.large >= 0 and _may_split(tree.nodes[now.large], data.rules[0])
-    return FILL if may_split and now.n_nodes < len(tree.nodes) else CHOOSE
+def _share(n_bins: int, kernel: Callable[..., None], n: int, *arguments: Any) -> None:
+    """Call a kernel for all of ``n`` parts, in threads if it reads many bins."""
+    if n_bins < _SHARED:
+        kernel(0, n, *arguments)
+    else:
+        in_parts(kernel, n, *arguments)
 
 
-@register_jitable
-def _may_split(node, rules):
-    """Return whether a leaf is large enough to be split, and not too deep."""
-    enough = node.count >= 2 * rules.min_child_samples
-    heavy = node.hessian >= 2 * rules.min_child_weight
-    return enough and heavy and not 0 < rules.max_depth <= node.depth
+def _best_splits(
+    data: Data, search: Search, rows: np.ndarray, pair: list[Node], memory: Memory
+) -> list[Split]:
+    """Return the best splits of new leaves, the smaller one first, over all blocks."""
+    team, small, histograms, splits = current_team(), pair[0], memory.histograms, memory.splits
+    into = memory.filled if len(memory.filled) else histograms[small.slot]
+    documents = data.binned.words, data.words, memory.near
+    filling = fill, documents, rows[small.begin : small.end], into
+    searching = search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
+    n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * len(into)
+    splits["gain"] = -np.inf
+    if len(memory.filled):
+        _share(n_bins, in_turn(filling), len(into))
+        parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
+        histograms[small.slot] = team.total_of_own(parts)
+        _share(n_bins, in_turn(searching), histograms.shape[1])
+        splits["place"] += WIDTH * memory.first_block
+        told = team.gather(splits[splits["gain"].argmax(axis=0), _PAIR].tobytes())
+        splits = np.frombuffer(b"".join(told), dtype=SPLIT).reshape(-1, 2)
+    else:
+        _share(n_bins, in_turn(filling, searching), len(into))
+    first = splits["gain"].argmax(axis=0).tolist()  # among equals
+    found = [Split(*splits[row, child].item()) for child, row in enumerate(first)]
+    return [split._replace(goes_left=split.goes_left.copy()) for split in found]
 
 
-@register_jitable(error_model="numpy")
-def _fill_blocks(task, data, tree, memory):
-    """Sum the histogram of the smaller of two leaves, in the blocks of a task."""
-    small = tree.nodes[tree.now[0].small]
-    into = memory.filled if len(memory.filled) else memory.histograms[small.slot]
-    n_each = -(-len(into) // len(memory.near))
-    begin, end = min(task * n_each, len(into)), min((task + 1) * n_each, len(into))
-    rows = tree.rows[small.begin : small.end]
-    fill(data.bins, data.words, rows, begin, into[begin:end], memory.near[task])
+def _set_sides(goes_left: np.ndarray, split: Split, place: np.ndarray) -> None:
+    """Write whether each bin goes left."""
+    if place["is_category"]:
+        goes_left[:] = split.goes_left
+    else:
+        goes_left[: split.bin + 1] = 1
+        goes_left[place["n_values"]] = split.missing_left
 
 
-@register_jitable(error_model="numpy")
-def _search_blocks(task, data, tree, memory):
-    """Find the best splits of one or two leaves in the blocks of a task."""
-    now, n_blocks = tree.now[0], memory.histograms.shape[1]
-    n_each = -(-n_blocks // len(memory.near))
-    for child in range(2):
-        memory.splits[task, child].gain = -np.inf
-    for block in range(min(task * n_each, n_blocks), min((task + 1) * n_each, n_blocks)):
-        for child in range(2):
-            number = now.large if child else now.small
-            if number < 0 or not _may_split(tree.nodes[number], data.rules[0]):
-                continue
-            leaf = tree.nodes[number]
-            words = memory.histograms[leaf.slot, block]
-            if child:
-                of_small = memory.histograms[tree.nodes[now.small].slot, block]
-                for i in range(len(words)):
-                    words[i] -= of_small[i]
-            scratch = memory.sums[task], memory.ordered[task]
-            place = memory.first_block + block
-            _search_block(place, words, leaf, data, scratch, memory.splits[task, child])
+def _children(
+    leaf: Node, first: int, split: Split, middle: int, data: Data
+) -> tuple[list[int], list[Node]]:
+    """Return two new leaves below a leaf, the left one first, and the numbers of both.
+
+    The number of the smaller leaf comes first. ``first`` is that of the left one, and ``middle``
+    where its rows end.
+    """
+    sums = split[4:7]
+    g, h, n = (whole - part for whole, part in zip(leaf[9:12], sums, strict=True))
+    left_is_small = split.n_documents <= leaf.n_documents - split.n_documents
+    slots = ((first + 1) // 2, leaf.slot)[:: 1 if left_is_small else -1]
+    depth, bounds = leaf.depth + 1, leaf[12:]
+    left = Node(-1, 0, 0, 0, leaf.begin, middle, depth, slots[0], 0.0, *sums, *bounds)
+    right = Node(-1, 0, 0, 0, middle, leaf.end, depth, slots[1], 0.0, g, h, n, *bounds)
+    new = [first, first + 1] if left_is_small else [first + 1, first]
+    return new, _bounded(left, right, data, data.binned.places["sign"][split.place])
 
 
-@register_jitable(error_model="numpy")
-def _search_block(block, words, leaf, data, scratch, split):
-    """Write the best split of a leaf by a feature of one block, if it is better."""
-    how = data.rules[0], data.layout[0]
-    for j in range(WIDTH):
-        place = data.places[block * WIDTH + j]
-        if place.usable:
-            own = words[j * STRIDE * how[1].n_words :]
-            if search_feature(own, place, leaf, how, scratch, split):
-                split.place = block * WIDTH + j
+def _partition(rows: np.ndarray, sides: tuple[np.ndarray, np.ndarray], spare: np.ndarray) -> int:
+    """Sort rows by side; return how many go left."""
+    n_chunks = -(-len(rows) // CHUNK)
+    ends = np.zeros(n_chunks, dtype=np.int64)
+    _share(len(rows), part_chunks, n_chunks, rows, sides, spare, ends)
+    ends = np.cumsum(ends)
+    _share(len(rows), join_chunks, n_chunks, ends, spare, rows)
+    return int(ends[-1]) if n_chunks else 0
 
 
-@register_jitable(error_model="numpy")
-def _keep_best(tree, splits, rules):
-    """Store the best splits of the newest leaves, the first among equals."""
-    now = tree.now[0]
-    for child in range(2):
-        number, chosen = now.large if child else now.small, 0
-        if number >= 0:
-            for task in range(len(splits)):
-                if splits[task, child].gain > splits[chosen, child].gain:
-                    chosen = task
-            tree.best[number] = splits[chosen, child]
-            if tree.best[number].gain > -np.inf:
-                finish_gain(tree.best[number], tree.nodes[number], rules)
-
-
-@register_jitable
-def _next_leaf(tree, level_by_level):
-    """Return the leaf to split next, the first among equals, or -1 if no split gains."""
-    nodes, best, chosen = tree.nodes, tree.best, -1
-    for i in range(tree.now[0].n_nodes):
-        if nodes[i].place >= 0 or best[i].gain == -np.inf:
-            continue
-        if chosen >= 0 and level_by_level and nodes[i].depth != nodes[chosen].depth:
-            if nodes[i].depth < nodes[chosen].depth:
-                chosen = i
-        elif chosen < 0 or best[i].gain > best[chosen].gain:
-            chosen = i
-    return chosen
-
-
-@register_jitable(error_model="numpy")
-def _begin_split(places, tree):
-    """Turn a leaf into a node."""
-    number = tree.now[0].node
-    node, split, goes_left = tree.nodes[number], tree.best[number], tree.goes_left[number]
-    node.place, node.bin, node.first = split.place, split.bin, tree.now[0].n_nodes
-    node.missing_left, node.gain = split.missing_left, split.gain
-    for b in range(N_BINS):
-        goes_left[b] = split.goes_left[b] if places[node.place].is_category else b <= split.bin
-    if not places[node.place].is_category:
-        goes_left[places[node.place].n_values] = split.missing_left
-
-
-@register_jitable(error_model="numpy")
-def _end_split(data, tree, before):
-    """Make two leaves below a node whose rows are sorted by side."""
-    now = tree.now[0]
-    node, split = tree.nodes[now.node], tree.best[now.node]
-    left, right = tree.nodes[node.first], tree.nodes[node.first + 1]
-    left.begin, right.end = node.begin, node.end
-    left.end = right.begin = node.begin + before[n_chunks_of(node.end - node.begin)]
-    left.gradient, left.hessian, left.count = split.gradient, split.hessian, split.count
-    right.gradient = node.gradient - split.gradient
-    right.hessian = node.hessian - split.hessian
-    right.count = node.count - split.count
-    left.depth = right.depth = node.depth + 1
-    _bound(node, left, right, data.rules[0], data.places[node.place].sign)
-    right_is_small = np.int64(left.count > right.count)
-    now.small, now.large = node.first + right_is_small, node.first + 1 - right_is_small
-    tree.nodes[now.small].slot, tree.nodes[now.large].slot = (now.n_nodes + 1) // 2, node.slot
-    now.n_nodes += 2
-
-
-@register_jitable(error_model="numpy")
-def _bound(node, left, right, rules, sign):
-    """Pass the bounds of values on to the children.
+def _bounded(left: Node, right: Node, data: Data, sign: int) -> list[Node]:
+    """Return children with bounds of their values, which are those of their parent before.
 
     A split by a feature with a monotone constraint narrows them to the middle of its two values.
     """
-    low, high = node.lower, node.upper
-    left.lower = right.lower = low
-    left.upper = right.upper = high
-    middle = newton_step(left.gradient, left.hessian, rules, low, high)
-    middle = (middle + newton_step(right.gradient, right.hessian, rules, low, high)) / 2
+    if not sign:
+        return [left, right]
+    steps = (
+        newton_step(node.gradient, node.hessian, data.rules, node.lower, node.upper)
+        for node in (left, right)
+    )
+    middle = sum(steps) / 2
     if sign > 0:
-        left.upper = right.lower = middle
-    elif sign < 0:
-        left.lower = right.upper = middle
+        return [left._replace(upper=middle), right._replace(lower=middle)]
+    return [left._replace(lower=middle), right._replace(upper=middle)]

@@ -8,7 +8,7 @@ so that the sums read memory in sequence.
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.numerics.compiling import register_jitable
+from treerank.numerics.compiling import njit, register_jitable
 
 #: Bins of a feature, with that of missing values.
 N_BINS = 256
@@ -21,47 +21,45 @@ BATCH = 1016
 _BYTE = np.uint64(255)
 
 
-@register_jitable(error_model="numpy")
+@njit(error_model="numpy", nogil=True)
 def fill(
-    bins: np.ndarray,
-    words: np.ndarray,
-    rows: np.ndarray,
     first: int,
+    last: int,
+    documents: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rows: np.ndarray,
     histograms: np.ndarray,
-    near: np.ndarray,
 ) -> None:
-    """Write the histograms of the documents ``rows`` for some blocks, from block ``first`` on.
+    """Write the histograms of the documents ``rows`` for the blocks from ``first`` to ``last``.
 
     Parameters
     ----------
-    bins : ndarray of uint64, shape (n_rows, n_blocks)
-        Bins of all rows.
-    words : ndarray of int64, shape (n_rows, n_words)
-        Words of all rows.
+    first, last : int
+        First block, and the one after the last.
+    documents : tuple of ndarray
+        Bins of all rows, of shape (n_rows, n_blocks); words of all rows, of shape
+        (n_rows, n_words); memory for those of a batch, of shape (n_blocks * (n_words + 1), BATCH).
     rows : ndarray of uint32
         Rows to sum.
-    first : int
-        First block.
-    histograms : ndarray of int64, shape (n_some, 8 * STRIDE * n_words)
+    histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
         One histogram per block, overwritten.
-    near : ndarray of int64, shape (at least n_words + n_some, BATCH)
-        Memory for the words and the bins of a batch.
     """
-    histograms[:] = 0
-    n_words = words.shape[1]
+    bins, words, memory = documents
+    n_words, n_blocks = words.shape[1], last - first
+    near = memory[first * (n_words + 1) :]  # of this thread, which uses as many or fewer rows
+    histograms[first:last] = 0
     for start in range(0, len(rows), BATCH):
         n = min(BATCH, len(rows) - start)
         for i in range(np.uint64(n)):
             row = np.uint64(rows[start + i])
             for k in range(np.uint64(n_words)):
                 near[k, i] = words[row, k]
-            for block in range(np.uint64(len(histograms))):
+            for block in range(np.uint64(n_blocks)):
                 near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
-        for block in range(len(histograms)):
+        for block in range(n_blocks):
             if n_words == 1:
-                _add(near[1 + block, :n], near[0], histograms[block])
+                _add(near[1 + block, :n], near[0], histograms[first + block])
             else:
-                _add_wide(near[2 + block, :n], near[0], near[1], histograms[block])
+                _add_wide(near[2 + block, :n], near[0], near[1], histograms[first + block])
 
 
 @register_jitable(error_model="numpy")

@@ -13,28 +13,51 @@ References
    Association 53.
 """
 
-from typing import NamedTuple
+from math import copysign
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import N_BINS, STRIDE
-from treerank.feature_parts.histogram.packing import unpack
-from treerank.numerics.compiling import register_jitable
+from treerank.feature_parts.histogram.packing import Layout, unpack
+from treerank.numerics.compiling import njit, register_jitable
 
-#: The best split so far:
-#:
-#: - place: place of its feature, see ``binning.PLACE``.
-#: - bin, missing_left: the last bin that goes left, and whether missing values go left.
-#: - gain: gain of both sides, until :func:`finish_gain` subtracts that of the whole leaf.
-#: - gradient, hessian, count: sums over the documents that go left.
-#: - goes_left: 1 for the bins that go left, if the feature has categories.
-_INTEGERS, _NUMBERS = ("place", "bin", "missing_left"), ("gain", "gradient", "hessian", "count")
-_FIELDS = [(name, np.int64) for name in _INTEGERS] + [(name, np.float64) for name in _NUMBERS]
-SPLIT = np.dtype((np.record, [*_FIELDS, ("goes_left", np.uint8, (N_BINS,))]))
 #: Gains smaller than this share of the gain of the whole leaf are rounding errors.
 _NOISE = 1e-11
 #: A gain that is not above this share of another one is not above that one, whatever is rounded.
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
+
+
+class Split(NamedTuple):
+    """The best split so far.
+
+    Attributes
+    ----------
+    place : int
+        Place of its feature, see ``binning.PLACE``.
+    bin, missing_left : int
+        The last bin that goes left, and whether missing values go left.
+    gain : float
+        Gain of both sides, that of the whole leaf not yet subtracted.
+    gradient, hessian, n_documents : float
+        Sums over the documents that go left.
+    goes_left : ndarray of uint8, shape (256,)
+        1 for the bins that go left, if the feature has categories.
+    """
+
+    place: int
+    bin: int
+    missing_left: int
+    gain: float
+    gradient: float
+    hessian: float
+    n_documents: float
+    goes_left: np.ndarray
+
+
+_FIELDS = [(name, kind) for name, kind in Split.__annotations__.items() if kind is not np.ndarray]
+SPLIT = np.dtype([*_FIELDS, ("goes_left", np.uint8, (N_BINS,))])
 
 
 class Rules(NamedTuple):
@@ -69,7 +92,7 @@ class Cuts(NamedTuple):
 def newton_step(gradient: float, hessian: float, rules: Rules, lower: float, upper: float) -> float:
     """Return the best value of a leaf, within bounds."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
-    step = -np.copysign(shrunk, gradient) / (hessian + rules.reg_lambda)
+    step = -copysign(shrunk, gradient) / (hessian + rules.reg_lambda)
     return min(max(step, lower), upper)
 
 
@@ -81,41 +104,101 @@ def _leaf_gain(gradient, hessian, rules, lower, upper):
     return -slope - (hessian + rules.reg_lambda) * value * value
 
 
-@register_jitable(error_model="numpy")
-def finish_gain(split: np.record, leaf: np.record, rules: Rules) -> None:
-    """Subtract the gain of the whole leaf; a split that gains too little gets -inf."""
+def whole_gain(gain: float, leaf: Any, rules: Rules) -> float:
+    """Return the gain of both sides less that of the whole leaf; -inf if it is too small."""
+    if gain == -np.inf:  # such a leaf may have no hessian
+        return gain
     whole = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
-    split.gain -= whole
-    if not split.gain > rules.min_split_gain + _NOISE * abs(whole):
-        split.gain = -np.inf
+    gain -= whole
+    return gain if gain > rules.min_split_gain + _NOISE * abs(whole) else -np.inf
 
 
 @register_jitable(error_model="numpy")
-def search_feature(
-    words: np.ndarray,
-    place: np.record,
-    leaf: np.record,
-    how: tuple[np.record, np.record],
-    scratch: tuple[np.ndarray, np.ndarray],
-    split: np.record,
-) -> bool:
-    """Write the best split by one feature to ``split`` if it is better; return whether it is.
+def may_split(leaf: Any, rules: Any) -> bool:
+    """Return whether a leaf is large enough to be split, and not too deep."""
+    enough = leaf.n_documents >= 2 * rules.min_child_samples
+    heavy = leaf.hessian >= 2 * rules.min_child_weight
+    return enough and heavy and not 0 < rules.max_depth <= leaf.depth
+
+
+class Search(NamedTuple):
+    """What all searches for the splits of a tree need: its features, and how to judge cuts.
+
+    Attributes
+    ----------
+    places : ndarray of PLACE
+        Description of each byte of the blocks that are searched.
+    layout, rules : ndarray of one record
+        Layout of the words, and rules for trees. Kernels take records faster than named tuples.
+    """
+
+    places: np.ndarray
+    layout: np.ndarray
+    rules: np.ndarray
+
+    @classmethod
+    def of(cls, places: np.ndarray, layout: Layout, rules: Rules) -> "Search":
+        """Return what searches of these places need."""
+        return cls(places, _record_of(layout), _record_of(rules))
+
+
+def _record_of(values: Layout | Rules) -> np.ndarray:
+    """Return an array of one record with the fields of a named tuple."""
+    fields = [(name, type(value)) for name, value in values._asdict().items()]
+    return np.array([tuple(values)], dtype=fields)
+
+
+@njit(error_model="numpy", nogil=True)
+def search_blocks(
+    first: int,
+    last: int,
+    search: Search,
+    leaves: np.ndarray,
+    histograms: np.ndarray,
+    splits: np.ndarray,
+) -> None:
+    """Find the best splits of one leaf or two sisters in some blocks.
 
     Parameters
     ----------
-    words : ndarray of int64
-        Histogram of the feature.
-    place : PLACE
-        The feature.
-    leaf : NODE
-        The leaf.
-    how : tuple of records of Rules and Layout
-        Rules for trees, and the layout of the words.
-    scratch : tuple of ndarray of shape (4, 256) and of int64, shape (3 * STRIDE,)
-        Memory: running sums of gradient, hessian and count over the bins, and the gains of cuts;
-        words of the bins of categories in the order of their Newton steps, and their numbers.
-    split : SPLIT
-        The best split so far.
+    first, last : int
+        First block, and the one after the last.
+    search : Search
+        Features, and how to judge cuts.
+    leaves : ndarray of NODE, shape (1,) or (2,)
+        The leaves. The histogram of the second one is that of its parent, from which that of the
+        first one is subtracted here.
+    histograms : ndarray of int64, shape (n_leaves, n_blocks, words)
+        Histograms of all leaves.
+    splits : ndarray of SPLIT, shape (n_blocks, 2)
+        Row ``first`` gets the best splits; their gains are -inf before.
+    """
+    rules, layout = search.rules[0], search.layout[0]
+    scratch = np.empty((4, N_BINS)), np.empty(3 * STRIDE, dtype=np.int64)
+    for block in range(first, last):
+        for child in range(len(leaves)):
+            leaf, split = leaves[child], splits[first, child]
+            if not may_split(leaf, rules):
+                continue
+            words = histograms[leaf.slot, block]
+            if child:
+                of_sister = histograms[leaves[0].slot, block]
+                for i in range(len(words)):
+                    words[i] -= of_sister[i]
+            for number in range(block * WIDTH, (block + 1) * WIDTH):
+                place = search.places[number]
+                if place.usable:
+                    own = words[number % WIDTH * STRIDE * layout.n_words :]
+                    if _search_feature(own, place, leaf, (rules, layout), scratch, split):
+                        split.place = number
+
+
+@register_jitable(error_model="numpy")
+def _search_feature(words, place, leaf, how, scratch, split):
+    """Write the best split by one feature to ``split`` if it is better; return whether it is.
+
+    ``scratch`` is memory: running sums of gradient, hessian and count over the bins, and the gains
+    of cuts; words of the bins of categories in the order of their Newton steps, and their numbers.
     """
     rules, layout = how
     sums, ordered = scratch
@@ -161,7 +244,7 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
     The documents of the leaf that are in none of the ``n_values`` bins lack the value.
     """
     last, found = n_values - 1, False
-    n_missing = leaf.count - sums[2, last]
+    n_missing = leaf.n_documents - sums[2, last]
     penalty = rules.reg_lambda + (rules.cat_l2 if place.is_category else 0.0)
     for missing_left in range(2 if n_missing > 0 else 1):
         # Without missing values on the left, the last cut has all values there, if others lack it.
@@ -181,8 +264,8 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
                 best, split.gain = b, sums[3, b]
         if best >= 0:
             found = True
-            split.bin, split.count = best, sums[2, best] + cuts.n_documents
-            follows_most = n_missing == 0 and 2 * split.count >= leaf.count
+            split.bin, split.n_documents = best, sums[2, best] + cuts.n_documents
+            follows_most = n_missing == 0 and 2 * split.n_documents >= leaf.n_documents
             split.missing_left = missing_left or follows_most
             split.gradient = sums[0, best] + cuts.gradient
             split.hessian = sums[1, best] + cuts.hessian
@@ -199,7 +282,7 @@ def may_gain(
     :func:`score_cuts`. Rounding errors are smaller than what ``_CLOSE`` and ``_TINY`` leave.
     """
     gradients, hessians, counts = sums[0], sums[1], sums[2]
-    g, h, n = leaf.gradient, leaf.hessian, leaf.count
+    g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
     alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
     least *= _CLOSE
     n_found = np.int64(0)
@@ -221,7 +304,7 @@ def may_gain(
 def score_cuts(sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float) -> None:
     """Write the gain of both sides of each cut; -inf where the rules forbid it."""
     gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]
-    g, h, n = leaf.gradient, leaf.hessian, leaf.count
+    g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
     alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
     for b in range(cuts.n):
         g_left, h_left = gradients[b] + cuts.gradient, hessians[b] + cuts.hessian

@@ -6,33 +6,57 @@ from typing import NamedTuple
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH, Binned
-from treerank.feature_parts.histogram.histogram import BATCH, N_BINS, STRIDE
+from treerank.feature_parts.histogram.histogram import BATCH, STRIDE
 from treerank.feature_parts.histogram.packing import Layout
-from treerank.feature_parts.histogram.partition import n_chunks_of
 from treerank.feature_parts.histogram.splitter import SPLIT, Rules
 from treerank.team import current_team
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
-#: A node of a growing tree:
-#:
-#: - place: byte of the words that holds the feature that splits it, see ``binning.PLACE``; -1 in a
-#:   leaf.
-#: - bin, missing_left: the last bin that goes left, and whether missing values go left.
-#: - first: the left child; the right child is the node after it.
-#: - gain: gain of the split.
-#: - begin, end: its rows of this worker, as a range of the sorted rows.
-#: - depth: number of splits above it.
-#: - slot: number of its histogram.
-#: - gradient, hessian, count: sums over its rows of all workers.
-#: - lower, upper: bounds of its value, from monotone constraints.
-_INTEGERS = ("place", "bin", "missing_left", "first", "begin", "end", "depth", "slot")
-_NUMBERS = ("gain", "gradient", "hessian", "count", "lower", "upper")
-_FIELDS = [(name, np.int64) for name in _INTEGERS] + [(name, np.float64) for name in _NUMBERS]
-NODE = np.dtype((np.record, _FIELDS))
-#: Where growth is: the number of nodes, the node that is split, and the smaller and the larger of
-#: the newest leaves; the larger is -1 beside the root.
-NOW = np.dtype((np.record, [(name, np.int64) for name in ("n_nodes", "node", "small", "large")]))
+
+class Node(NamedTuple):
+    """A node of a growing tree.
+
+    Attributes
+    ----------
+    place : int
+        Byte of the words that holds the feature that splits it, see ``binning.PLACE``; -1 in a
+        leaf.
+    bin, missing_left : int
+        The last bin that goes left, and whether missing values go left.
+    first : int
+        The left child; the right child is the node after it.
+    begin, end : int
+        Its rows of this worker, as a range of the sorted rows.
+    depth : int
+        Number of splits above it.
+    slot : int
+        Number of its histogram.
+    gain : float
+        Gain of the split.
+    gradient, hessian, n_documents : float
+        Sums over its rows of all workers.
+    lower, upper : float
+        Bounds of its value, from monotone constraints.
+    """
+
+    place: int
+    bin: int
+    missing_left: int
+    first: int
+    begin: int
+    end: int
+    depth: int
+    slot: int
+    gain: float
+    gradient: float
+    hessian: float
+    n_documents: float
+    lower: float
+    upper: float
+
+
+NODE = np.dtype(list(Node.__annotations__.items()))
 
 
 class Data(NamedTuple):
@@ -40,35 +64,24 @@ class Data(NamedTuple):
 
     Attributes
     ----------
-    bins, places, columns : ndarray
-        Bins of all rows, as in :class:`~treerank.feature_parts.histogram.binning.Binned`.
+    binned : Binned
+        Bins of all rows.
     words : ndarray of int64, shape (n_rows, n_words)
         Derivatives of all rows, see :mod:`~treerank.feature_parts.histogram.packing`.
-    layout, rules : ndarray of one record
-        Layout of the words, and rules for trees; see :func:`data_of`.
+    layout : Layout
+        Layout of the words.
+    rules : Rules
+        Rules for trees.
     """
 
-    bins: np.ndarray
-    places: np.ndarray
-    columns: np.ndarray
+    binned: Binned
     words: np.ndarray
-    layout: np.ndarray
-    rules: np.ndarray
-
-
-def data_of(binned: Binned, words: np.ndarray, layout: Layout, rules: Rules) -> Data:
-    """Return what a tree is grown on; numba's parallel loops take no tuple inside another."""
-    return Data(*binned, words, _record_of(layout), _record_of(rules))
-
-
-def _record_of(values: Layout | Rules) -> np.ndarray:
-    """Return an array of one record with the fields of a named tuple."""
-    fields = [(name, type(value)) for name, value in values._asdict().items()]
-    return np.array([tuple(values)], dtype=np.dtype((np.record, fields)))
+    layout: Layout
+    rules: Rules
 
 
 class Tree(NamedTuple):
-    """A tree whose splits are by bins, in memory for the largest tree while it grows.
+    """A tree whose splits are by bins.
 
     Attributes
     ----------
@@ -76,18 +89,12 @@ class Tree(NamedTuple):
         The nodes, the root first.
     goes_left : ndarray of uint8, shape (n_nodes, 256)
         Whether each bin of the feature of a node goes left.
-    best : ndarray of SPLIT
-        Best split of each leaf.
-    now : ndarray of NOW, shape (1,)
-        Where growth is.
     rows : ndarray of uint32
         The rows it is grown on, sorted by leaf.
     """
 
     nodes: np.ndarray
     goes_left: np.ndarray
-    best: np.ndarray
-    now: np.ndarray
     rows: np.ndarray
 
 
@@ -102,16 +109,12 @@ class Memory(NamedTuple):
         One histogram per leaf, of the blocks that this worker searches.
     filled : ndarray of int64, shape (n_blocks, words)
         Histogram of this worker's rows of a leaf; empty if it works alone.
-    near : ndarray of int64, shape (n_tasks, n_words + n_blocks_of_a_task, BATCH)
-        Copies of the data of a batch of documents.
+    near : ndarray of int64, shape (n_blocks * (n_words + 1), BATCH)
+        Copies of the bins and words of a batch of documents.
     spare : ndarray of uint32
         Copy of the rows of a leaf while they are partitioned.
-    before : ndarray of int64, shape (n_chunks + 1,)
-        How many rows of a leaf that go left come before each chunk.
-    sums, ordered : ndarray of shape (n_tasks, 4, 256) and of int64, shape (n_tasks, 3 * STRIDE)
-        Memory of each task of a search, see :func:`search_feature`.
-    splits : ndarray of SPLIT, shape (n_tasks, 2)
-        Best split of each of two leaves that each task has found.
+    splits : ndarray of SPLIT, shape (n_own_blocks, 2)
+        Best splits of two leaves, in the row of the first block that a thread has searched.
     """
 
     first_block: int
@@ -119,30 +122,24 @@ class Memory(NamedTuple):
     filled: np.ndarray
     near: np.ndarray
     spare: np.ndarray
-    before: np.ndarray
-    sums: np.ndarray
-    ordered: np.ndarray
     splits: np.ndarray
 
 
-def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: Rules, n_tasks: int = 1) -> Memory:
+def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: Rules) -> Memory:
     """Return memory for trees on ``n_rows`` rows of ``n_blocks`` blocks of features."""
     team = current_team()
     n_leaves = min(rules.num_leaves, sum(team.gather(n_rows))) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
     own, size = shares_of(n_blocks, team.size)[team.rank], WIDTH * STRIDE * n_words
-    n_near = n_words - (-n_blocks // n_tasks)
+    n_own = own.stop - own.start
     return Memory(
         own.start,
-        np.empty((n_leaves, own.stop - own.start, size), dtype=np.int64),
+        np.empty((n_leaves, n_own, size), dtype=np.int64),
         np.empty((n_blocks if team.size > 1 else 0, size), dtype=np.int64),
-        np.empty((n_tasks, n_near, BATCH), dtype=np.int64),
+        np.empty((n_blocks * (n_words + 1), BATCH), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
-        np.zeros(n_chunks_of(n_rows) + 1, dtype=np.int64),
-        np.empty((n_tasks, 4, N_BINS)),
-        np.empty((n_tasks, 3 * STRIDE), dtype=np.int64),
-        np.zeros((n_tasks, 2), dtype=SPLIT),
+        np.zeros((max(1, n_own), 2), dtype=SPLIT),
     )
 
 
