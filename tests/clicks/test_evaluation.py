@@ -352,7 +352,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     assert lines[1].split("\t")[1] == f"{expected.estimates['ips'].estimate:.6f}"
     assert "logged" not in lines[-1]
     refused = run(*command[:3], "--reward", "dcg")
-    assert "--reward, --click-value, --propensity and --id must come with --log." in refused.stderr
+    assert "--reward, --click-value and --propensity must come with --log." in refused.stderr
     assert run(*command, "--reward", "money").exit_code == 2
     for option in (["--metric", "map"], ["--sparse"]):
         refused = run(*command, *option)

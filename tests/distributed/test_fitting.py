@@ -40,7 +40,7 @@ from treerank.files.checkpoint import checkpointing
 from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
-from treerank.objectives.judgments import Whole
+from treerank.objectives.judgments import Totals
 from treerank.objectives.pairs.rules import Pairs
 from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
@@ -343,9 +343,9 @@ def test_all_queries_are_described_to_every_worker():
 
     def whole(rank):
         rows = parts[rank]
-        return Whole.of_team(labels[rows], QueryGroups.from_qid(QID[rows]))
+        return Totals.of_team(labels[rows], QueryGroups.from_qid(QID[rows]))
 
-    assert in_threads(3, whole) == [Whole.of(labels, QueryGroups.from_qid(QID))] * 3
+    assert in_threads(3, whole) == [Totals.of(labels, QueryGroups.from_qid(QID))] * 3
 
 
 def test_queries_become_whole_and_loads_are_even():

@@ -111,7 +111,7 @@ def sparse_matrix(random, table):
 
 def pandas_frame(random, table):
     """Return a data frame of pandas."""
-    index = random.permutation(len(table.values)) if random.random() < 0.3 else None
+    index = 10**6 + random.permutation(len(table.values)) if random.random() < 0.3 else None
     columns = [_pandas_column(random, table, c) for c in range(len(table.names))]
     frame = pd.concat(columns, axis=1)
     frame.columns = table.names

@@ -144,7 +144,7 @@ def _rows(ranker):
 def _model(kind):
     """Return manifest and members of a saved model."""
     rng = np.random.default_rng(0)
-    X, qid = rng.normal(size=(120, 4)), np.repeat(np.arange(6), 20)
+    X, qid = rng.normal(size=(120, 5)), np.repeat(np.arange(6), 20)
     y = np.clip(np.round(X[:, 0] + 1), 0, 3)
     X[::7, 1] = np.nan
     X[:, 3] = rng.integers(0, 4, 120)

@@ -133,12 +133,6 @@ def test_the_same_numbers_get_the_same_scores_in_either_form(part, fitted_to):
     np.testing.assert_array_equal(ranker.compare(X, X[:1]), ranker.compare(SPARSE, SPARSE[:1]))
 
 
-def test_xgboost_makes_few_rows_at_a_time_dense_where_fit_had_an_array(monkeypatch):
-    monkeypatch.setattr("treerank.feature_parts.engines.xgboost._DENSE_ROWS", 150)
-    ranker = a_ranker(PARTS["xgboost"]).fit(X, Y, QID)
-    np.testing.assert_array_equal(ranker.predict(SPARSE), ranker.predict(X))
-
-
 @every_part
 @pytest.mark.parametrize("held_out", ["array", "sparse"])
 @pytest.mark.parametrize("own", ["array", "sparse"])

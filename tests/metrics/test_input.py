@@ -93,5 +93,5 @@ def test_a_function_that_returns_no_number_is_named(value):
     def first(y, scores, qid):
         return value
 
-    with pytest.raises(TypeError, match=r"metric 'first' must return a number; got .*"):
+    with pytest.raises(TypeError, match=r"metric 'first' must return one number, .*; got .*"):
         get_metric(first)([0, 1], [0.1, 0.2])

@@ -1,7 +1,6 @@
 """Threads: a process uses its share of the cores, and kernels get back the threads they had."""
 
 import importlib
-import json
 import os
 import signal
 import subprocess
@@ -128,12 +127,6 @@ def test_few_rows_are_grown_by_one_thread():
     with kernel_threads(2, few_documents=0):
         HistogramTrees(n_estimators=1).fit(X, objective)
     assert objective.noted == {1}
-
-
-def test_trees_of_few_rows_score_with_all_threads():
-    part = XGBoostTrees(n_estimators=1).fit(np.arange(50.0).reshape(-1, 1), Noting())
-    config = json.loads(part.booster_.save_config())
-    assert int(config["learner"]["generic_param"]["nthread"]) == part.n_threads
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_says_argument_rule_and_value(arguments, message):
     [
         ([0, np.nan, 1], "uniform", "y must be finite; got nan in row 1"),
         ([0, np.inf, 1], "uniform", "y must be finite; got inf in row 1"),
-        ([0, -1, 1], "ndcg", "y must not be negative where it has a gain; got -1.0"),
+        ([0, -1, 1], "ndcg", "y must not be negative where it has a gain, as in NDCG; got -1.0"),
         ([0, -1, 1], "label", "y must not be negative for weight='label'; got -1.0"),
         ([0, 2000, 1], "ndcg", "y must be at most 1000 for gain='exponential'; got 2000"),
         ([[0], [1]], "uniform", r"y must be one-dimensional; got shape \(2, 1\)"),

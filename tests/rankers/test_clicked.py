@@ -341,17 +341,11 @@ def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
     given = small(clicks=ClickRelevance(FEW, propensities=np.append(theta, np.nan))).fit(**at_gaps)
     assert (given.predict(X) == estimated.predict(X)).all()
     np.testing.assert_array_equal(given.propensities_, theta)
-    trust = np.where(np.isnan(theta), np.nan, 0.0)
-    for clicks in (
-        ClickRelevance(FEW, propensities=theta, trust=trust),
-        ClickRelevance(FEW, propensities=np.nan_to_num(theta, nan=1.0)),
-    ):
+    for known in (theta, np.nan_to_num(theta, nan=1.0)):
+        clicks = ClickRelevance(FEW, propensities=known)
         assert (small(clicks=clicks).fit(**at_gaps).predict(X) == given.predict(X)).all()
     with pytest.raises(ValueError, match=r"propensities must be known .*; got nan at position 1"):
         small(clicks=ClickRelevance(FEW, propensities=theta)).fit(**ROWS)
-    unknown = ClickRelevance(FEW, propensities=np.ones(21), trust=trust)
-    with pytest.raises(ValueError, match=r"trust must be known .*; got nan at position 1"):
-        small(clicks=unknown).fit(**ROWS)
 
 
 def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):

@@ -320,7 +320,7 @@ class Ranker(Scored):
             parts = read_eval_sets(self, eval_set)
             sets = [self._held_out(data, each) for each in parts]
         for (_, _, qid), each in zip(parts, sets, strict=True):
-            self._warn_of_one_query(qid, len(each.y), " in eval_set")
+            self.warn_of_one_query(qid, len(each.y), " in eval_set")
         if len(sets) == 1 and eval_metric is None:
             return sets[0], sets[0]
         if data.labels is not None:

@@ -99,7 +99,7 @@ class Scored(BaseEstimator):
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
         scores, y, qid = self._read_and_score(X, y, qid)
-        self._warn_of_one_query(qid, len(scores))
+        self.warn_of_one_query(qid, len(scores))
         return self.measured(scores, y, qid, sample_weight)
 
     def sample(self, X: Any, qid: ByRow = None, **options: Any) -> "SampledLists":
@@ -353,11 +353,11 @@ class Scored(BaseEstimator):
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
         scores, _, qid = self._read_and_score(X, None, qid)
-        self._warn_of_one_query(qid, len(scores))
+        self.warn_of_one_query(qid, len(scores))
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
-    def _warn_of_one_query(self, qid: Any, n_rows: int, where: str = "") -> None:
+    def warn_of_one_query(self, qid: Any, n_rows: int, where: str = "") -> None:
         """Warn that rows without ``qid`` are one query, if ``fit`` had several."""
         if qid is None and n_rows > 1 and self._had_queries:
             warn_user(

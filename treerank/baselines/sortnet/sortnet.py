@@ -230,8 +230,9 @@ class SortNet(Ranker):
             scores += comparator.prefer(*stacked, (0, i), (1, i))
         return scores / len(references)
 
-    def _best_first(self, X, qid):
-        X, _, _ = self.read(X)
+    def _lists(self, X, qid):
+        X, _, qid = self.read(X, None, qid)
+        self.warn_of_one_query(qid, len(X))
         groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         return groups, sort_by_comparison(groups, prefer)[0]
 
