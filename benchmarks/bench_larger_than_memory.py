@@ -19,17 +19,14 @@ from pathlib import Path
 from bench_parquet import write_file
 from timing import say_versions
 
-PARTS = {"histogram": {}, "lightgbm": {}, "xgboost": {"max_depth": 5}}
 
-
-def fit(name, path, in_memory, arguments):
+def fit(path, in_memory, arguments):
     """Fit to the file; print a hash of the trees and the CPU seconds of the fit."""
-    from treerank import TreeDirectRanker
+    from treerank import HistogramTrees, TreeDirectRanker
     from treerank.datasets.parquet import parquet_batches, read_parquet
-    from treerank.feature_parts.registry import make_feature_part
 
-    part = make_feature_part(name).set_params(n_estimators=arguments.trees, n_jobs=arguments.jobs)
-    ranker = TreeDirectRanker(part.set_params(**PARTS[name]), random_state=0)
+    part = HistogramTrees(arguments.trees, n_jobs=arguments.jobs)
+    ranker = TreeDirectRanker(part, random_state=0)
     start = time.process_time()
     ranker.fit(*read_parquet(path)) if in_memory else ranker.fit(parquet_batches(path))
     cpu = time.process_time() - start
@@ -37,10 +34,10 @@ def fit(name, path, in_memory, arguments):
     print(hashlib.sha256(trees).hexdigest(), cpu)
 
 
-def watched(name, path, how, arguments):
+def watched(path, how, arguments):
     """Return the hash of the trees, CPU seconds and peaks in MB of a process that fits."""
     sizes = ["--trees", str(arguments.trees), "--jobs", str(arguments.jobs)]
-    command = [sys.executable, __file__, "--fit", name, "--path", str(path), "--how", how, *sizes]
+    command = [sys.executable, __file__, "--path", str(path), "--how", how, *sizes]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         peaks = {"VmHWM": 0, "RssAnon": 0}
         while process.poll() is None:
@@ -60,29 +57,26 @@ def main():
     parser.add_argument("--features", type=int, default=136)
     parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--in-memory", action="store_true", help="for comparison")
     parser.add_argument("--path", type=Path, help="file to write, or to read if it is there")
-    parser.add_argument("--fit", help=argparse.SUPPRESS)
-    parser.add_argument("--how", help=argparse.SUPPRESS)
+    parser.add_argument("--how", help=argparse.SUPPRESS)  # batches or memory
     arguments = parser.parse_args()
-    if arguments.fit:
-        fit(arguments.fit, arguments.path, arguments.how == "memory", arguments)
+    if arguments.how:
+        fit(arguments.path, arguments.how == "memory", arguments)
         return
-    say_versions("pyarrow", "xgboost")
+    say_versions("pyarrow")
     with tempfile.TemporaryDirectory() as folder:
         path = arguments.path or Path(folder, "train.parquet")
         if not os.path.exists(path):
             write_file(path, arguments.rows, arguments.features)
         print(f"{'fit':<24} {'CPU s':>7} {'peak MB':>8} {'own MB':>8}")
-        for name in arguments.parts:
-            models = set()
-            for how in ("batches", *(["memory"] if arguments.in_memory else [])):
-                model, cpu, peak, own = watched(name, path, how, arguments)
-                models.add(model)
-                print(f"{name + ', ' + how:<24} {cpu:7.1f} {peak:8.0f} {own:8.0f}", flush=True)
-            if len(models) > 1:
-                raise SystemExit("the models differ")
+        models = set()
+        for how in ("batches", *(["memory"] if arguments.in_memory else [])):
+            model, cpu, peak, own = watched(path, how, arguments)
+            models.add(model)
+            print(f"{how:<24} {cpu:7.1f} {peak:8.0f} {own:8.0f}", flush=True)
+        if len(models) > 1:
+            raise SystemExit("the models differ")
 
 
 if __name__ == "__main__":
