@@ -306,3 +306,13 @@ def test_who_has_no_certificate_is_not_let_in_and_delays_nobody(encryption):
             reached(fit.address, 1, b"secret", anybody)
         fit.over.set()
         assert isinstance(waits.exception(60), LostTeamError)
+
+
+def test_small_messages_do_not_wait_for_each_other():
+    def work(team):
+        start = time.monotonic()
+        for _ in range(100):
+            team.gather(np.arange(3))
+        return time.monotonic() - start
+
+    assert max(Fit(2).met(work)) < 3  # the system would hold each back for 40 ms

@@ -142,6 +142,11 @@ def challenge(connection: Connection, secret: bytes) -> int:
     return int.from_bytes(theirs[_NONCE:])
 
 
+def send_at_once(opened: socket.socket) -> None:
+    """Let small pieces not wait for the answer to earlier ones, which costs 40 ms a message."""
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
 def reached(
     address: Any,
     rank: int,
@@ -151,6 +156,7 @@ def reached(
 ) -> Connection:
     """Return a connection to the first worker, as the worker of a number."""
     opened = socket.create_connection(tuple(address), _REACH)
+    send_at_once(opened)
     try:
         if context is not None:
             opened = context.wrap_socket(opened)

@@ -8,7 +8,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager, suppress
 
 from treerank.distributed.collective import Collective
-from treerank.distributed.connections import Connection, challenge, naming_the_loss, reached
+from treerank.distributed.connections import (
+    Connection,
+    challenge,
+    naming_the_loss,
+    reached,
+    send_at_once,
+)
 from treerank.distributed.launcher import Channel
 from treerank.team import working_in
 
@@ -77,6 +83,7 @@ def _heard(
     """Return who has proved to be a worker; close the connection of anybody else."""
     limit = time.monotonic() + _PATIENCE_WITH_STRANGERS
     try:
+        send_at_once(opened)
         if context is not None:
             opened.settimeout(_PATIENCE_WITH_STRANGERS)
             opened = context.wrap_socket(opened, server_side=True)

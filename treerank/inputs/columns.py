@@ -25,25 +25,11 @@ _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: holds ids or sentences rather than categories.
 MOST_TEXT_CATEGORIES = 256
 #: Names of columns that are ids rather than features.
-ID_NAMES = (
-    frozenset(
-        [
-            "asin",
-            "doc",
-            "doc_id",
-            "docid",
-            "document",
-            "document_id",
-            "guid",
-            "id",
-            "item_id",
-            "itemid",
-        ]
-    )
-    .union(["url", "user_id", "userid", "uuid"])
-    .union(
-        ["product_id", "productid", "row_id", "rowid", "session", "session_id", "sku", "unnamed: 0"]
-    )
+ID_NAMES = frozenset(
+    ["asin", "doc", "doc_id", "docid", "document", "document_id", "guid", "id", "item_id", "itemid"]
+).union(
+    ["product_id", "productid", "row_id", "rowid", "session", "session_id", "sku", "unnamed: 0"],
+    ["url", "user_id", "userid", "uuid"],
 )
 #: Names of columns that are labels.
 LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])

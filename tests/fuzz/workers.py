@@ -1,0 +1,116 @@
+"""Fits by several workers: the same model as by one, whatever data, partitions and settings."""
+
+from functools import cache
+
+import numpy as np
+
+from treerank import TreeDirectRanker
+from treerank.distributed import fit
+from treerank.distributed.processes import Processes
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.objectives.pairs.rules import Pairs
+
+SETTINGS = [
+    {},
+    {"weight": "ndcg", "k": 5},
+    {"weight": "err", "smoothing": 0.0},
+    {"weight": "query"},
+    {"query_normalization": "log", "pairs": "adjacent"},
+    {"pairs": Pairs(sampled=3)},
+    {"loss": "listnet"},
+    {"loss": "xendcg"},
+    {"loss": "hinge"},
+]
+
+
+class Partitions(Processes):
+    """Processes that get rows in drawn partitions, some of them empty."""
+
+    def __init__(self):
+        super().__init__(3)
+        self.random = np.random.default_rng()
+
+    def parts(self, columns):
+        n_rows = len(columns["y"])
+        owner = self.random.choice(self.n_workers, p=self._shares(), size=n_rows)
+        return [self._of(np.flatnonzero(owner == each), columns) for each in range(self.n_workers)]
+
+    def _shares(self):
+        return self.random.dirichlet(np.full(self.n_workers, self.random.choice([0.1, 1, 10])))
+
+    def _of(self, rows, columns):
+        cuts = self.random.integers(len(rows) + 1, size=self.random.integers(4))
+        pieces = np.split(self.random.permutation(rows), np.sort(cuts))
+        return [{name: column[each] for name, column in columns.items()} for each in pieces]
+
+
+@cache
+def launcher():
+    """Start three processes, which serve all cases."""
+    return Partitions().__enter__()
+
+
+def documents(random):
+    """Return drawn documents, with ties, missing values and queries of very different sizes."""
+    n_queries = int(random.integers(2, 60))
+    sizes = random.integers(1, random.choice([3, 12, 80]), size=n_queries)
+    n, n_features = int(sizes.sum()), int(random.integers(1, 7))
+    X = random.standard_normal((n, n_features)).astype(random.choice(["f4", "f8"]))
+    X = np.round(X, int(random.integers(4)))
+    X[random.random(X.shape) < random.choice([0.0, 0.2])] = np.nan
+    y = np.round(np.nan_to_num(X).sum(axis=1) + random.standard_normal(n)).clip(0, 4)
+    ids = np.repeat(np.arange(n_queries), sizes)
+    qid = ids if random.random() < 0.5 else np.array([f"q{each}" for each in ids])
+    order = random.permutation(n)
+    y[order[:2]], qid[order[1]] = [0, 1], qid[order[0]]  # something to learn
+    return X[order], y[order], qid[order]
+
+
+def drawn_trees(random, **settings):
+    """Return trees of an engine that several workers grow as one does."""
+    settings |= {"n_estimators": int(random.integers(1, 9)), "n_jobs": 1}
+    settings |= {"colsample_bytree": random.choice([0.6, 1.0])}
+    if random.random() < 0.5:
+        kind = {"max_depth": int(random.integers(1, 7)), "reg_lambda": random.choice([0.0, 1.0])}
+        return XGBoostTrees(**settings, **kind, max_bin=int(random.integers(2, 257)))
+    kind = {"num_leaves": int(random.integers(2, 32)), "max_bin": int(random.integers(2, 256))}
+    kind |= {"min_child_samples": int(random.integers(1, 30))}
+    kind |= {"subsample_queries": random.choice([0.3, 1.0])}
+    return HistogramTrees(
+        **settings,
+        **kind,
+        precision=random.choice(["float32", "int16", "int8"]),
+        grow_policy=random.choice(["leafwise", "depthwise"]),
+    )
+
+
+def model_of(ranker):
+    """Return the trees, whose zeros may have a sign."""
+    forest = ranker.forest()
+    arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
+    return [(array + 0).tobytes() for array in (*arrays, forest.missing_left, forest.values)]
+
+
+def case(random):
+    """Fit by one process and by drawn workers, and compare all that can be seen."""
+    X, y, qid = documents(random)
+    columns, stops = {}, {}
+    if random.random() < 0.5:
+        weights = random.choice([0.0, 0.5, 1.0, 3.0], p=[0.1, 0.3, 0.3, 0.3], size=len(y))
+        columns["sample_weight"] = weights
+    if random.random() < 0.5:
+        columns["eval_set"] = X, y, qid
+        stops = {"early_stopping_rounds": int(random.integers(1, 4))}
+    trees = drawn_trees(random, **stops)
+    settings = SETTINGS[random.integers(len(SETTINGS))] | {"random_state": int(random.integers(99))}
+    ranker, workers = TreeDirectRanker(trees, **settings), launcher()
+    workers.random, workers.n_workers = random, int(random.integers(1, 4))
+    if isinstance(trees, HistogramTrees) and len(y) > 20:
+        trees.subsample = random.choice([0.3, 1.0])
+    one = ranker.fit(X, y, qid, **columns)
+    several = fit(ranker, X, y, qid, workers=workers, **columns)
+    assert model_of(several) == model_of(one)
+    assert several.steepness_ == one.steepness_
+    assert several.evals_result_ == one.evals_result_
+    np.testing.assert_array_equal(several.predict(X), one.predict(X))
