@@ -115,7 +115,7 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
         return
     shares = np.arange(1, n_parts)
     if isinstance(ends, int):
-        middle = shares * n // n_parts
+        middle = -(-shares * n // n_parts)  # this thread begins first
     else:
         middle = np.searchsorted(ends, shares * ends[-1] // n_parts)
     own, *others = pairwise([0, *middle.tolist(), n])

@@ -148,9 +148,9 @@ def _partition(rows: np.ndarray, sides: tuple[np.ndarray, np.ndarray], spare: np
     """Sort rows by side; return how many go left."""
     n_chunks = -(-len(rows) // CHUNK)
     ends = np.zeros(n_chunks, dtype=np.int64)
-    _share(len(rows), part_chunks, n_chunks, rows, sides, spare, ends)
+    _share(len(rows) // 8, part_chunks, n_chunks, rows, sides, spare, ends)
     ends = np.cumsum(ends)
-    _share(len(rows), join_chunks, n_chunks, ends, spare, rows)
+    _share(len(rows) // 8, join_chunks, n_chunks, ends, spare, rows)
     return int(ends[-1]) if n_chunks else 0
 
 

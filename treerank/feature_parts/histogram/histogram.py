@@ -18,6 +18,8 @@ STRIDE = 264
 #: Documents copied at a time. Not a power of two: then all blocks would compete for the same few
 #: lines of the cache.
 BATCH = 1016
+#: Blocks of a row in a line of the cache.
+_LINE = np.uint64(8)
 _BYTE = np.uint64(255)
 
 
@@ -47,8 +49,15 @@ def fill(
     n_words, n_blocks = words.shape[1], last - first
     near = memory[first * (n_words + 1) :]  # of this thread, which uses as many or fewer rows
     histograms[first:last] = 0
+    seen = np.uint64(0)
     for start in range(0, len(rows), BATCH):
         n = min(BATCH, len(rows) - start)
+        for i in range(np.uint64(n)):  # memory fetches the data of many documents at a time
+            row = np.uint64(rows[start + i])
+            seen |= np.uint64(words[row, 0]) | bins[row, last - 1]
+            for block in range(np.uint64(first), np.uint64(last), _LINE):
+                seen |= bins[row, block]
+        near[0, 0] = seen  # is used, so the loop stays
         for i in range(np.uint64(n)):
             row = np.uint64(rows[start + i])
             for k in range(np.uint64(n_words)):
