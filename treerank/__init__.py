@@ -7,9 +7,8 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.plots`, explanations and failures in :mod:`treerank.inspection`, pages that show
 them in :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models
 in :mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, learning from
-clicks in :mod:`treerank.clicks`, result lists that are diverse or explore in
-:mod:`treerank.results`, and the laws that a ranker of your own should obey in
-:mod:`treerank.testing`.
+clicks in :mod:`treerank.clicks`, and result lists that are diverse or explore in
+:mod:`treerank.results`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
 xgboost are loaded by those who use them.

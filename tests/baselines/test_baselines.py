@@ -5,11 +5,11 @@ import re
 
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.baselines import BASELINES
 from treerank.metrics import get_metric
 from treerank.registry import ranker_class
-from treerank.testing import make_ranking_sample
 
 every = pytest.mark.parametrize("name", BASELINES)
 DATA = make_ranking_sample(n_queries=8, random_state=1)

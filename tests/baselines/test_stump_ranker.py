@@ -3,11 +3,11 @@ import math
 import numba
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.baselines.stump_ranker import FRank, RankBoost
 from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
 from treerank.objectives import make_objective
-from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

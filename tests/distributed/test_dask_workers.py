@@ -18,6 +18,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import distributed
+from ranking_sample import make_ranking_sample
 
 from treerank import TreeDirectRanker
 from treerank.distributed import Predictor, fit
@@ -25,7 +26,6 @@ from treerank.distributed.dask_workers import DaskWorkers
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.progress import listening
-from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

@@ -20,6 +20,7 @@ import pytest
 pytest.importorskip("xgboost")
 
 from command_line import run
+from ranking_sample import make_ranking_sample
 from sklearn.base import clone
 
 from treerank import TreeDirectRanker, load
@@ -46,7 +47,6 @@ from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
 from treerank.team import current_team, working_in
-from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

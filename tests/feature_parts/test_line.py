@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.line import Line
 from treerank.feature_parts.rows import Rows
 from treerank.objectives import make_objective
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

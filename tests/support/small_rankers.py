@@ -1,5 +1,7 @@
 """A small ranker of each kind, and of each kind of feature part, to test what holds for all."""
 
+from ranking_sample import make_ranking_sample
+
 from treerank.feature_parts import GivenTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
@@ -7,7 +9,6 @@ from treerank.rankers.forest_ranker import ForestRanker
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, ranker_class
-from treerank.testing import make_ranking_sample
 
 SMALL_TREES = LightGBMTrees(n_estimators=3, min_child_samples=5, n_jobs=1)
 #: Settings that make a feature part quick; others are as they are by default.

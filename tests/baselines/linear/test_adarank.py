@@ -2,13 +2,13 @@ import math
 
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.baselines.linear.adarank import AdaRank
 from treerank.baselines.linear.query_boosting import WeakRankerChoice
 from treerank.baselines.query_measure import measurable
 from treerank.metrics import NDCG, get_metric
 from treerank.rankers.training_set import training_set
-from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

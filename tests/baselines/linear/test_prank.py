@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.prank import LargeMarginPRank, PRank, QuadraticPRank
-from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 from scipy.optimize import minimize
 
 from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

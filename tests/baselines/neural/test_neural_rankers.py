@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 from sklearn.base import BaseEstimator
 
 from treerank.baselines.neural.listnet import ListNet, ListNetStar
@@ -14,7 +15,6 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, get_metric
 from treerank.objectives import make_objective
 from treerank.rankers.nested_ranker import NestedRanker
-from treerank.testing.sample import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 from sklearn.base import BaseEstimator
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -11,7 +12,6 @@ from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.sums import Started
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

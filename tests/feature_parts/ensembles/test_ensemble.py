@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from drawn_forests import one_leaf
+from ranking_sample import make_ranking_sample
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
@@ -24,7 +25,6 @@ from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

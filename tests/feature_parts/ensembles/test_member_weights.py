@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 from scipy.optimize import minimize, nnls
 
 from treerank.feature_parts.ensembles.ensemble import fit_member_weights
 from treerank.objectives import make_objective
-from treerank.testing import make_ranking_sample
 
 DATA = make_ranking_sample()
 Y, QID = DATA.y, DATA.qid

@@ -3,17 +3,13 @@
 Each law is tested on random pairs or triples of documents, some of which are equal.
 """
 
-from typing import Any
-
 import numpy as np
-
-from treerank.testing.requirements import fit, need_methods
-from treerank.testing.sample import RankingSample
+from law_tools import fit
 
 N_DRAWN = 200
 
 
-def antisymmetry(ranker: Any, data: RankingSample) -> None:
+def antisymmetry(ranker, data):
     """r(b, a) is -r(a, b)."""
     compare, (a, b) = _fitted(ranker, data, "compare", 2)
     forth, back = compare(a, b), compare(b, a)
@@ -22,7 +18,7 @@ def antisymmetry(ranker: Any, data: RankingSample) -> None:
     _require_none(wrong, "r(a, b) = {:.6g} but r(b, a) = {:.6g}", forth, back)
 
 
-def transitivity(ranker: Any, data: RankingSample) -> None:
+def transitivity(ranker, data):
     """If r(a, b) >= 0 and r(b, c) >= 0 then r(a, c) >= 0."""
     compare, (a, b, c) = _fitted(ranker, data, "compare", 3)
     ab, bc, ac = compare(a, b), compare(b, c), compare(a, c)
@@ -30,7 +26,7 @@ def transitivity(ranker: Any, data: RankingSample) -> None:
     _require_none(wrong, "r(a, b) = {:.6g} and r(b, c) = {:.6g} but r(a, c) = {:.6g}", ab, bc, ac)
 
 
-def totality(ranker: Any, data: RankingSample) -> None:
+def totality(ranker, data):
     """For any two documents, r(a, b) >= 0 or r(b, a) >= 0."""
     compare, (a, b) = _fitted(ranker, data, "compare", 2)
     forth, back = compare(a, b), compare(b, a)
@@ -38,9 +34,8 @@ def totality(ranker: Any, data: RankingSample) -> None:
     _require_none(wrong, "r(a, b) = {:.6g} and r(b, a) = {:.6g}", forth, back)
 
 
-def comparing_agrees_with_predict(ranker: Any, data: RankingSample) -> None:
+def comparing_agrees_with_predict(ranker, data):
     """r(a, b) has the same sign as the difference of the two scores."""
-    need_methods(ranker, "compare")
     fitted = fit(ranker, data)
     a, b = _draw(data, 2)
     value, margin = fitted.compare(a, b), fitted.predict(a) - fitted.predict(b)
@@ -48,7 +43,7 @@ def comparing_agrees_with_predict(ranker: Any, data: RankingSample) -> None:
     _require_none(wrong, "r(a, b) = {:.6g} where the scores differ by {:.6g}", value, margin)
 
 
-def pair_probabilities(ranker: Any, data: RankingSample) -> None:
+def pair_probabilities(ranker, data):
     """p(a, b) + p(b, a) = 1, and both lie between 0 and 1."""
     probability, (a, b) = _fitted(ranker, data, "predict_pair_proba", 2)
     forth, back = probability(a, b), probability(b, a)
@@ -56,14 +51,14 @@ def pair_probabilities(ranker: Any, data: RankingSample) -> None:
     _require_none(wrong, "p(a, b) = {:.6g} and p(b, a) = {:.6g}", forth, back)
 
 
-def even_probability(ranker: Any, data: RankingSample) -> None:
+def even_probability(ranker, data):
     """p(a, a) is one half."""
     probability, (a,) = _fitted(ranker, data, "predict_pair_proba", 1)
     value = probability(a, a)
     _require_none(value != 0.5, "p(a, a) = {:.6g}", value)
 
 
-def pseudometric(ranker: Any, data: RankingSample) -> None:
+def pseudometric(ranker, data):
     """d(a, a) = 0, d(a, b) = d(b, a) >= 0, and d(a, b) <= d(a, c) + d(c, b)."""
     distance, (a, b, c) = _fitted(ranker, data, "distance", 3)
     same, forth, back = distance(a, a), distance(a, b), distance(b, a)
@@ -77,7 +72,6 @@ def pseudometric(ranker: Any, data: RankingSample) -> None:
 
 def _fitted(ranker, data, method, n_documents):
     """Return a method of the fitted ranker and documents to call it with."""
-    need_methods(ranker, method)
     bound = getattr(fit(ranker, data), method)
     return lambda *documents: np.asarray(bound(*documents)), _draw(data, n_documents)
 

@@ -1,40 +1,32 @@
 """Laws of ``score``: its value is NDCG@10, and GridSearchCV passes it the queries."""
 
-from typing import Any
-
 import numpy as np
 import sklearn
+from law_tools import (
+    fit,
+    require,
+    require_same_scores,
+    seeded,
+)
 from sklearn.model_selection import GridSearchCV
 
 from treerank.metrics.graded_metrics import NDCG
-from treerank.metrics.scorer import make_ranking_scorer
 from treerank.model_selection import QueryKFold
-from treerank.testing.requirements import (
-    fit,
-    need_score,
-    require,
-    require_same_scores,
-    scores_by_query,
-    seeded,
-)
-from treerank.testing.sample import RankingSample
 
 #: Some engines compute NDCG in single precision.
 TOLERANCE = 1e-5
 
 
-def score_in_unit_interval(ranker: Any, data: RankingSample) -> None:
+def score_in_unit_interval(ranker, data):
     """The score is between 0 and 1."""
-    need_score(ranker)
     fitted = fit(ranker, data)
     for what, y in (("the labels", data.y), ("the labels reversed", data.y.max() - data.y)):
         value = fitted.score(data.X, y, qid=data.qid)
         require(0 <= value <= 1, f"With {what}, score is {value}.")
 
 
-def score_is_ndcg(ranker: Any, data: RankingSample) -> None:
+def score_is_ndcg(ranker, data):
     """Without tied scores and empty queries, the score is the mean NDCG@10."""
-    need_score(ranker)
     fitted = fit(ranker, data)
     plain = data.taking(_rows_without_ties(fitted, data))
     value = fitted.score(plain.X, plain.y, qid=plain.qid)
@@ -45,9 +37,8 @@ def score_is_ndcg(ranker: Any, data: RankingSample) -> None:
     )
 
 
-def ties(ranker: Any, data: RankingSample) -> None:
+def ties(ranker, data):
     """The score does not depend on the order of rows with tied scores."""
-    need_score(ranker)
     fitted = fit(ranker, data)
     tied = data.having(X=data.X[np.unique(data.qid, return_index=True)[1]][data.codes])
     best_first = np.lexsort((-data.y, data.qid))
@@ -63,7 +54,7 @@ def ties(ranker: Any, data: RankingSample) -> None:
     )
 
 
-def grid_search(ranker: Any, data: RankingSample) -> None:
+def grid_search(ranker, data):
     """GridSearchCV passes qid to the splitter, to fit and to score."""
     cv = QueryKFold(2)
     by_hand = [
@@ -71,8 +62,7 @@ def grid_search(ranker: Any, data: RankingSample) -> None:
         for train, test in cv.split(data.X, qid=data.qid)
     ]
     with sklearn.config_context(enable_metadata_routing=True):
-        scoring = None if scores_by_query(ranker) else make_ranking_scorer("ndcg@10")
-        search = GridSearchCV(seeded(ranker), {}, cv=cv, scoring=scoring, error_score="raise")
+        search = GridSearchCV(seeded(ranker), {}, cv=cv, error_score="raise")
         given = data.copy()
         search.fit(given.X, given.y, qid=given.qid)
     require(
@@ -85,10 +75,7 @@ def grid_search(ranker: Any, data: RankingSample) -> None:
 
 
 def _score(fitted, data):
-    """Return the score of the ranker, or NDCG@10 if its ``score`` takes no qid."""
-    if scores_by_query(fitted):
-        return fitted.score(data.X, data.y, qid=data.qid)
-    return NDCG(k=10)(data.y, fitted.predict(data.X), data.qid)
+    return fitted.score(data.X, data.y, qid=data.qid)
 
 
 def _rows_without_ties(fitted, data):

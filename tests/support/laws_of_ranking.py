@@ -1,16 +1,12 @@
 """Laws of ranking: scores, ranks and result lists agree."""
 
-from typing import Any
-
 import numpy as np
-
-from treerank.testing.requirements import fit, need_methods, require, require_same_scores
-from treerank.testing.sample import RankingSample
+from law_tools import fit, require, require_same_scores
 
 K = 3
 
 
-def one_by_one(ranker: Any, data: RankingSample) -> None:
+def one_by_one(ranker, data):
     """The score of a document does not depend on the documents scored with it."""
     fitted = fit(ranker, data)
     scores = np.asarray(fitted.predict(data.X))
@@ -20,9 +16,8 @@ def one_by_one(ranker: Any, data: RankingSample) -> None:
     require_same_scores(alone, scores[:20], "If each document is scored alone")
 
 
-def ranks_are_permutations(ranker: Any, data: RankingSample) -> None:
+def ranks_are_permutations(ranker, data):
     """Within each query, the ranks are 1, 2, ..., n."""
-    need_methods(ranker, "rank")
     ranks = np.asarray(fit(ranker, data).rank(data.X, qid=data.qid))
     require(ranks.shape == data.y.shape, f"rank returned shape {ranks.shape}, not {data.y.shape}.")
     for rows in data.rows_by_query:
@@ -32,9 +27,8 @@ def ranks_are_permutations(ranker: Any, data: RankingSample) -> None:
         )
 
 
-def ranks_agree_with_predict(ranker: Any, data: RankingSample) -> None:
+def ranks_agree_with_predict(ranker, data):
     """Within each query, no document is ranked above a document with a higher score."""
-    need_methods(ranker, "rank")
     fitted = fit(ranker, data)
     scores, ranks = fitted.predict(data.X), fitted.rank(data.X, qid=data.qid)
     for rows in data.rows_by_query:
@@ -47,9 +41,8 @@ def ranks_agree_with_predict(ranker: Any, data: RankingSample) -> None:
         )
 
 
-def top_k_agrees_with_rank(ranker: Any, data: RankingSample) -> None:
+def top_k_agrees_with_rank(ranker, data):
     """top_k returns the rows of the best ranks of each query, best first."""
-    need_methods(ranker, "rank", "top_k")
     fitted = fit(ranker, data)
     ranks = np.asarray(fitted.rank(data.X, qid=data.qid))
     top = np.asarray(fitted.top_k(data.X, qid=data.qid, k=K))

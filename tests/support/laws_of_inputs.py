@@ -1,21 +1,17 @@
 """Laws of the input: the order of rows, the names of queries and the type of X change no score."""
 
-from typing import Any
-
 import numpy as np
-
-from treerank.testing.requirements import fit, require, require_same_scores, seeded
-from treerank.testing.sample import RankingSample
+from law_tools import fit, require, require_same_scores, seeded
 
 
-def row_order(ranker: Any, data: RankingSample) -> None:
+def row_order(ranker, data):
     """Shuffling the rows of each query changes no score."""
     rng = np.random.default_rng(1)
     shuffled = np.concatenate([rng.permutation(rows) for rows in data.rows_by_query])
     _require_same_model(ranker, data, data.taking(shuffled), "After the rows were shuffled")
 
 
-def query_order(ranker: Any, data: RankingSample) -> None:
+def query_order(ranker, data):
     """Another order of the queries changes no score."""
     blocks = data.rows_by_query
     order = np.random.default_rng(2).permutation(len(blocks))
@@ -23,7 +19,7 @@ def query_order(ranker: Any, data: RankingSample) -> None:
     _require_same_model(ranker, data, data.taking(shuffled), "After the queries were shuffled")
 
 
-def interleaved_rows(ranker: Any, data: RankingSample) -> None:
+def interleaved_rows(ranker, data):
     """The rows of a query may be anywhere among the rows of other queries."""
     within = np.concatenate([np.arange(len(rows)) for rows in data.rows_by_query])
     by_query = np.concatenate(data.rows_by_query)
@@ -31,20 +27,20 @@ def interleaved_rows(ranker: Any, data: RankingSample) -> None:
     _require_same_model(ranker, data, data.taking(mixed), "After the queries were interleaved")
 
 
-def query_names(ranker: Any, data: RankingSample) -> None:
+def query_names(ranker, data):
     """Other query ids change no score."""
     other_ids = 1000 + np.random.default_rng(3).permutation(data.codes.max() + 1)
     renamed = data.having(qid=other_ids[data.codes])
     _require_same_model(ranker, data, renamed, "After the queries were renamed")
 
 
-def string_qids(ranker: Any, data: RankingSample) -> None:
+def string_qids(ranker, data):
     """Query ids may be strings."""
     named = data.having(qid=np.array([f"query {code:05d}" for code in data.codes]))
     _require_same_model(ranker, data, named, "With strings for query ids, in the same order")
 
 
-def float32_features(ranker: Any, data: RankingSample) -> None:
+def float32_features(ranker, data):
     """Features may have the type float32."""
     narrow = data.X.astype(np.float32)
     wide = data.having(X=narrow.astype(np.float64))
@@ -52,13 +48,13 @@ def float32_features(ranker: Any, data: RankingSample) -> None:
     _require_same_model(ranker, wide, given, "With the same features as float32", given.X)
 
 
-def fortran_order(ranker: Any, data: RankingSample) -> None:
+def fortran_order(ranker, data):
     """Features may be stored column by column."""
     given = data.having(X=np.asfortranarray(data.X))
     _require_same_model(ranker, data, given, "With the same features in Fortran order", given.X)
 
 
-def inputs_unchanged(ranker: Any, data: RankingSample) -> None:
+def inputs_unchanged(ranker, data):
     """The methods fit and predict do not change their arguments."""
     given = data.copy()
     seeded(ranker).fit(given.X, given.y, qid=given.qid).predict(given.X)

@@ -1,0 +1,29 @@
+"""The laws find what is wrong, and let pass what is right."""
+
+import numba
+import pytest
+from laws import LAWS, broken_law
+from ranker_mutants import MUTANTS, Honest
+from small_rankers import DATA
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_an_honest_ranker_keeps_every_law_and_is_never_fitted_itself(law):
+    ranker = Honest()
+    assert broken_law(law, ranker, DATA) is None
+    assert vars(ranker) == {"random_state": None}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_mutant_fails_the_law_it_breaks_and_no_other(mutant):
+    if mutant.__name__ == "DependsOnThreads" and numba.config.NUMBA_NUM_THREADS == 1:
+        pytest.skip("numba has but one thread here")
+    law, entailed = MUTANTS[mutant]
+    messages = {name: broken_law(name, mutant(), DATA) for name in LAWS}
+    assert {name for name in LAWS if messages[name]} == {law} | entailed, messages
+
+
+def test_every_law_has_a_mutant():
+    assert {law for law, _ in MUTANTS.values()} == set(LAWS)
