@@ -50,6 +50,6 @@ def test_a_name_without_a_suffix_is_written_as_letor(tmp_path):
 
 
 def test_the_longest_suffix_decides(monkeypatch):
-    monkeypatch.setitem(formats.FORMATS, ".gz", formats.Format("any", "", ""))
+    monkeypatch.setitem(formats.FORMATS, ".gz", formats.FileFormat("any", "", ""))
     assert formats.format_of("a.txt.gz") is formats.LETOR
     assert formats.format_of("a.gz").name == "any"

@@ -11,7 +11,7 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.objectives import make_objective
 from treerank.objectives.factory import LOSSES
-from treerank.objectives.lists.losses import LISTWISE, POINTWISE, ApproxNDCG, ListNet
+from treerank.objectives.lists.losses import LISTWISE, POINTWISE, ApproxNDCG, ListNetLoss
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.rules import Pairs
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight
@@ -46,7 +46,7 @@ class GapsSquared:
     power: float = 2.0
 
     def bind(self, judgments):
-        return ListNet().bind(judgments.labeled(judgments.y**self.power))
+        return ListNetLoss().bind(judgments.labeled(judgments.y**self.power))
 
 
 def fitted(part=PARTS["lightgbm"], **settings):
@@ -78,7 +78,7 @@ def test_every_loss_trains_by_name_and_by_object_without_further_settings(part, 
     ("loss", "default"),
     [
         (ApproxNDCG(temperature=0.2), "approx_ndcg"),
-        (ListNet(target="gain"), "listnet"),
+        (ListNetLoss(target="gain"), "listnet"),
         (GapsSquared(), "listnet"),
         (PairLoss(doubled_hinge, approximate_hessian=True), "logistic"),
     ],
@@ -108,7 +108,7 @@ def test_a_factory_is_bound_to_labels_queries_and_weights():
     class Noting:
         def bind(self, judgments):
             seen.append(judgments)
-            return ListNet().bind(judgments)
+            return ListNetLoss().bind(judgments)
 
     arguments = {"sample_weight": weight, "query_weight": query_weight, "random_state": 5}
     objective = make_objective(Y, QID, loss=Noting(), **arguments)
@@ -150,7 +150,7 @@ def test_a_setting_that_the_loss_would_ignore_is_refused_by_name(loss, setting):
         fitted(loss=loss, **{setting: IGNORED[setting]})
 
 
-@pytest.mark.parametrize("loss", [ListNet, ApproxNDCG, PairLoss, 3, None, "logstic"])
+@pytest.mark.parametrize("loss", [ListNetLoss, ApproxNDCG, PairLoss, 3, None, "logstic"])
 def test_what_is_no_loss_is_refused(loss):
     with pytest.raises(ValueError, match="loss must be a function of the margin, have a"):
         make_objective(Y, QID, loss=loss)

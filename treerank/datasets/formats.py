@@ -17,7 +17,7 @@ from treerank.datasets.ranking_data import Batches, RankingData
 from treerank.lazy import naming_the_extra
 
 
-class Format(NamedTuple):
+class FileFormat(NamedTuple):
     """A file format; its functions are written ``module:function``.
 
     Attributes
@@ -40,7 +40,7 @@ class Format(NamedTuple):
     batch_writer: str = ""
 
 
-LETOR = Format(
+LETOR = FileFormat(
     "LETOR",
     "treerank.datasets.letor:read_letor",
     "treerank.datasets.letor:write_letor",
@@ -48,7 +48,7 @@ LETOR = Format(
     "treerank.datasets.letor:letor_batches",
     "treerank.datasets.letor:write_letor_batches",
 )
-PARQUET = Format(
+PARQUET = FileFormat(
     "Parquet, CSV or TSV",
     "treerank.datasets.parquet:read_parquet",
     "treerank.datasets.parquet:write_parquet",
@@ -61,7 +61,7 @@ FORMATS = {".txt": LETOR, ".txt.gz": LETOR, ".parquet": PARQUET}
 FORMATS |= dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), PARQUET)
 
 
-def format_of(path: str | Path) -> Format:
+def format_of(path: str | Path) -> FileFormat:
     """Return the format of a file by the suffix of its name; the longest suffix decides.
 
     A folder of files has the format of the first of them.
@@ -73,7 +73,7 @@ def format_of(path: str | Path) -> Format:
     return PARQUET if is_folder else LETOR
 
 
-def format_to_write(path: str | Path) -> Format:
+def format_to_write(path: str | Path) -> FileFormat:
     """Return the format of a file to write; refuse a suffix that no format has.
 
     A name without a suffix is that of a LETOR file.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.exports.comparison import Comparison
+from treerank.exports.split_rule import SplitRule
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_leaves
 
@@ -19,7 +19,7 @@ _BLOCK = 4096  # documents that are compared together, which bounds the memory
 
 
 @dataclass(frozen=True)
-class Difference:
+class Deviation:
     """Documents that a program would score differently, and why.
 
     Attributes
@@ -47,14 +47,14 @@ class Difference:
         return f"feature {self.feature!r} {what} in {self.n_documents}"
 
 
-def adapted_thresholds(forest: Forest, comparison: Comparison, X: Any = None) -> np.ndarray:
+def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.ndarray:
     """Return one threshold per node, for a program that compares in its own way.
 
     Parameters
     ----------
     forest : Forest
         The trees.
-    comparison : Comparison
+    rule : SplitRule
         How the program compares.
     X : ndarray or sparse matrix of shape (n_documents, n_features)
         Documents for which it must decide as the forest does.
@@ -64,21 +64,21 @@ def adapted_thresholds(forest: Forest, comparison: Comparison, X: Any = None) ->
     ndarray of shape (n_nodes,)
         Zeros in leaves and in splits by category.
     """
-    thresholds = np.zeros(forest.n_nodes, dtype=comparison.dtype)
+    thresholds = np.zeros(forest.n_nodes, dtype=rule.dtype)
     for feature, nodes in _nodes_by_feature(forest):
         wanted = forest.threshold[nodes]
         if X is None:
-            thresholds[nodes] = comparison.thresholds(wanted)
+            thresholds[nodes] = rule.thresholds(wanted)
             continue
         values = np.unique(_column(X, feature))
         values = np.concatenate([[-np.inf], values[~np.isnan(values)], [np.inf]])
         place = np.searchsorted(values[:-1], wanted, side="right")
         low, high = values[np.maximum(place - 1, 0)], values[place]
-        thresholds[nodes] = comparison.thresholds(wanted, low, high)
+        thresholds[nodes] = rule.thresholds(wanted, low, high)
     return thresholds
 
 
-def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) -> list[Difference]:
+def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) -> list[Deviation]:
     """Return where documents reach other leaves in another forest of the same structure.
 
     Parameters
@@ -92,7 +92,7 @@ def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) ->
 
     Returns
     -------
-    list of Difference
+    list of Deviation
         By reason and feature. A document counts for a feature if the value of this feature is the
         first that another side is taken for, in some tree.
     """
@@ -105,14 +105,14 @@ def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) ->
         values = _column(X, feature)[own]
         is_missing = np.isnan(values) | (np.abs(values) <= forest.missing_up_to)
         by_reason = {"missing": own[is_missing], "rounding": own[~is_missing]}
-        found += [Difference(why, names[feature], r) for why, r in by_reason.items() if len(r)]
+        found += [Deviation(why, names[feature], r) for why, r in by_reason.items() if len(r)]
     return sorted(found, key=lambda difference: difference.reason)
 
 
-def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Difference]:
+def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Deviation]:
     """Return in which documents each of some features is missing."""
     missing = {j: np.flatnonzero(np.isnan(_column(X, j))) for j in features.tolist()}
-    return [Difference("missing", names[j], rows) for j, rows in missing.items() if len(rows)]
+    return [Deviation("missing", names[j], rows) for j, rows in missing.items() if len(rows)]
 
 
 def _parted(forest, other, X, begin, parent, depth):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
 from treerank.forests.forest import Forest
 from treerank.terms.linear import LinearTerm
@@ -236,4 +236,4 @@ def _text(name: Any) -> str:
     return '"' + "".join(plain) + '"'
 
 
-C = Format(write_c, adds=("line",))
+C = ExportFormat(write_c, adds=("line",))

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from treerank.exports.comparison import AT_MOST, Comparison
+from treerank.exports.split_rule import AT_MOST, SplitRule
 from treerank.forests.forest import CategorySets, Forest
 from treerank.forests.joining import tree_of_node
 from treerank.forests.scoring import forest_scores
@@ -25,7 +25,7 @@ class Consumer:
 
     Attributes
     ----------
-    comparison : Comparison
+    rule : SplitRule
         Which values go left.
     missing : {"side", "zero", "right", "refused"}
         What a missing value is: it goes to a side that each split has, it is the number 0, it
@@ -48,7 +48,7 @@ class Consumer:
         Largest size of a number in a document; the program refuses documents with larger ones.
     """
 
-    comparison: Comparison = AT_MOST
+    rule: SplitRule = AT_MOST
     missing: Literal["side", "zero", "right", "refused"] = "side"
     leaf_dtype: Precision = "float64"
     sum_dtype: Precision = "float64"
@@ -83,7 +83,7 @@ class Consumer:
         """
         sets, is_leaf = written.categories, written.is_leaf
         by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node >= 0
-        reached = np.where(is_leaf | by_set, 0.0, self.comparison.reaches(thresholds))
+        reached = np.where(is_leaf | by_set, 0.0, self.rule.reaches(thresholds))
         sides = {
             "side": written.missing_left,
             "zero": reached >= 0,

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.exports.adaptation import (
-    Difference,
+    Deviation,
     adapted_thresholds,
     find_differences,
     find_missing,
 )
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format, LineFile, format_named
+from treerank.exports.formats import ExportFormat, LineFile, format_named
 from treerank.exports.written import Written
 from treerank.forests.folding import with_constant_tree, without_empty_sets
 from treerank.forests.forest import Forest
@@ -31,7 +31,7 @@ class ForestConversion:
 
     Attributes
     ----------
-    target : Format
+    target : ExportFormat
         The format.
     terms : Terms
         The model.
@@ -43,7 +43,7 @@ class ForestConversion:
         What the program evaluates.
     """
 
-    target: Format
+    target: ExportFormat
     terms: Terms
     written: Written
     consumer: Consumer | None
@@ -75,7 +75,7 @@ class ForestConversion:
         for piece in self.target.write(self.written):
             yield piece.encode() if isinstance(piece, str) else piece
 
-    def differences(self, X: Any) -> list[Difference]:
+    def differences(self, X: Any) -> list[Deviation]:
         """Return which documents reach other leaves, and why."""
         if self.is_exact:
             return []
@@ -126,7 +126,7 @@ class LineConversion:
         """Yield the content of the file."""
         yield self.file.write(self.line, self.names).encode()
 
-    def differences(self, X: Any) -> list[Difference]:
+    def differences(self, X: Any) -> list[Deviation]:
         """Return in which documents a feature is missing."""
         return find_missing(self.line.features, X, self.names)
 
@@ -180,7 +180,7 @@ def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conve
 
 
 def _forest_conversion(
-    name: str, target: Format, terms: Terms, names: list[str], X: Any
+    name: str, target: ExportFormat, terms: Terms, names: list[str], X: Any
 ) -> ForestConversion:
     forest, others = terms.forest, (terms.line, terms.networks)
     consumer = target.consumer_of(forest)
@@ -192,7 +192,7 @@ def _forest_conversion(
         return ForestConversion(target, terms, written, None, forest)
     is_nothing = forest.n_trees == 0 and not any(others)  # most programs read no empty sum
     forest = with_constant_tree(forest, always=is_nothing)
-    thresholds = adapted_thresholds(forest, consumer.comparison, X)
+    thresholds = adapted_thresholds(forest, consumer.rule, X)
     rounded = consumer.rounded(forest)
     read = consumer.evaluated(rounded, thresholds)
     written = Written(rounded, thresholds, names, *others)
@@ -200,7 +200,7 @@ def _forest_conversion(
 
 
 def _check_can_say(
-    name: str, target: Format, consumer: Consumer | None, forest: Forest, names: list[str]
+    name: str, target: ExportFormat, consumer: Consumer | None, forest: Forest, names: list[str]
 ) -> None:
     """Refuse a forest that has what a format has no words for."""
     if consumer is not None and consumer.categories is None and forest.categories is not None:

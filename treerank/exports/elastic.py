@@ -8,10 +8,10 @@ that none is below 0.
 import json
 from collections.abc import Iterator
 
-from treerank.exports.comparison import AT_MOST_OF_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces
+from treerank.exports.split_rule import AT_MOST_OF_SINGLE
 from treerank.exports.written import Written, WrittenTree
 
 
@@ -39,6 +39,6 @@ def _nodes(tree: WrittenTree) -> str:
     )
 
 
-ELASTIC = Format(
+ELASTIC = ExportFormat(
     write_elastic, Consumer(AT_MOST_OF_SINGLE, score_dtype="float32", lifts_least=True)
 )

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written
 from treerank.imports.forest_json import FORMAT
@@ -67,4 +67,4 @@ def _plain(value: Any) -> Any:
     return value
 
 
-JSON = Format(write_forest_json, adds=("line", "network"))
+JSON = ExportFormat(write_forest_json, adds=("line", "network"))

@@ -37,7 +37,7 @@ class LineFile:
 
 
 @dataclass(frozen=True)
-class Format:
+class ExportFormat:
     """A format of files, and the program that reads them.
 
     Attributes
@@ -94,7 +94,7 @@ FORMATS = {
 }
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> ExportFormat:
     """Return a format.
 
     Examples
@@ -103,5 +103,5 @@ def format_named(name: str) -> Format:
     200
     """
     check_choice("format", name, FORMATS)
-    found: Format = load_object(FORMATS[name])
+    found: ExportFormat = load_object(FORMATS[name])
     return found

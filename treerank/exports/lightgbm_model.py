@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from treerank.exports.comparison import AT_MOST_LIGHTGBM
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
+from treerank.exports.split_rule import AT_MOST_LIGHTGBM
 from treerank.exports.written import Written, WrittenTree
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
@@ -143,7 +143,7 @@ def _name(name: str) -> str:
     return "".join(kept) or "_"
 
 
-LIGHTGBM = Format(
+LIGHTGBM = ExportFormat(
     write_lightgbm,
     Consumer(
         AT_MOST_LIGHTGBM,

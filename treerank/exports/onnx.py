@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from treerank.exports.comparison import AT_MOST, BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
 from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
 from treerank.exports.onnx_network import add_line, add_network
+from treerank.exports.split_rule import AT_MOST, BELOW_SINGLE
 from treerank.exports.written import Written
 
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
@@ -89,7 +89,7 @@ def _trees(written: Written) -> Iterator[tuple[str, Any]]:
         yield "membership_values", np.concatenate(members).astype(dtype)
 
 
-ONNX = Format(
+ONNX = ExportFormat(
     write_onnx,
     Consumer(AT_MOST, categories="exact"),
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="exact"),

@@ -6,9 +6,9 @@ numbered from 1. It knows neither missing values nor categories.
 
 from collections.abc import Iterator
 
-from treerank.exports.comparison import AT_MOST_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
+from treerank.exports.split_rule import AT_MOST_SINGLE
 from treerank.exports.written import Written, WrittenTree
 
 
@@ -33,7 +33,7 @@ def _splits(tree: WrittenTree) -> str:
     return tree.nested(texts, '</split>\n<split pos="right">\n', "</split>\n")
 
 
-RANKLIB = Format(
+RANKLIB = ExportFormat(
     write_ranklib,
     Consumer(AT_MOST_SINGLE, "refused", leaf_dtype="float32", sum_dtype="float32"),
     max_depth=200,

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from treerank.exports.comparison import AT_MOST_WITH_SLACK
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format, LineFile
+from treerank.exports.formats import ExportFormat, LineFile
 from treerank.exports.json_text import json_pieces
+from treerank.exports.split_rule import AT_MOST_WITH_SLACK
 from treerank.exports.written import Written, WrittenTree
 from treerank.terms.linear import LinearTerm
 
@@ -84,5 +84,5 @@ def line_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
 
 _LINE = LineFile(write_line, line_scores)
 _consumer = partial(Consumer, AT_MOST_WITH_SLACK, leaf_dtype="float32", sum_dtype="float32")
-SOLR = Format(write_solr, _consumer(missing="side"), max_depth=200, line_alone=_LINE)
-SOLR_8 = Format(write_solr_8, _consumer(missing="zero"), max_depth=200, line_alone=_LINE)
+SOLR = ExportFormat(write_solr, _consumer(missing="side"), max_depth=200, line_alone=_LINE)
+SOLR_8 = ExportFormat(write_solr_8, _consumer(missing="zero"), max_depth=200, line_alone=_LINE)

@@ -13,10 +13,10 @@ thresholds and leaves of large models as floats.
 import re
 from collections.abc import Iterator
 
-from treerank.exports.comparison import BELOW_SINGLE_THRESHOLD
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces, separated
+from treerank.exports.split_rule import BELOW_SINGLE_THRESHOLD
 from treerank.exports.written import Written, WrittenTree
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\([\w., ]*\)[\w.]*)?")
@@ -60,7 +60,7 @@ def _test(name: str, threshold: float, missing_left: bool, codes: list[float] | 
     return f"!({name} >= {threshold!r})" if missing_left else f"{name} < {threshold!r}"
 
 
-VESPA_EXPRESSION = Format(
+VESPA_EXPRESSION = ExportFormat(
     write_expression,
     Consumer(BELOW_SINGLE_THRESHOLD, leaf_dtype="float32", categories="exact"),
     max_depth=200,
@@ -116,7 +116,7 @@ def _structure(tree: WrittenTree, places: dict[int, dict[int, int]]) -> str:
     return tree.nested(texts, ', "right_child": ', "}")
 
 
-VESPA = Format(
+VESPA = ExportFormat(
     write_vespa,
     Consumer(BELOW_SINGLE_THRESHOLD, leaf_dtype="float32", categories="exact"),
     max_depth=200,

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format
+from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces
+from treerank.exports.split_rule import BELOW_SINGLE
 from treerank.exports.written import Written
 
 _NO_PARENT = 2**31 - 1
@@ -123,7 +123,7 @@ def _types(written: Written) -> list[str]:
     return types
 
 
-XGBOOST = Format(
+XGBOOST = ExportFormat(
     write_xgboost,
     Consumer(
         BELOW_SINGLE,

@@ -15,10 +15,10 @@ from functools import partial
 
 import numpy as np
 
-from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import Format, LineFile
+from treerank.exports.formats import ExportFormat, LineFile
 from treerank.exports.json_text import json_pieces
+from treerank.exports.split_rule import BELOW_SINGLE
 from treerank.exports.written import Written, WrittenTree
 from treerank.terms.linear import LinearTerm
 
@@ -59,7 +59,7 @@ def linear_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
 
 _consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")
 _format = partial(
-    Format,
+    ExportFormat,
     write_xgboost_splits,
     max_depth=200,
     line_alone=LineFile(write_linear, linear_scores),

@@ -16,10 +16,10 @@ import numpy as np
 from treerank.checks import check_count, check_number
 
 #: ``rule(name, value, sizes)``; a rule adds the sizes that it is the first to see to ``sizes``.
-Rule = Callable[[str, Any, dict[str, int]], None]
+StateRule = Callable[[str, Any, dict[str, int]], None]
 
 
-def check_state(state: Any, rules: Mapping[str, Rule], **sizes: int) -> dict[str, int]:
+def check_state(state: Any, rules: Mapping[str, StateRule], **sizes: int) -> dict[str, int]:
     """Refuse a state that breaks a rule, lacks an entry or has another one; return all sizes.
 
     Examples
@@ -47,7 +47,7 @@ def array(
     at_most: float = math.inf,
     below: str | None = None,
     infinite: bool = False,
-) -> Rule:
+) -> StateRule:
     """Return the rule of an array: its type, its shape in named sizes, bounds, no NaN.
 
     ``below`` names the size that all entries are below. Entries may be infinite only with
@@ -75,7 +75,7 @@ def array(
     return check
 
 
-def count(at_least: int = 0, at_most: int | None = None) -> Rule:
+def count(at_least: int = 0, at_most: int | None = None) -> StateRule:
     """Return the rule of a whole number between two bounds."""
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:
@@ -84,7 +84,7 @@ def count(at_least: int = 0, at_most: int | None = None) -> Rule:
     return check
 
 
-def size(of: str) -> Rule:
+def size(of: str) -> StateRule:
     """Return the rule of a whole number, at least 1, that later rules know under a name."""
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:
@@ -100,17 +100,17 @@ def flag(name: str, value: Any, sizes: dict[str, int]) -> None:
         raise ValueError(f"{name} must be true or false.")
 
 
-def number(**bounds: float) -> Rule:
+def number(**bounds: float) -> StateRule:
     """Return the rule of a finite number between bounds, as ``check_number`` takes them."""
     return lambda name, value, sizes: check_number(name, value, **bounds)
 
 
-def optional(rule: Rule) -> Rule:
+def optional(rule: StateRule) -> StateRule:
     """Return the rule of a value that may also be ``None``."""
     return lambda name, value, sizes: None if value is None else rule(name, value, sizes)
 
 
-def entries(rules: Mapping[str, Rule]) -> Rule:
+def entries(rules: Mapping[str, StateRule]) -> StateRule:
     """Return the rule of a dict with one rule per entry."""
 
     def check(name: str, value: Any, sizes: dict[str, int]) -> None:

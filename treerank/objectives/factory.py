@@ -182,7 +182,7 @@ def get_loss(loss: Any) -> Any:
     Examples
     --------
     >>> get_loss("listnet")
-    ListNet(target='softmax')
+    ListNetLoss(target='softmax')
     """
     if isinstance(loss, str):
         if loss in LOSSES:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, naming, shown, warn_user
-from treerank.files.states import Rule, array, check_state
+from treerank.files.states import StateRule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
@@ -99,7 +99,7 @@ class Ranker(Scored):
     __metadata_request__fit: ClassVar = {"qid": True, "position": True}
 
     #: Rules of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
-    _learned: ClassVar[dict[str, Rule]] = {}
+    _learned: ClassVar[dict[str, StateRule]] = {}
 
     tau: Tau = "identity"
     calibration: Calibration = "eval_set"

@@ -11,7 +11,7 @@ from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, fill
 from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
 from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
-from treerank.feature_parts.histogram.splitter import Cuts, Rules, may_gain, score_cuts
+from treerank.feature_parts.histogram.splitter import Cuts, TreeRules, may_gain, score_cuts
 from treerank.feature_parts.histogram.tree import Data, Node, make_memory
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
@@ -47,7 +47,7 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     binned = binned.with_columns()
     layout = layout_of(gradient, hessian, precision)
     words = pack(gradient, hessian, layout, (0, 0))
-    rules = Rules(*shape, **(RULES | {"is_monotone": bool(signs.any())} | rules))
+    rules = TreeRules(*shape, **(RULES | {"is_monotone": bool(signs.any())} | rules))
     memory = make_memory(len(X), binned.words.shape[1], layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     return grow(Data(binned, words, layout, rules), rows, memory), rows, binned
@@ -185,7 +185,9 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     sums[1] = rng.exponential(size=6).cumsum() * 10.0 ** min(exponent / 2, 0)
     sums[2] = np.arange(5, 11)
     leaf = Node(*[0] * 9, *sums[:3, 5], -np.inf, np.inf)
-    rules = Rules(8, -1, False, **(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1}))
+    rules = TreeRules(
+        8, -1, False, **(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1})
+    )
     cuts = sums, Cuts(5, 0.0, 0.0, 0.0), leaf, rules, 0.0
     score_cuts(*cuts)
     best = sums[3, :5].max()

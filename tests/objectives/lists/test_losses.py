@@ -11,7 +11,7 @@ from treerank.numerics.random_keys import uniform
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.lists.losses import LISTWISE, XENDCG, ApproxNDCG, ListMLE, ListNet
+from treerank.objectives.lists.losses import LISTWISE, XENDCG, ApproxNDCG, ListMLE, ListNetLoss
 
 pytestmark = pytest.mark.slow
 
@@ -66,10 +66,10 @@ def test_equal_labels_cost_nothing(name):
 
 def test_equal_labels_pull_scores_together_under_softmax_and_not_under_gain():
     groups = QueryGroups.from_qid([0, 0])
-    assert bound(ListNet(), [1, 1], groups)([0.0, 0.0])[1].tolist() == [0, 0]
-    gradient = bound(ListNet(), [1, 1], groups)([1.0, 0.0])[1]
+    assert bound(ListNetLoss(), [1, 1], groups)([0.0, 0.0])[1].tolist() == [0, 0]
+    gradient = bound(ListNetLoss(), [1, 1], groups)([1.0, 0.0])[1]
     assert gradient[0] > 0 > gradient[1]
-    assert not bound(ListNet(target="gain"), [0, 0], groups)([1.0, 0.0])[1].any()
+    assert not bound(ListNetLoss(target="gain"), [0, 0], groups)([1.0, 0.0])[1].any()
 
 
 def softmax(scores):
@@ -133,7 +133,7 @@ def test_value_equals_the_definition_written_out(name, weights):
 @pytest.mark.parametrize(
     ("objective", "y", "expected"),
     [
-        (ListNet, [math.log(3), 0], math.log(2)),
+        (ListNetLoss, [math.log(3), 0], math.log(2)),
         (ListMLE, [2, 1, 0], math.log(3) + math.log(2)),
         (ListMLE, [1, 1, 0], math.log(3) + math.log(2)),  # half a document is left of the tied
         (ListMLE, [1, 0, 0], math.log(3)),
@@ -160,8 +160,8 @@ def test_listmle_takes_any_ordered_label():
 
 
 def test_listnet_takes_labels_beyond_the_range_of_exponentials():
-    value, gradient, _ = bound(ListNet(), Y, GROUPS)(SCORES)
-    high = bound(ListNet(), Y + 5000, GROUPS)(SCORES)
+    value, gradient, _ = bound(ListNetLoss(), Y, GROUPS)(SCORES)
+    high = bound(ListNetLoss(), Y + 5000, GROUPS)(SCORES)
     np.testing.assert_allclose(high[0], value)
     np.testing.assert_allclose(high[1], gradient)
 
@@ -176,7 +176,7 @@ def test_no_query_at_all_costs_nothing(name):
 @pytest.mark.parametrize(
     ("loss", "y", "message"),
     [
-        (ListNet(target="gain"), [-1, 1], "y must be at least 0 and below 1000"),
+        (ListNetLoss(target="gain"), [-1, 1], "y must be at least 0 and below 1000"),
         (XENDCG(), [0, 2000], r"y must be at least 0 and below 1000 .*2000.* in row 1"),
         (ApproxNDCG(), [-1, 1], "y must be at least 0"),
         ("listnet", [1.0, np.nan], r"y must be finite; got .*nan.* in row 1"),
@@ -190,7 +190,7 @@ def test_labels_without_a_meaning_are_refused(loss, y, message):
 @pytest.mark.parametrize(
     ("loss", "settings", "message"),
     [
-        (ListNet, {"target": "top"}, r"target must be one of .*; got 'top'"),
+        (ListNetLoss, {"target": "top"}, r"target must be one of .*; got 'top'"),
         (ApproxNDCG, {"temperature": 0.0}, "temperature must be a finite number above 0"),
     ],
 )

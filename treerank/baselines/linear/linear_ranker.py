@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
-from treerank.files.states import Rule, array
+from treerank.files.states import StateRule, array
 from treerank.numerics.threads import threads_for
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -47,7 +47,7 @@ class LinearRanker(Ranker):
     array([3, 2, 1, 2, 1])
     """
 
-    _learned: ClassVar[dict[str, Rule]] = {
+    _learned: ClassVar[dict[str, StateRule]] = {
         "coef_": array("float64", "n_features"),
         "mean_": array("float64", "n_features"),
     }

@@ -19,7 +19,7 @@ from treerank.feature_parts.ensembles.part_list import (
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.files.states import Rule, size
+from treerank.files.states import StateRule, size
 from treerank.objectives.base import Objective
 from treerank.objectives.sums import Started, from_start
 from treerank.parameters import Seed
@@ -86,7 +86,7 @@ class Chain(PartList):
     (200, 1)
     """
 
-    _state: ClassVar[dict[str, Rule]] = {
+    _state: ClassVar[dict[str, StateRule]] = {
         "n_features_in_": size("n_features"),
         "n_outputs_": size("n_outputs"),
         "parts_": _check_parts,

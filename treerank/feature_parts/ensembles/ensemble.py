@@ -30,7 +30,7 @@ from treerank.feature_parts.ensembles.part_list import (
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import Rows, as_rows
-from treerank.files.states import Rule, array, history, size
+from treerank.files.states import StateRule, array, history, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import PairlessLosses, get_loss
@@ -123,7 +123,7 @@ class Ensemble(PartList):
     (200, 2)
     """
 
-    _state: ClassVar[dict[str, Rule]] = {
+    _state: ClassVar[dict[str, StateRule]] = {
         "n_features_in_": size("n_features"),
         "bags_": _check_bags,
         "head_weight_": array("float64", "n_parts", at_least=0),

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_choice, check_sequence
 from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
-from treerank.files.states import Rule, check_state
+from treerank.files.states import StateRule, check_state
 from treerank.parameters import check_parameters
 from treerank.terms.terms import Terms
 
@@ -28,7 +28,7 @@ class PartList(BaseEstimator):
     """
 
     #: What ``fit`` has learned, with the rules of a model file.
-    _state: ClassVar[dict[str, Rule]]
+    _state: ClassVar[dict[str, StateRule]]
 
     parts: Sequence[str | FeaturePart]
 

@@ -13,7 +13,7 @@ from treerank.feature_parts.histogram.forest import make_forest
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree
 from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, pack
-from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Data, Memory, make_memory
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import leave_memory
@@ -29,7 +29,7 @@ class Settings:
     """How trees are grown; the names are those of :class:`HistogramTrees`."""
 
     learning_rate: float
-    rules: Rules
+    rules: TreeRules
     precision: str
     subsample: float
     subsample_queries: float

@@ -26,8 +26,8 @@ from treerank.feature_parts.histogram.packing import unpack
 from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
 from treerank.feature_parts.histogram.splitter import (
     SPLIT,
-    Search,
-    Split,
+    BestSplit,
+    SplitSearch,
     may_split,
     newton_step,
     search_blocks,
@@ -47,10 +47,10 @@ _PAIR = np.arange(2)
 def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf."""
     n_most, rules = 2 * len(memory.histograms) - 1, data.rules
-    leaves: list[tuple[int, float, int, Split]] = []
+    leaves: list[tuple[int, float, int, BestSplit]] = []
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     nodes, new = [_root(data, rows)], [0]
-    search = Search.of(data.binned.places[WIDTH * memory.first_block :], data.layout, rules)
+    search = SplitSearch.of(data.binned.places[WIDTH * memory.first_block :], data.layout, rules)
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
         if any(may_split(leaf, rules) for leaf in pair):
@@ -91,8 +91,8 @@ def _share(n_bins: int, kernel: Callable[..., None], n: int, *arguments: Any) ->
 
 
 def _best_splits(
-    data: Data, search: Search, rows: np.ndarray, pair: list[Node], memory: Memory
-) -> list[Split]:
+    data: Data, search: SplitSearch, rows: np.ndarray, pair: list[Node], memory: Memory
+) -> list[BestSplit]:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
     team, small, histograms, splits = current_team(), pair[0], memory.histograms, memory.splits
     into = memory.filled if len(memory.filled) else histograms[small.slot]
@@ -112,11 +112,11 @@ def _best_splits(
     else:
         _share(n_bins, in_turn(filling, searching), len(into))
     first = splits["gain"].argmax(axis=0).tolist()  # among equals
-    found = [Split(*splits[row, child].item()) for child, row in enumerate(first)]
+    found = [BestSplit(*splits[row, child].item()) for child, row in enumerate(first)]
     return [split._replace(goes_left=split.goes_left.copy()) for split in found]
 
 
-def _set_sides(goes_left: np.ndarray, split: Split, place: np.ndarray) -> None:
+def _set_sides(goes_left: np.ndarray, split: BestSplit, place: np.ndarray) -> None:
     """Write whether each bin goes left."""
     if place["is_category"]:
         goes_left[:] = split.goes_left
@@ -126,7 +126,7 @@ def _set_sides(goes_left: np.ndarray, split: Split, place: np.ndarray) -> None:
 
 
 def _children(
-    leaf: Node, first: int, split: Split, middle: int, data: Data
+    leaf: Node, first: int, split: BestSplit, middle: int, data: Data
 ) -> tuple[list[int], list[Node]]:
     """Return two new leaves below a leaf, the left one first, and the numbers of both.
 

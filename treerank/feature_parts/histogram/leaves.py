@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Tree
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
@@ -35,7 +35,7 @@ class GrownTree(NamedTuple):
 def add_leaves(
     tree: Tree,
     derivatives: tuple[np.ndarray, np.ndarray],
-    rules: Rules,
+    rules: TreeRules,
     learning_rate: float,
     scores: np.ndarray,
 ) -> GrownTree:
@@ -47,7 +47,7 @@ def add_leaves(
         The tree.
     derivatives : tuple of ndarray of shape (n_rows, n_outputs)
         Gradient and hessian of all rows, which have not been packed.
-    rules : Rules
+    rules : TreeRules
         Rules for trees.
     learning_rate : float
         Factor on the values.

@@ -27,7 +27,7 @@ from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 
-class Precision(NamedTuple):
+class WordPrecision(NamedTuple):
     """Largest magnitude of a single derivative in steps, and number of words per document."""
 
     largest: int
@@ -35,9 +35,9 @@ class Precision(NamedTuple):
 
 
 PRECISIONS = {
-    "float32": Precision(2**24, n_words=2),
-    "int16": Precision(2**15 - 1, n_words=1),
-    "int8": Precision(2**7 - 1, n_words=1),
+    "float32": WordPrecision(2**24, n_words=2),
+    "int16": WordPrecision(2**15 - 1, n_words=1),
+    "int8": WordPrecision(2**7 - 1, n_words=1),
 }
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
 _TOGETHER = 8192  # rows whose numbers stay in the cache while they are packed

@@ -29,7 +29,7 @@ _NOISE = 1e-11
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
-class Split(NamedTuple):
+class BestSplit(NamedTuple):
     """The best split so far.
 
     Attributes
@@ -56,11 +56,13 @@ class Split(NamedTuple):
     goes_left: np.ndarray
 
 
-_FIELDS = [(name, kind) for name, kind in Split.__annotations__.items() if kind is not np.ndarray]
+_FIELDS = [
+    (name, kind) for name, kind in BestSplit.__annotations__.items() if kind is not np.ndarray
+]
 SPLIT = np.dtype([*_FIELDS, ("goes_left", np.uint8, (N_BINS,))])
 
 
-class Rules(NamedTuple):
+class TreeRules(NamedTuple):
     """Rules for trees; the names are those of :class:`HistogramTrees`."""
 
     num_leaves: int
@@ -89,7 +91,9 @@ class Cuts(NamedTuple):
 
 
 @register_jitable(error_model="numpy")
-def newton_step(gradient: float, hessian: float, rules: Rules, lower: float, upper: float) -> float:
+def newton_step(
+    gradient: float, hessian: float, rules: TreeRules, lower: float, upper: float
+) -> float:
     """Return the best value of a leaf, within bounds."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
     step = -copysign(shrunk, gradient) / (hessian + rules.reg_lambda)
@@ -104,7 +108,7 @@ def _leaf_gain(gradient, hessian, rules, lower, upper):
     return -slope - (hessian + rules.reg_lambda) * value * value
 
 
-def whole_gain(gain: float, leaf: Any, rules: Rules) -> float:
+def whole_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
     """Return the gain of both sides less that of the whole leaf; -inf if it is too small."""
     if gain == -np.inf:  # such a leaf may have no hessian
         return gain
@@ -121,7 +125,7 @@ def may_split(leaf: Any, rules: Any) -> bool:
     return enough and heavy and not 0 < rules.max_depth <= leaf.depth
 
 
-class Search(NamedTuple):
+class SplitSearch(NamedTuple):
     """What all searches for the splits of a tree need: its features, and how to judge cuts.
 
     Attributes
@@ -137,12 +141,12 @@ class Search(NamedTuple):
     rules: np.ndarray
 
     @classmethod
-    def of(cls, places: np.ndarray, layout: Layout, rules: Rules) -> "Search":
+    def of(cls, places: np.ndarray, layout: Layout, rules: TreeRules) -> "SplitSearch":
         """Return what searches of these places need."""
         return cls(places, _record_of(layout), _record_of(rules))
 
 
-def _record_of(values: Layout | Rules) -> np.ndarray:
+def _record_of(values: Layout | TreeRules) -> np.ndarray:
     """Return an array of one record with the fields of a named tuple."""
     fields = [(name, type(value)) for name, value in values._asdict().items()]
     return np.array([tuple(values)], dtype=fields)
@@ -152,7 +156,7 @@ def _record_of(values: Layout | Rules) -> np.ndarray:
 def search_blocks(
     first: int,
     last: int,
-    search: Search,
+    search: SplitSearch,
     leaves: np.ndarray,
     histograms: np.ndarray,
     splits: np.ndarray,
@@ -163,7 +167,7 @@ def search_blocks(
     ----------
     first, last : int
         First block, and the one after the last.
-    search : Search
+    search : SplitSearch
         Features, and how to judge cuts.
     leaves : ndarray of NODE, shape (1,) or (2,)
         The leaves. The histogram of the second one is that of its parent, from which that of the
@@ -274,7 +278,7 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
 
 @register_jitable(error_model="numpy")
 def may_gain(
-    sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float, least: float
+    sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: TreeRules, penalty: float, least: float
 ) -> bool:
     """Return whether the gain of a cut that the rules allow may be above ``least``.
 
@@ -301,7 +305,9 @@ def may_gain(
 
 
 @register_jitable(error_model="numpy")
-def score_cuts(sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float) -> None:
+def score_cuts(
+    sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: TreeRules, penalty: float
+) -> None:
     """Write the gain of both sides of each cut; -inf where the rules forbid it."""
     gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]
     g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents

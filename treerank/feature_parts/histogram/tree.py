@@ -8,7 +8,7 @@ import numpy as np
 from treerank.feature_parts.histogram.binning import WIDTH, Binned
 from treerank.feature_parts.histogram.histogram import BATCH, STRIDE
 from treerank.feature_parts.histogram.packing import Layout
-from treerank.feature_parts.histogram.splitter import SPLIT, Rules
+from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
 from treerank.team import current_team
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
@@ -70,14 +70,14 @@ class Data(NamedTuple):
         Derivatives of all rows, see :mod:`~treerank.feature_parts.histogram.packing`.
     layout : Layout
         Layout of the words.
-    rules : Rules
+    rules : TreeRules
         Rules for trees.
     """
 
     binned: Binned
     words: np.ndarray
     layout: Layout
-    rules: Rules
+    rules: TreeRules
 
 
 class Tree(NamedTuple):
@@ -125,7 +125,7 @@ class Memory(NamedTuple):
     splits: np.ndarray
 
 
-def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: Rules) -> Memory:
+def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: TreeRules) -> Memory:
     """Return memory for trees on ``n_rows`` rows of ``n_blocks`` blocks of features."""
     team = current_team()
     n_leaves = min(rules.num_leaves, sum(team.gather(n_rows))) if n_blocks else 1  # nothing varies

@@ -14,7 +14,7 @@ from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
 from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
 from treerank.feature_parts.histogram.packing import PRECISIONS
-from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import GROW_POLICIES
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
@@ -154,7 +154,7 @@ class HistogramTrees(BoostedTrees):
 
     def _settings(self, sizes: Sizes, is_monotone: bool) -> Settings:
         penalties = self.reg_alpha, self.reg_lambda, self.min_split_gain
-        rules = Rules(
+        rules = TreeRules(
             int(sizes.num_leaves),
             int(self.max_depth),
             GROW_POLICIES[self.grow_policy],

@@ -32,7 +32,7 @@ TARGETS = ("softmax", "gain")
 
 
 @dataclass(frozen=True)
-class ListNet(ListwiseLoss):
+class ListNetLoss(ListwiseLoss):
     r"""Cross entropy of the top-one probabilities, :math:`-\sum_i t_i \log p_i` [1]_.
 
     The target is the softmax of the labels, as in the paper, or the share of each document in
@@ -52,7 +52,8 @@ class ListNet(ListwiseLoss):
     Examples
     --------
     >>> from treerank.objectives import make_objective
-    >>> value, gradient, hessian = make_objective([1, 0], loss=ListNet(target="gain"))([0.0, 0.0])
+    >>> objective = make_objective([1, 0], loss=ListNetLoss(target="gain"))
+    >>> value, gradient, hessian = objective([0.0, 0.0])
     >>> round(value, 4), gradient, hessian
     (0.6931, array([-0.5,  0.5]), array([0.25, 0.25]))
     """
@@ -219,7 +220,7 @@ class ApproxNDCG(ListwiseLoss):
 
 #: Listwise losses by name.
 LISTWISE: dict[str, ListwiseLoss] = {
-    "listnet": ListNet(),
+    "listnet": ListNetLoss(),
     "listmle": ListMLE(),
     "xendcg": XENDCG(),
     "approx_ndcg": ApproxNDCG(),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank.exports import comparison
-from treerank.exports.comparison import Comparison
+from treerank.exports import split_rule
+from treerank.exports.split_rule import SplitRule
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
 single = np.float32
@@ -17,7 +17,7 @@ def lightgbm_zero(x):
 
 
 #: What each program computes, for one value and one threshold.
-RULES = {
+ORACLES = {
     "AT_MOST": lambda x, t: x <= t,
     "AT_MOST_LIGHTGBM": lambda x, t: lightgbm_zero(x) <= t,
     "AT_MOST_OF_SINGLE": lambda x, t: float(single(x)) <= t,
@@ -26,13 +26,11 @@ RULES = {
     "BELOW_SINGLE": lambda x, t: single(x) < single(t),
     "BELOW_SINGLE_THRESHOLD": lambda x, t: x < float(single(t)),
 }
-COMPARISONS = {
-    name: value for name, value in vars(comparison).items() if isinstance(value, Comparison)
-}
+RULES = {name: value for name, value in vars(split_rule).items() if isinstance(value, SplitRule)}
 numbers = st.floats(-1e30, 1e30) | st.sampled_from(
     [0.0, -0.0, 5e-324, -5e-324, 1e-45, 1e-40, 1e-36, 1e-35, -1e-35, 1e-6, 0.1, 1 + 1e-7, 2.0**24]
 )
-every_comparison = pytest.mark.parametrize("name", COMPARISONS)
+every_rule = pytest.mark.parametrize("name", RULES)
 
 
 def neighbors(number):
@@ -46,45 +44,45 @@ def neighbors(number):
 
 
 def test_every_rule_has_an_oracle():
-    assert set(RULES) == set(COMPARISONS)
+    assert set(ORACLES) == set(RULES)
 
 
-@every_comparison
+@every_rule
 @given(number=numbers)
 @settings(deadline=None, derandomize=True, max_examples=40)
 def test_values_go_left_up_to_the_number_that_the_threshold_reaches(name, number):
-    rule = COMPARISONS[name]
+    rule = RULES[name]
     threshold = np.array([number]).astype(rule.dtype)
     reached = rule.reaches(threshold)[0]
     for x in [*neighbors(number), *neighbors(float(np.clip(reached, -1e300, 1e300)))]:
         with np.errstate(over="ignore"):
-            assert RULES[name](x, threshold[0]) == (x <= reached)
+            assert ORACLES[name](x, threshold[0]) == (x <= reached)
 
 
-@every_comparison
+@every_rule
 @given(number=numbers)
 @settings(deadline=None, derandomize=True, max_examples=40)
 def test_a_threshold_reaches_as_far_again_as_another_one_did(name, number):
-    rule = COMPARISONS[name]
+    rule = RULES[name]
     reached = rule.reaches(np.array([number]).astype(rule.dtype))
     again = rule.reaches(rule.thresholds(reached))
     np.testing.assert_array_equal(again, reached)
 
 
-@every_comparison
+@every_rule
 @given(number=numbers, gap=st.sampled_from([0.5, 1e-3, 1e-5]))
 @settings(deadline=None, derandomize=True, max_examples=40)
 def test_a_threshold_parts_the_documents_beside_it(name, number, gap):
-    rule = COMPARISONS[name]
+    rule = RULES[name]
     low, high = np.array([number]), np.array([number + gap * max(abs(number), 1)])
     for wanted in (low, (low + high) / 2):
         reached = rule.reaches(rule.thresholds(wanted, low, high))
         assert low[0] <= reached[0] < high[0]
 
 
-@every_comparison
+@every_rule
 def test_thresholds_are_finite_and_keep_all_finite_floats_on_one_side(name):
-    rule, most = COMPARISONS[name], float(np.finfo(np.float32).max)
+    rule, most = RULES[name], float(np.finfo(np.float32).max)
     thresholds = rule.thresholds(np.array([np.inf, -np.inf]))
     assert np.isfinite(thresholds).all()
     reached = rule.reaches(thresholds)
@@ -93,7 +91,7 @@ def test_thresholds_are_finite_and_keep_all_finite_floats_on_one_side(name):
 
 
 def test_a_scale_below_the_slack_of_solr_has_no_threshold():
-    rule = COMPARISONS["AT_MOST_WITH_SLACK"]
+    rule = RULES["AT_MOST_WITH_SLACK"]
     low, high = np.array([1.0]), np.array([1.0 + 3e-8])  # equal once rounded
     reached = rule.reaches(rule.thresholds(low, low, high))
     assert not (low[0] <= reached[0] < high[0])

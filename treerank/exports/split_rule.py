@@ -1,4 +1,4 @@
-"""Comparison: the rule by which a program sends a value left at a split.
+"""Split rules: the rule by which a program sends a value left at a split.
 
 A rule is described by two functions of thresholds. ``reaches(t)`` returns the largest double that
 goes left at the threshold ``t``, so that the rule as a whole is ``x <= reaches(t)``, which is the
@@ -22,7 +22,7 @@ _ULPS = (0, -1, 1, -2, 2, -3, 3)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SplitRule:
     """A rule by which values go left.
 
     Attributes
@@ -108,22 +108,22 @@ def _up_to_slack(thresholds: np.ndarray) -> np.ndarray:
 
 
 #: ``x <= t`` in double precision.
-AT_MOST = Comparison(lambda t: t, lambda d: d)
+AT_MOST = SplitRule(lambda t: t, lambda d: d)
 #: ``x <= t`` in double precision, where numbers up to 1e-35 are zero.
-AT_MOST_LIGHTGBM = Comparison(
+AT_MOST_LIGHTGBM = SplitRule(
     with_lightgbm_zero, lambda d: np.where(np.abs(d) <= LIGHTGBM_ZERO, 0.0, d)
 )
 #: ``x < t`` for a value of double and a threshold of single precision.
-BELOW_SINGLE_THRESHOLD = Comparison(
+BELOW_SINGLE_THRESHOLD = SplitRule(
     lambda t: np.nextafter(t.astype(np.float64), -np.inf), _single, "float32"
 )
 #: ``x <= t`` for a value of single and a threshold of double precision.
-AT_MOST_OF_SINGLE = Comparison(lambda t: up_to_in_single(_down_to_single(t)), _single)
+AT_MOST_OF_SINGLE = SplitRule(lambda t: up_to_in_single(_down_to_single(t)), _single)
 #: ``x <= t`` in single precision.
-AT_MOST_SINGLE = Comparison(up_to_in_single, _single, "float32")
+AT_MOST_SINGLE = SplitRule(up_to_in_single, _single, "float32")
 #: ``x < t`` in single precision.
-BELOW_SINGLE = Comparison(
+BELOW_SINGLE = SplitRule(
     _below_in_single, lambda d: np.nextafter(_single(d), np.float32(np.inf)), "float32"
 )
 #: ``x <= t + 1e-6`` in single precision.
-AT_MOST_WITH_SLACK = Comparison(_up_to_slack, lambda d: _single(d) - np.float32(1e-6), "float32")
+AT_MOST_WITH_SLACK = SplitRule(_up_to_slack, lambda d: _single(d) - np.float32(1e-6), "float32")
