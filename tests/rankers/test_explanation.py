@@ -94,6 +94,11 @@ def test_what_does_not_differ_does_nothing(trees):
     assert trees.explain(a, b)[0, 2] == 0
 
 
+def test_a_sampled_part_of_the_only_feature_that_differs_is_the_whole_margin():
+    parts, _ = sampled_parts(lambda X: X @ [1.0, 2.0], np.array([[3.0, 1.0]]), np.array([[0, 1.0]]))
+    assert parts.tolist() == [[3.0, 0.0]]
+
+
 def test_two_that_work_together_share_by_half():
     a, b = np.array([[1.0, 3.0, 0]]), np.zeros((1, 3))
     parts, errors = sampled_parts(lambda X: X[:, 0] * X[:, 1], a, b)
