@@ -5,7 +5,7 @@ and, where there is one, of the column. A file that is not whole is such an erro
 counted from 0.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,8 +72,12 @@ class ParquetFiles:
         features: Sequence[str] | None = None,
         document: str | None = None,
         drop: Sequence[str] = (),
+        arguments: Mapping[str, str] | None = None,
     ) -> Self:
-        """Open a file, or the files ``*.parquet`` of a folder in the order of their names."""
+        """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
+
+        ``arguments`` are what users write to name a column, by the column, for messages.
+        """
         found = {place: _part_and_schema(place) for place in map(str, _places(Path(path)))}
         files = {place: part for place, (part, _) in found.items()}
         first, (_, schema) = next(iter(found.items()))
@@ -86,7 +90,7 @@ class ParquetFiles:
         chosen = [name for name in schema.names if name not in other]
         chosen = [n for n in (chosen if features is None else features) if n not in drop]
         opened = cls(files, label, query, document, chosen, schema)
-        opened._check_columns(first, drop)
+        opened._check_columns(first, drop, arguments or {})
         if features is None:
             opened._refuse_ids(first)
         return opened
@@ -155,13 +159,15 @@ class ParquetFiles:
                     "it out, or list the features."
                 )
 
-    def _check_columns(self, place: str, dropped: Sequence[str] = ()) -> None:
+    def _check_columns(
+        self, place: str, dropped: Sequence[str], arguments: Mapping[str, str]
+    ) -> None:
         """Refuse columns that do not exist, or whose type cannot be what they are for."""
         needed = [name for name in (self.label, self.query, self.document) if name is not None]
         known = set(self.schema.names)  # a list is made at each call
         for name in [*needed, *self.features, *dropped]:
             if name not in known:
-                role = self.role_of(name)
+                role = arguments.get(name) or self.role_of(name)
                 which = "" if role == "feature" else f"the column of the {role} "
                 advice = f" Write {role}='NAME' for another." if which else ""
                 raise ValueError(
