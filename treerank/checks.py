@@ -265,10 +265,12 @@ def check_signature(name: str, function: Any, *arguments: str) -> None:
     except (TypeError, ValueError):  # some functions in C have no signature
         return
     try:
-        signature.bind(*arguments)
+        if "estimator" in signature.bind(*arguments).arguments:
+            raise TypeError("a scorer of scikit-learn")
     except TypeError as error:
         rule = f"{name} must be a function of ({', '.join(arguments)})"
-        taken = str(signature.replace(return_annotation=inspect.Signature.empty))
+        bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        taken = str(inspect.Signature(bare))
         raise TypeError(f"{rule}; got one of {taken}.") from error
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import make_scorer, mean_squared_error
 from metric_cases import every_metric
 
 from treerank.inputs.grouping import QueryGroups
@@ -79,7 +80,12 @@ def test_wrong_types_are_type_errors(build):
 
 @pytest.mark.parametrize(
     "function",
-    [lambda y, scores: 0.0, lambda y, scores, qid, k: 0.0, lambda y, *, scores, qid: 0.0],
+    [
+        lambda y, scores: 0.0,
+        lambda y, scores, qid, k: 0.0,
+        lambda y, *, scores, qid: 0.0,
+        make_scorer(mean_squared_error, greater_is_better=False),
+    ],
 )
 def test_a_function_of_other_arguments_is_refused_by_name(function):
     with pytest.raises(
