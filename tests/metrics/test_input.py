@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import make_scorer, mean_squared_error
 from metric_cases import every_metric
+from sklearn.metrics import make_scorer, mean_squared_error
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import METRICS, NDCG, AveragePrecision, get_metric, make_ranking_scorer

@@ -113,6 +113,7 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
 def _opened(path, label, query, features, document, drop, comments):
     """Open files; those that keep comments keep document ids that are there, too."""
     drop = [drop] if isinstance(drop, str) else list(drop)
+    features = [features] if isinstance(features, str) else features
     files = ParquetFiles.open(path, label, query, features, document, drop)
     if comments and document is None and _DOCUMENT in files.schema.names:
         is_free = _DOCUMENT not in (label, query, *files.features)

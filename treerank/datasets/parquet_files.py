@@ -26,6 +26,7 @@ from treerank.numerics.threads import threads_allowed
 RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
+_OTHER_NAMES = " Names of CSV files end in .csv or .tsv; read_letor reads LETOR files."
 _ERRORS = (pa.ArrowException, OSError, ValueError)
 
 
@@ -198,7 +199,8 @@ def naming_file(place: str) -> Iterator[None]:
     ...     raise pa.ArrowInvalid("no magic bytes")
     Traceback (most recent call last):
     ...
-    ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'.
+    ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'. \
+Names of CSV files end in .csv or .tsv; read_letor reads LETOR files.
     """
     try:
         yield
@@ -207,9 +209,9 @@ def naming_file(place: str) -> Iterator[None]:
         if is_of_system or str(error).startswith(place):
             raise
         lines = str(error).splitlines() or [type(error).__name__]
+        kind, advice = ("CSV", "") if is_csv(place) else ("Parquet", _OTHER_NAMES)
         raise ValueError(
-            f"{place}: a {'CSV' if is_csv(place) else 'Parquet'} file must be whole and readable; "
-            f"got {shown(lines[0])}."
+            f"{place}: a {kind} file must be whole and readable; got {shown(lines[0])}.{advice}"
         ) from error
 
 
