@@ -285,7 +285,7 @@ def check_column(
     array([1., 0.])
     """
     if values is None:
-        raise ValueError(f"{name} must have one entry per document; got None.")
+        raise ValueError(f"{name} must be one-dimensional, an entry per document; got None.")
     column = as_numbers(name, values)
     if column.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {column.shape}.")

@@ -417,6 +417,7 @@ def test_export_refuses_before_it_writes(files, tmp_path):
     unchecked = run("export", files.model, output, "--format", "solr")
     assert unchecked.exit_code == 1
     assert "--check must be given: documents; --allow unchecked accepts this" in unchecked.stderr
+    assert "'solr'? See `" in run("export", files.model, output, "--format", "solar").stderr
     assert run("export", files.model, output, "--format", "word").exit_code == 2
     assert run("export", files.model, output, "--format", "c", "--allow", "all").exit_code == 2
     features = tmp_path / "features.json"

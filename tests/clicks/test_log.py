@@ -217,6 +217,12 @@ def test_further_columns_follow_their_impressions(given, tmp_path):
     assert ClickLog.from_table(table).extra == {}
 
 
+def test_features_without_a_column_say_which_arguments_name_others():
+    log, features = ClickLog.from_table(TABLE), pd.DataFrame({"sku": [7], "query": ["q"]})
+    with pytest.raises(ValueError, match=r"got .*'sku'.* Write query='NAME' and document='NAME'"):
+        count_data(log, features)
+
+
 def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
     pytest.importorskip("pyarrow")
     pd.DataFrame(TABLE).rename(columns={"document": "sku"}).to_csv(tmp_path / "log.csv")

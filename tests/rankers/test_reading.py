@@ -124,9 +124,9 @@ MISTAKES = {
         [[1, 2], [3]], [0, 1]
     ),
     "X must be a matrix in memory; got <class 'int'>": lambda: RANKER.fit(3, [0, 1]),
-    "y must have one entry per document; got None": lambda: RANKER.fit([[1], [2]], [0, 1]).score(
-        [[1], [2]]
-    ),
+    "y must be one-dimensional, an entry per document; got None": lambda: RANKER.fit(
+        [[1], [2]], [0, 1]
+    ).score([[1], [2]]),
     "y must be finite in some row; got nan in all 2": lambda: RANKER.fit(
         [[1], [2]], [np.nan, np.nan]
     ),

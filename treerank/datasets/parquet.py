@@ -58,7 +58,7 @@ def read_parquet(
         has judged those documents.
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
-    features : sequence of str, default=None
+    features : str or sequence of str, default=None
         Columns of the features. ``None`` is all but those of label, query and document, those
         named ``label``, ``query``, ``document`` and ``comment``, and the index of a pandas data
         frame. Integers and text named ``id``, ``doc_id``, ``sku`` or the like are then refused.
