@@ -265,10 +265,12 @@ def check_signature(name: str, function: Any, *arguments: str) -> None:
     except (TypeError, ValueError):  # some functions in C have no signature
         return
     try:
-        signature.bind(*arguments)
+        if "estimator" in signature.bind(*arguments).arguments:
+            raise TypeError("a scorer of scikit-learn")
     except TypeError as error:
         rule = f"{name} must be a function of ({', '.join(arguments)})"
-        taken = str(signature.replace(return_annotation=inspect.Signature.empty))
+        bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        taken = str(inspect.Signature(bare))
         raise TypeError(f"{rule}; got one of {taken}.") from error
 
 
@@ -282,6 +284,8 @@ def check_column(
     >>> check_column("y", [1, 0])
     array([1., 0.])
     """
+    if values is None:
+        raise ValueError(f"{name} must be one-dimensional, an entry per document; got None.")
     column = as_numbers(name, values)
     if column.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {column.shape}.")
@@ -296,7 +300,9 @@ def check_column(
         is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
     if not is_finite:
         unjudged = np.isnan(column)
-        allowed = np.isfinite(column) | (unjudged & (some_unjudged and not unjudged.all()))
+        if some_unjudged and unjudged.all():
+            raise ValueError(f"{name} must be finite in some row; got nan in all {len(column)}.")
+        allowed = np.isfinite(column) | (unjudged & some_unjudged)
         if not allowed.all():
             row = int(np.argmin(allowed))
             raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")

@@ -364,6 +364,18 @@ def test_export_writes_what_the_library_would_and_reports(files, loaded, tmp_pat
     assert "0 pairs change order" in result.stdout
 
 
+def test_export_checks_by_documents_without_labels(files, loaded, tmp_path):
+    pytest.importorskip("pyarrow")
+    table = tmp_path / "documents.parquet"
+    X = pl.DataFrame(loaded[1].X, schema=[f"f{i}" for i in range(8)])
+    X.with_columns(query=pl.Series(loaded[1].qid)).write_parquet(table)
+    command = ("export", files.model, tmp_path / "model", "--format", "solr", "--check", table)
+    found = run(*command)
+    assert "0 pairs change order." in found.stdout, found.stderr
+    assert "Write --label NAME" in run(*command, "--label", "grade").stderr
+    assert "Write --query NAME" in run(*command, "--query", "search").stderr
+
+
 def test_trees_of_other_programs_rank_files_in_batches(files, tmp_path):
     treerank.load(files.model).feature_part_.booster_.save_model(tmp_path / "model.txt")
     by = [run("rank", tmp_path / "model.txt", files.test, *o) for o in ([], ["--memory", "1GB"])]
@@ -405,6 +417,7 @@ def test_export_refuses_before_it_writes(files, tmp_path):
     unchecked = run("export", files.model, output, "--format", "solr")
     assert unchecked.exit_code == 1
     assert "--check must be given: documents; --allow unchecked accepts this" in unchecked.stderr
+    assert "'solr'? See `" in run("export", files.model, output, "--format", "solar").stderr
     assert run("export", files.model, output, "--format", "word").exit_code == 2
     assert run("export", files.model, output, "--format", "c", "--allow", "all").exit_code == 2
     features = tmp_path / "features.json"

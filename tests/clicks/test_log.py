@@ -114,7 +114,8 @@ def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
         (broken(click=[0, 1]), r"click must have equally many entries; got \[6, 6, 6, 6, 2\]"),
         (
             {"session": [1]},
-            r"query must name a column of the table; got 'query' and \['session'\]\.",
+            r"query must name a column of the table; got 'query' and \['session'\]\. "
+            "Write query='NAME' for another",
         ),
     ],
 )
@@ -214,6 +215,21 @@ def test_further_columns_follow_their_impressions(given, tmp_path):
     assert some.extra["device"].tolist() == some.sessions[some.session].tolist()
     assert log.with_clicks(log.extra["seconds"] > 30).extra is log.extra
     assert ClickLog.from_table(table).extra == {}
+
+
+def test_features_without_a_column_say_which_arguments_name_others():
+    log, features = ClickLog.from_table(TABLE), pd.DataFrame({"sku": [7], "query": ["q"]})
+    with pytest.raises(ValueError, match=r"got .*'sku'.* Write query='NAME' and document='NAME'"):
+        count_data(log, features)
+
+
+def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame(TABLE).rename(columns={"document": "sku"}).to_csv(tmp_path / "log.csv")
+    message = r"csv, column 'document': the column of the document must exist; .*'sku'.* Write doc"
+    with pytest.raises(ValueError, match=message + "ument='NAME'"):
+        ClickLog.from_table(tmp_path / "log.csv")
+    assert ClickLog.from_table(tmp_path / "log.csv", document="sku").n_positions == 3
 
 
 def test_a_further_column_that_is_not_there_or_too_short_is_named():

@@ -69,6 +69,7 @@ def test_the_index_of_a_data_frame_and_reserved_names_are_no_features(file):
     data = read_parquet(file, label="clicks")
     assert data.X.column_names == ["price"]
     assert read_parquet(file, features=["id", "label"]).X.column_names == ["id", "label"]
+    assert read_parquet(file, features="price").X.column_names == ["price"]
 
 
 def test_a_folder_is_its_files_in_the_order_of_their_names(tmp_path):

@@ -11,13 +11,14 @@ from sklearn.tree import DecisionTreeRegressor
 
 from treerank.evaluation import Comparison, compare
 from treerank.evaluation.ranker_comparison import Outcome
+from treerank.evaluation.summary import Difference
 from treerank.model_selection import QueryShuffleSplit
 from treerank.statistics import (
+    Interval,
     adjust_holm,
     bootstrap_interval,
     corrected_interval,
     corrected_resampled_t_test,
-    queries_needed,
     randomization_test,
 )
 
@@ -75,15 +76,25 @@ def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_sh
     assert found.interval == corrected_interval(by_split, test_to_train=comparison.test_to_train)
     own = partial(corrected_resampled_t_test, test_to_train=comparison.test_to_train)
     assert comparison.difference("map", *names, test=own) == found
-    assert found.queries_needed == queries_needed(by_query)
     assert found.n_queries == np.count_nonzero(~np.isnan(by_query))
     over_queries = comparison.difference("map", *names, test="randomization", level=0.9, power=0.5)
     assert over_queries.interval == bootstrap_interval(by_query, level=0.9)
-    assert over_queries.queries_needed == queries_needed(by_query, level=1 - 0.9, power=0.5)
+    assert over_queries.power == 0.5
     for reference in names:
         (other,) = set(names) - {reference}
         notes = comparison.summary(reference=reference).notes
         assert str(comparison.difference("map", other, reference)) in notes
+
+
+def test_a_difference_that_is_not_shown_takes_more_queries_than_there_were():
+    for gap, low, high in ((0.2, -0.1, 0.5), (-0.2, -0.5, 0.1), (0.2, 0.05, 0.35), (0, -1, 1)):
+        found = Difference("map", "a", "b", Interval(gap, low, high, level=0.95), 100)
+        is_open = low < 0 < high
+        assert str(found).endswith("would show it.") == (is_open and gap != 0)
+        assert (found.queries_needed > 2 * 100) == is_open
+    # Table of G*Power: a difference of 0.2 standard deviations takes 199.
+    found = Difference("map", "a", "b", Interval(0.2, 0.004, 0.396, level=0.95), 100)
+    assert found.queries_needed == pytest.approx(199, abs=3)
 
 
 def test_splits_share_their_mean_ratio_and_their_mean_seconds_of_search_and_fit():

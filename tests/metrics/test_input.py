@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from metric_cases import every_metric
+from sklearn.metrics import make_scorer, mean_squared_error
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import METRICS, NDCG, AveragePrecision, get_metric, make_ranking_scorer
@@ -14,7 +15,7 @@ from treerank.metrics import METRICS, NDCG, AveragePrecision, get_metric, make_r
         (([0, 1], [1.0]), r"scores must have one entry per document; got 1 for 2\."),
         (([0, 1], [1.0, 2.0], [1]), r"qid must have one entry per row; got 1 for 2 rows\."),
         (([0, np.inf], [1.0, 2.0]), r"y must be finite; got inf in row 1\."),
-        (([np.nan, np.nan], [1.0, 2.0]), r"y must be finite; got nan in row 0\."),
+        (([np.nan, np.nan], [1.0, 2.0]), r"y must be finite in some row; got nan in all 2\."),
         (([0, np.nan], [1.0, np.nan]), r"scores must be finite; got nan in row 1\."),
         (([0, 1], [-np.inf, 2.0]), r"scores must be finite; got -inf in row 0\."),
         (([], []), r"y must have at least one entry; got \[\]\."),
@@ -79,7 +80,12 @@ def test_wrong_types_are_type_errors(build):
 
 @pytest.mark.parametrize(
     "function",
-    [lambda y, scores: 0.0, lambda y, scores, qid, k: 0.0, lambda y, *, scores, qid: 0.0],
+    [
+        lambda y, scores: 0.0,
+        lambda y, scores, qid, k: 0.0,
+        lambda y, *, scores, qid: 0.0,
+        make_scorer(mean_squared_error, greater_is_better=False),
+    ],
 )
 def test_a_function_of_other_arguments_is_refused_by_name(function):
     with pytest.raises(

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from command_line import SMALL, run
 
-from treerank import HistogramTrees, TreeDirectRanker, compare
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, compare, load
 from treerank.datasets.parquet import read_parquet, write_parquet
 from treerank.rankers.reading import take_columns
 
@@ -113,3 +113,39 @@ def test_the_shell_takes_parquet_files_with_names_of_columns(file, tmp_path, exp
     done = run("fit", path, "--model", model, "--sparse", "--quiet")
     assert done.exit_code == 1
     assert "sparse must not be set for a file of format Parquet" in done.stderr
+
+
+RANKER = TreeDirectRanker("line")
+MISTAKES = {
+    r"X must have equally many numbers in each row; .*[Cc]olumns of text": lambda: RANKER.fit(
+        [["a", "b"], ["c", "d"]], [0, 1]
+    ),
+    r"X must have equally many numbers in each row; .*inhomogeneous": lambda: RANKER.fit(
+        [[1, 2], [3]], [0, 1]
+    ),
+    "X must be a matrix in memory; got <class 'int'>": lambda: RANKER.fit(3, [0, 1]),
+    "y must be one-dimensional, an entry per document; got None": lambda: RANKER.fit(
+        [[1], [2]], [0, 1]
+    ).score([[1], [2]]),
+    "y must be finite in some row; got nan in all 2": lambda: RANKER.fit(
+        [[1], [2]], [np.nan, np.nan]
+    ),
+    "got 'lambdarank'. Write loss='logistic' and weight='ndcg'": lambda: TreeDirectRanker(
+        loss="lambdarank"
+    ).fit([[1], [2]], [0, 1]),
+    r"got 'ndcg@ten'\.$": lambda: TreeDirectRanker(metric="ndcg@ten").fit([[1], [2]], [0, 1]),
+    "objective must have derivatives.* Write TreeDirectRanker.LightGBMTrees": lambda: (
+        LightGBMTrees().fit(np.eye(2), np.array([0, 1]))
+    ),
+    r"data must be \(X, y, qid\), a path, or hold folds": lambda: compare(
+        {"a": RANKER}, (np.eye(2), [0, 1])
+    ),
+    "path: expected str": lambda: load(None),
+    "path: .*expected str": lambda: RANKER.fit([[1], [2]], [0, 1]).save(None),
+}
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_mistakes_of_newcomers_are_named_with_what_to_write(message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        MISTAKES[message]()

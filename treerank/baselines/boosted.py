@@ -7,6 +7,7 @@ and list it in :mod:`treerank.baselines`.
 from dataclasses import KW_ONLY, dataclass, fields
 
 from treerank.checks import check_choice
+from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.pairs.weights import Weight
@@ -20,6 +21,7 @@ _OF_TREES = (
 )
 
 
+@answering
 @dataclass(eq=False, repr=False)
 class BoostedRanker(DirectRanker):
     """Histogram trees fitted to an objective: the parameters of all boosted rankers.
@@ -106,6 +108,7 @@ class BoostedRanker(DirectRanker):
         return HistogramTrees(**shared, **(self.tree_options or {}))
 
 
+@answering
 @dataclass(eq=False, repr=False)
 class LambdaMART(BoostedRanker):
     """Learn to rank by trees fitted to lambdas [1]_, on the histogram trees of this package.

@@ -172,7 +172,8 @@ def _one_line(error):
     """Return what an error says."""
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
-        return f"{error.format_message().rstrip('.')}. See `{path} --help`."
+        said = error.format_message().rstrip(".")
+        return f"{said}{'' if said.endswith('?') else '.'} See `{path} --help`."
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'stdout'}: {error.strerror}"  # files have their names
     if isinstance(error, MemoryError):

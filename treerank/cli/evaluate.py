@@ -35,8 +35,8 @@ _METRIC_HELP = (
 )
 _LOG_HELP = (
     "Table of clicks on another ranker: session, query, document, position, click. The "
-    "clicks that the model would earn are estimated; DATA is a table with a column document (or "
-    "--id) and needs no labels."
+    "clicks that the model would earn are estimated; DATA is a table with the columns query and "
+    "document, and needs no labels. --query and --id name columns of both tables."
 )
 
 

@@ -1,7 +1,7 @@
 """``treerank export``: a model for another program."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,7 +34,10 @@ def export(
     format: Annotated[str, choice("format", FORMATS, "Format of the file")],
     check: Annotated[
         Path | None,
-        typer.Option(help="Data file with documents that the other program must rank equally."),
+        typer.Option(
+            help="Data file with documents that the other program must rank equally; it needs no "
+            "labels."
+        ),
     ] = None,
     allow: Annotated[
         list[str] | None,
@@ -71,10 +74,16 @@ def export(
                 f"{features}: the features must not be written to the file of the model."
             )
     reporter, ranker = Reporter(quiet), read_model(model)
-    documents = None
+    documents: tuple[Any, ...] | None = None
     if check is not None:
-        columns = given(label=label, query=query)
-        documents = tuple(read_for(ranker, reporter, check, sparse=sparse, **columns))
+        options = {"sparse": sparse} | given(label=label, query=query)
+        try:
+            documents = tuple(read_for(ranker, reporter, check, **options))
+        except ValueError:  # labels are not needed, only told of
+            if label is not None:
+                raise
+            X, _, qid = read_for(ranker, reporter, check, label=None, **options)
+            documents = X, None, qid
     allowed = allow or ()
     report = export_ranker(ranker, output, format=format, check=documents, allow=allowed, name=name)
     if features is not None:

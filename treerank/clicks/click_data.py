@@ -76,7 +76,10 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
     frame, needed = as_frame(features), [query, document]
     if frame is None or not set(needed) <= set(frame.columns):
         found = "no data frame" if frame is None else shown(frame.columns)
-        raise ValueError(f"features must have the columns {shown(needed)}; got {found}.")
+        raise ValueError(
+            f"features must have the columns {shown(needed)}; got {found}. "
+            "Write query='NAME' and document='NAME' for others."
+        )
     return frame.drop(needed), _unique_items(*(frame[name].to_numpy() for name in needed))
 
 

@@ -1,6 +1,6 @@
 """Tables of logs and counts: columns by name from a file, a data frame or a mapping."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     table : path, data frame or mapping from names to columns
         The table.
     names : mapping from str to str
-        Name of each column by what it is for.
+        Name of each column by what it is for: the argument that names it, if there is one.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     [['a', 'b']]
     """
     if isinstance(table, str | Path):
-        return _columns_of_file(table, list(names.values()))
+        return _columns_of_file(table, names)
     frame: Any = table if isinstance(table, Mapping) else as_frame(table)
     if frame is None:
         raise TypeError(
@@ -40,20 +40,23 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     found = list(frame) if isinstance(table, Mapping) else frame.columns
     for role, name in names.items():
         if name not in found:
+            advice = f" Write {role}='NAME' for another." if role.isidentifier() else ""
             raise ValueError(
-                f"{role} must name a column of the table; got {shown(name)} and {found}."
+                f"{role} must name a column of the table; got {shown(name)} and {found}.{advice}"
             )
     columns = [frame[name] for name in names.values()]
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
 
 
-def _columns_of_file(path: str | Path, names: Sequence[str]) -> list[Any]:
+def _columns_of_file(path: str | Path, arguments: Mapping[str, str]) -> list[Any]:
     """Return columns of numbers, or of ids; what is missing is nan or None."""
     with naming_the_extra("read_parquet"):
         from pyarrow import types
 
         from treerank.datasets.parquet_files import ParquetFiles, as_ids, is_number
-    files, found = ParquetFiles.open(path, None, None, names), []
+    names, found = list(arguments.values()), list[Any]()
+    by_name = {name: argument for argument, name in arguments.items() if argument.isidentifier()}
+    files = ParquetFiles.open(path, None, None, names, arguments=by_name)
     for name, column in zip(names, files.columns(names), strict=True):
         if not is_number(column.type) and not column.null_count:
             found.append(as_ids(str(path), name, column))

@@ -58,7 +58,7 @@ def read_parquet(
         has judged those documents.
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
-    features : sequence of str, default=None
+    features : str or sequence of str, default=None
         Columns of the features. ``None`` is all but those of label, query and document, those
         named ``label``, ``query``, ``document`` and ``comment``, and the index of a pandas data
         frame. Integers and text named ``id``, ``doc_id``, ``sku`` or the like are then refused.
@@ -113,6 +113,7 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
 def _opened(path, label, query, features, document, drop, comments):
     """Open files; those that keep comments keep document ids that are there, too."""
     drop = [drop] if isinstance(drop, str) else list(drop)
+    features = [features] if isinstance(features, str) else features
     files = ParquetFiles.open(path, label, query, features, document, drop)
     if comments and document is None and _DOCUMENT in files.schema.names:
         is_free = _DOCUMENT not in (label, query, *files.features)

@@ -5,7 +5,7 @@ and, where there is one, of the column. A file that is not whole is such an erro
 counted from 0.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from treerank.numerics.threads import threads_allowed
 RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
+_OTHER_NAMES = " Names of CSV files end in .csv or .tsv; read_letor reads LETOR files."
 _ERRORS = (pa.ArrowException, OSError, ValueError)
 
 
@@ -72,8 +73,12 @@ class ParquetFiles:
         features: Sequence[str] | None = None,
         document: str | None = None,
         drop: Sequence[str] = (),
+        arguments: Mapping[str, str] | None = None,
     ) -> Self:
-        """Open a file, or the files ``*.parquet`` of a folder in the order of their names."""
+        """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
+
+        ``arguments`` are what users write to name a column, by the column, for messages.
+        """
         found = {place: _part_and_schema(place) for place in map(str, _places(Path(path)))}
         files = {place: part for place, (part, _) in found.items()}
         first, (_, schema) = next(iter(found.items()))
@@ -86,7 +91,7 @@ class ParquetFiles:
         chosen = [name for name in schema.names if name not in other]
         chosen = [n for n in (chosen if features is None else features) if n not in drop]
         opened = cls(files, label, query, document, chosen, schema)
-        opened._check_columns(first, drop)
+        opened._check_columns(first, drop, arguments or {})
         if features is None:
             opened._refuse_ids(first)
         return opened
@@ -155,13 +160,15 @@ class ParquetFiles:
                     "it out, or list the features."
                 )
 
-    def _check_columns(self, place: str, dropped: Sequence[str] = ()) -> None:
+    def _check_columns(
+        self, place: str, dropped: Sequence[str], arguments: Mapping[str, str]
+    ) -> None:
         """Refuse columns that do not exist, or whose type cannot be what they are for."""
         needed = [name for name in (self.label, self.query, self.document) if name is not None]
         known = set(self.schema.names)  # a list is made at each call
         for name in [*needed, *self.features, *dropped]:
             if name not in known:
-                role = self.role_of(name)
+                role = arguments.get(name) or self.role_of(name)
                 which = "" if role == "feature" else f"the column of the {role} "
                 advice = f" Write {role}='NAME' for another." if which else ""
                 raise ValueError(
@@ -192,7 +199,8 @@ def naming_file(place: str) -> Iterator[None]:
     ...     raise pa.ArrowInvalid("no magic bytes")
     Traceback (most recent call last):
     ...
-    ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'.
+    ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'. \
+Names of CSV files end in .csv or .tsv; read_letor reads LETOR files.
     """
     try:
         yield
@@ -201,9 +209,9 @@ def naming_file(place: str) -> Iterator[None]:
         if is_of_system or str(error).startswith(place):
             raise
         lines = str(error).splitlines() or [type(error).__name__]
+        kind, advice = ("CSV", "") if is_csv(place) else ("Parquet", _OTHER_NAMES)
         raise ValueError(
-            f"{place}: a {'CSV' if is_csv(place) else 'Parquet'} file must be whole and readable; "
-            f"got {shown(lines[0])}."
+            f"{place}: a {kind} file must be whole and readable; got {shown(lines[0])}.{advice}"
         ) from error
 
 

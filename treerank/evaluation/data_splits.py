@@ -164,7 +164,9 @@ def _check_features(X):
 def _in_memory(fold: Any) -> SplitSource:
     """Return a fold, or a split, that is in memory already."""
     if not isinstance(fold, Fold | Split):
-        raise TypeError(f"data must hold folds or splits; got {type(fold)}.")
+        raise TypeError(
+            f"data must be (X, y, qid), a path, or hold folds or splits; got {type(fold)} in it."
+        )
     sets = fold.train, fold.test, fold.validation
     return SplitSource(fold.name, partial(Split, fold.name, *sets))
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, check_number
 from treerank.evaluation.summary import LEVEL, POWER, Difference, ResultTable, Summary, make_summary
 from treerank.statistics.mean_ranks import NemenyiResult, nemenyi_test
-from treerank.statistics.paired import PairedTest, paired_differences, queries_needed
+from treerank.statistics.paired import PairedTest, paired_differences
 from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
 from treerank.statistics.randomization import bootstrap_interval
 from treerank.statistics.resampled import corrected_interval
@@ -281,22 +281,22 @@ class Comparison:
         level : float, default=0.95
             Share of such intervals that hold the true difference.
         power : float, default=0.8
-            Probability to find the difference by a test at the level ``1 - level``, over as many
-            queries as the result says.
+            Probability that the interval leaves out 0 over as many queries as the result says, if
+            the difference is as large.
 
         Returns
         -------
         Difference
         """
         pair = (first, second)
+        check_number("power", power, above=0, below=1)
         table, _, settings = self._prepare_test(metric, test, pair, {})
         gaps = paired_differences(*table.T)
         interval_of = corrected_interval if settings else bootstrap_interval
         columns = [self.rankers.index(name) for name in pair]
         by_query = paired_differences(*self.by_query(metric)[:, columns].T)
-        needed = queries_needed(by_query, power=power, level=1 - level)
         interval = interval_of(gaps, level=level, **settings)
-        return Difference(metric, first, second, interval, len(by_query), needed)
+        return Difference(metric, first, second, interval, len(by_query), power)
 
     def nemenyi(self, metric: str, *, alpha: float = 0.05) -> NemenyiResult:
         """Test mean ranks over queries; see :func:`~treerank.statistics.nemenyi_test`."""

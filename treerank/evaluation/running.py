@@ -62,7 +62,8 @@ def compare(
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows.
     metrics : sequence of str or Metric, default=("ndcg@10", "map")
-        Metrics to score by.
+        Metrics to score by: names, or functions ``f(y, scores, qid) -> float`` of your own. Higher
+        is better: negate a loss.
     convention : {"treerank", "letor4"}, default="treerank"
         Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
     grid : dict from str to (dict or list of dict), default=None

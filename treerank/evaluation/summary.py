@@ -7,12 +7,14 @@ Result table: columns of equal length, which become a pandas or a polars data fr
 Difference: how far apart two rankers are, and how many queries would show it.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import norm
 
 from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
 from treerank.files.replaced import replaced_file
@@ -88,14 +90,14 @@ class Difference:
         Mean of the first minus mean of the second, with its bounds.
     n_queries : int
         Number of queries tested.
-    queries_needed : float
-        See :func:`~treerank.statistics.queries_needed`.
+    power : float, default=0.8
+        Probability that the interval leaves out 0 over ``queries_needed``.
 
     Examples
     --------
     >>> interval = Interval(0.01, -0.02, 0.04, level=0.95)
-    >>> print(Difference("map", "a", "b", interval, n_queries=200, queries_needed=1350.0))
-    a - b by map: 0.0100 (95 %: -0.0200 to 0.0400) over 200 queries; to show it takes about 1,350.
+    >>> print(Difference("map", "a", "b", interval, n_queries=200))
+    a - b by map: 0.0100 (95 %: -0.0200 to 0.0400) over 200 queries; about 3,678 would show it.
     """
 
     metric: str
@@ -103,13 +105,28 @@ class Difference:
     second: str
     interval: Interval
     n_queries: int
-    queries_needed: float
+    power: float = POWER
+
+    @property
+    def queries_needed(self) -> float:
+        """About how many queries would show the difference, if it is as large as observed.
+
+        The interval is taken to narrow by the square root of their number.
+        """
+        gap, low, high = self.interval.estimate, self.interval.low, self.interval.high
+        if gap == 0:
+            return math.inf
+        reach = (gap - low if gap > 0 else high - gap) / abs(gap)
+        wider = 1 + norm.ppf(self.power) / norm.ppf((1 + self.interval.level) / 2)
+        return float(math.ceil(self.n_queries * (reach * wider) ** 2))
 
     def __str__(self) -> str:
-        """Return the difference in one line."""
+        """Return the difference in one line; one that is not shown says what would show it."""
+        is_open = self.interval.low <= 0 <= self.interval.high and self.interval.estimate != 0
+        needed = f"; about {self.queries_needed:,.0f} would show it" if is_open else ""
         return (
             f"{self.first} - {self.second} by {self.metric}: {self.interval} over "
-            f"{self.n_queries:,} queries; to show it takes about {self.queries_needed:,.0f}."
+            f"{self.n_queries:,} queries{needed}."
         )
 
 

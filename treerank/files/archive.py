@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import naming
 from treerank.files.replaced import replaced_file
 
 FORMAT = "treerank model"
@@ -98,7 +99,8 @@ def read_archive(path: str | Path) -> Any:
     >>> read_archive(path)
     {'loss': 'max (not saved)'}
     """
-    path = Path(path)
+    with naming("path"):
+        path = Path(path)
     check_regular(path)
     with path.open("rb") as file:
         _check_first_bytes(file.read(64), path)

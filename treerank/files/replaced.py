@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from treerank.checks import naming
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -80,7 +82,8 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
     >>> path.read_bytes()
     b'whole'
     """
-    path = Path(path)
+    with naming("path"):
+        path = Path(path)
     with _errors_about(path):
         old = _status(path)
         if old is not None and not stat.S_ISREG(old.st_mode):
@@ -122,7 +125,8 @@ def check_output(path: str | Path) -> None:
     ...
     IsADirectoryError: [Errno 21] Is a directory: ...
     """
-    path = Path(path)
+    with naming("path"):
+        path = Path(path)
     with _errors_about(path):
         old = _status(path)
         if old is None or stat.S_ISREG(old.st_mode):

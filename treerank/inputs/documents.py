@@ -175,7 +175,14 @@ def _as_array(X):
     """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
     refuse_masked("X", X)
     refuse_lazy(X)
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+        array = array.astype(np.float64) if array.dtype.kind in "SU" else array
+    except ValueError as error:
+        raise ValueError(
+            f"X must have equally many numbers in each row; got what NumPy refuses: {error}. "
+            "Columns of text may be those of a data frame."
+        ) from error
     if array.dtype.kind in "mM":
         raise TypeError(f"X must be numbers; got {array.dtype}.")
     if array.ndim == 1:
@@ -183,7 +190,7 @@ def _as_array(X):
             f"X must have a row for each document; got {len(array)} numbers. Reshape your data: "
             "X.reshape(1, -1) is one document, X.reshape(-1, 1) is one feature."
         )
-    if array.dtype.kind == "O" and array.ndim == 0:  # anything, such as batches of rows
+    if array.ndim == 0:  # anything, such as batches of rows
         raise TypeError(f"X must be a matrix in memory; got {type(X)}.")
     return array
 

@@ -157,7 +157,8 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     # A longer number than any list needs, or digits of other alphabets, are no cutoff.
     if stem not in named or (at and not re.fullmatch("[0-9]{1,18}", cutoff)):
         known = ", ".join(named)
-        meant = closest(stem, named).replace("'?", f"{at}{cutoff}'?")
+        cut = f"{at}{cutoff}" if cutoff.isdecimal() else ""
+        meant = closest(stem, named).replace("'?", f"{cut}'?") if stem not in named else ""
         raise ValueError(
             f"metric must be one of {known}, or one with @k; got {shown(metric)}.{meant}"
         )

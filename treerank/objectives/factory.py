@@ -37,6 +37,14 @@ from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
+#: What to write for losses of other programs.
+THEIRS = {
+    "lambdarank": "loss='logistic' and weight='ndcg', which are the defaults",
+    "rank:map": "weight='map'",
+    "rank:ndcg": "loss='logistic' and weight='ndcg', which are the defaults",
+    "rank:pairwise": "weight='uniform'",
+    "rank_xendcg": "loss='xendcg'",
+}
 #: A label whose exponential gain drowns the gains of most others.
 DROWNING_LABEL = 19
 TARGET_MARGINS = ("unit", "label_gap")
@@ -194,9 +202,10 @@ def get_loss(loss: Any) -> Any:
         return loss
     elif callable(loss) and not isinstance(loss, type):
         return PairLoss(_compiled(loss))
+    theirs = f" Write {THEIRS[loss]}." if isinstance(loss, str) and loss in THEIRS else ""
     raise ValueError(
         "loss must be a function of the margin, have a method bind, or be one of "
-        f"{sorted(LOSSES)}; got {shown(loss)}.{closest(loss, LOSSES)}"
+        f"{sorted(LOSSES)}; got {shown(loss)}.{theirs or closest(loss, LOSSES)}"
     )
 
 

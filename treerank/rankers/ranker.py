@@ -59,7 +59,8 @@ class Ranker(Scored):
     Parameters
     ----------
     metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches on the ``eval_set``.
+        Metric that ``score`` measures and early stopping watches on the ``eval_set``: a name, or a
+        function ``f(y, scores, qid) -> float`` of your own. Higher is better: negate a loss.
     calibration : {"eval_set", None} or float, default="eval_set"
         Documents that the steepness of ``predict_pair_proba`` is fitted to. "eval_set": those of
         ``eval_set`` if there is one. A float: this share of the queries, which is kept out of

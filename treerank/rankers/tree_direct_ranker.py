@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.metrics.relevance import Gain
@@ -20,7 +21,6 @@ from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.clicked import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
-from treerank.rankers.engine_words import answering
 from treerank.rankers.head import Tau
 
 

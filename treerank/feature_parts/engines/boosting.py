@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, naming, shown, warn_user
+from treerank.checks import check_count, check_sequence, has_methods, naming, shown, warn_user
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
@@ -203,6 +203,11 @@ class BoostedTrees(BaseEstimator):
         BoostedTrees
             The fitted feature part itself.
         """
+        if not has_methods(objective, "derivatives"):
+            raise TypeError(
+                f"objective must have derivatives(scores); got {shown(objective)}. Write "
+                f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
+            )
         rows = self._as_rows(X)
         self._check_parameters(validation)
         _warn_of_spinning()

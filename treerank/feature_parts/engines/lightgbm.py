@@ -9,6 +9,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import (
     Groups,
     check_engine_params,
@@ -48,6 +49,7 @@ _OWN = (
 )
 
 
+@answering
 @dataclass(eq=False, repr=False, kw_only=True)
 class LightGBMTrees(BoostedTrees):
     """A sum of trees grown by LightGBM on any objective.

@@ -10,6 +10,7 @@ import numpy as np
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import Groups, check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
 from treerank.feature_parts.engines.fixed_point import LARGEST
@@ -33,6 +34,7 @@ _ROWS_PER_BIN, _FEW_BINS = 8, 128
 _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
 
 
+@answering
 @dataclass(eq=False, repr=False, kw_only=True)
 class XGBoostTrees(BoostedTrees):
     """A sum of trees grown by XGBoost on any objective.

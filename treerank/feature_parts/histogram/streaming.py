@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.boosting import MOST
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
@@ -20,6 +21,7 @@ from treerank.objectives.base import Objective
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 
+@answering
 @dataclass(eq=False, repr=False)
 class StreamingTrees(HistogramTrees):
     """A sum of trees that adds trees and shrinks or removes old ones with every batch.

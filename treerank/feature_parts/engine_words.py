@@ -1,0 +1,141 @@
+"""Engine words: what to write here for the arguments of LGBMRanker and its like.
+
+To add a word, add it to ``THEIRS`` if it has a name here, and else a line to ``WORDS``.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from treerank.checks import closest, shown
+from treerank.feature_parts.registry import feature_part_class
+
+C = TypeVar("C", bound=type)
+#: Words of other programs by the names that they have here.
+THEIRS = {
+    "boosting": ("boosting_type",),
+    "categorical_features": ("cat_features", "categorical_feature"),
+    "colsample_bytree": ("feature_fraction", "max_features", "rsm"),
+    "early_stopping_rounds": ("early_stopping_round", "n_iter_no_change", "od_wait"),
+    "gain": ("label_gain",),
+    "k": ("lambdarank_truncation_level",),
+    "learning_rate": ("eta", "shrinkage_rate"),
+    "max_bin": ("border_count", "max_bins"),
+    "max_depth": ("depth",),
+    "min_child_samples": ("min_data_in_leaf", "min_samples_leaf"),
+    "min_child_weight": ("min_sum_hessian_in_leaf",),
+    "min_split_gain": ("gamma", "min_gain_to_split"),
+    "monotone_constraints": ("monotonic_cst",),
+    "n_estimators": ("iterations", "max_iter", "num_boost_round", "num_iterations", "num_trees"),
+    "n_jobs": ("nthread", "num_threads", "thread_count"),
+    "num_leaves": ("max_leaf_nodes", "max_leaves"),
+    "random_state": ("random_seed", "seed"),
+    "reg_alpha": ("alpha", "l1_regularization", "lambda_l1"),
+    "reg_lambda": ("l2_leaf_reg", "l2_regularization", "lambda", "lambda_l2"),
+    "sigma": ("sigmoid",),
+    "subsample": ("bagging_fraction",),
+    "subsample_freq": ("bagging_freq",),
+}
+_OURS = {word: ours for ours, words in THEIRS.items() for word in words}
+#: Parameters of TreeDirectRanker that trees do not have.
+OF_RANKER = (
+    *("calibration", "clicks", "feature_part", "gain", "head_alpha", "k", "label_weights", "loss"),
+    *("metric", "pairs", "per_level", "query_normalization", "sigma", "smoothing"),
+    *("target_margin", "tau", "threshold", "weight"),
+)
+_FRAME = "X as a data frame: columns of text or of dtype category are categories"
+_LOSS = "loss and weight of the ranker, whose defaults are lambdarank's, 'logistic' and 'ndcg'"
+_QID = "eval_set=[(X, y, qid)] in fit, with one query id per row"
+#: What to write for an argument that has no name here.
+WORDS = {
+    "cat_features": _FRAME,
+    "categorical_feature": _FRAME,
+    "eval_at": "eval_metric=['ndcg@5', 'ndcg@10'] in fit",
+    "eval_group": _QID,
+    "eval_qid": _QID,
+    "feature_name": "X as a data frame, which has names",
+    "group": "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row",
+    "group_id": "qid in fit, one query id per row in any order",
+    "importance_type": "ranker.feature_importances_",
+    "loss_function": _LOSS,
+    "objective": _LOSS,
+    "verbose": "treerank.show_progress() to see iterations",
+    "verbosity": "treerank.show_progress() to see iterations",
+}
+
+
+def answering(cls: C) -> C:
+    """Let a ranker or a feature part answer words of other programs, with short signatures.
+
+    The ``fit`` of a ranker is then a method of its own, which ``help`` shows before those that are
+    inherited.
+    """
+    of_ranker = ("fit", "set_params") if hasattr(cls, "predict") else ()
+    for name in ("__init__", *of_ranker):
+        setattr(cls, name, _answering(getattr(cls, name)))
+    return cls
+
+
+def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that answers words of other programs."""
+    signature = inspect.signature(method)
+    bare = [
+        each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()
+    ]
+
+    @functools.wraps(method)
+    def answered(self: Any, *args: Any, **given: Any) -> Any:
+        for name in given.keys() - signature.parameters.keys():
+            if "__" not in name:
+                _refuse_word(type(self), method.__name__, name, given[name])
+        _refuse_callbacks(given.get("callbacks", ()))
+        return method(self, *args, **given)
+
+    vars(answered)["__signature__"] = inspect.Signature(bare)
+    return answered
+
+
+def _refuse_word(cls: type, method: str, name: str, value: Any) -> None:
+    """Refuse a word of other programs; any other is left to Python or scikit-learn."""
+    own, ours = inspect.signature(cls).parameters, _OURS.get(name, name)
+    if method == "set_params" and name in own:
+        return
+    if ours in own:
+        advice: str | None = f"{cls.__name__}({ours}={shown(value)})"
+    else:
+        advice = WORDS.get(name) or _elsewhere(cls, ours, shown(value))
+    if advice is None and "engine_params" in own and not closest(name, own):
+        advice = f"{cls.__name__}(engine_params={{{name!r}: {shown(value)}}})"
+    if advice is not None:
+        owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
+        raise TypeError(f"{owner} has no {name}; write {advice}.")
+
+
+def _elsewhere(cls: type, name: str, value: str) -> str | None:
+    """Return how to write a parameter that this class does not have; None if no other has it."""
+    setting = f"{name}={value}"
+    if hasattr(cls, "tree_options") and name in _parameters_of("histogram"):
+        return f"{cls.__name__}(tree_options={{{name!r}: {value}}})"
+    for part in ("lightgbm", "xgboost", "histogram"):
+        if name in _parameters_of(part):
+            return f"TreeDirectRanker({feature_part_class(part).__name__}({setting}))"
+    part = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "
+    return f"TreeDirectRanker({part}{setting})" if name in OF_RANKER else None
+
+
+def _parameters_of(part: str) -> Any:
+    """Return the parameters of a feature part by name."""
+    return inspect.signature(feature_part_class(part)).parameters
+
+
+def _refuse_callbacks(callbacks: Any) -> None:
+    """Refuse callbacks of engines."""
+    for each in callbacks if isinstance(callbacks, list | tuple) else ():
+        package = type(each).__module__.partition(".")[0]
+        if package in ("lightgbm", "xgboost"):
+            raise TypeError(
+                f"callbacks must be functions of (n_done, n_total, values); got one of {package}. "
+                "Write TreeDirectRanker(LightGBMTrees(early_stopping_rounds=50)) to stop early, "
+                "eval_metric in fit to record metrics, treerank.show_progress() to see them."
+            )
