@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from treerank.inputs.grouping import QueryGroups as QueryGroups
     from treerank.metrics.graded_metrics import NDCG as NDCG
     from treerank.metrics.registry import get_metric as get_metric
-    from treerank.metrics.scorer import make_ranking_scorer as make_ranking_scorer
+    from treerank.metrics.registry import make_ranking_scorer as make_ranking_scorer
     from treerank.model_selection import QueryKFold as QueryKFold
     from treerank.model_selection import QueryShuffleSplit as QueryShuffleSplit
     from treerank.model_selection import QueryTimeSplit as QueryTimeSplit
@@ -111,7 +111,7 @@ _EXPORTS = {
     "get_metric": "treerank.metrics.registry:get_metric",
     "load": "treerank.registry:load",
     "make_objective": "treerank.objectives.factory:make_objective",
-    "make_ranking_scorer": "treerank.metrics.scorer:make_ranking_scorer",
+    "make_ranking_scorer": "treerank.metrics.registry:make_ranking_scorer",
     "make_web_search": "treerank.datasets.web_search:make_web_search",
     "read_batches": "treerank.datasets.formats:read_batches",
     "read_csv": "treerank.datasets.parquet:read_csv [pyarrow]",

@@ -25,7 +25,7 @@ from treerank.evaluation.data_splits import is_one_data_set, make_splits
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
-from treerank.metrics.conventions import CONVENTIONS
+from treerank.metrics.registry import CONVENTIONS
 from treerank.model_selection import QueryShuffleSplit
 from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class

@@ -24,8 +24,7 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation.data_splits import Split
 from treerank.inputs.columns import as_frame
 from treerank.metrics.base import Metric
-from treerank.metrics.registry import FunctionMetric
-from treerank.metrics.scorer import RankingScorer
+from treerank.metrics.registry import FunctionMetric, RankingScorer
 from treerank.model_selection import QueryKFold
 from treerank.rankers.ranker import Ranker
 

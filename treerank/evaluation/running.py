@@ -20,9 +20,8 @@ from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.base import Metric
-from treerank.metrics.conventions import with_convention
 from treerank.metrics.judged import judged_share, warn_of_unjudged
-from treerank.metrics.registry import FunctionMetric
+from treerank.metrics.registry import FunctionMetric, with_convention
 from treerank.parameters import check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker

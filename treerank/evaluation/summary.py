@@ -18,7 +18,7 @@ from scipy.stats import norm
 
 from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
 from treerank.files.replaced import replaced_file
-from treerank.metrics.conventions import CONVENTIONS
+from treerank.metrics.registry import CONVENTIONS
 from treerank.statistics.paired import PairedTest
 from treerank.statistics.pairwise_tests import adjust_holm
 from treerank.statistics.resampled import Interval, corrected_standard_error

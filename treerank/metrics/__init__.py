@@ -6,13 +6,19 @@ Call a metric with labels, scores and query ids: ``NDCG(k=10)(y, scores, qid)``,
 """
 
 from treerank.metrics.base import Metric, PreparedMetric
-from treerank.metrics.conventions import CONVENTIONS, with_convention
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
 from treerank.metrics.group_metrics import alpha_ndcg, err_ia, exposure_by_group
 from treerank.metrics.judged import Judged, ndcg_bounds
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
-from treerank.metrics.registry import METRICS, FunctionMetric, get_metric
-from treerank.metrics.scorer import RankingScorer, make_ranking_scorer
+from treerank.metrics.registry import (
+    CONVENTIONS,
+    METRICS,
+    FunctionMetric,
+    RankingScorer,
+    get_metric,
+    make_ranking_scorer,
+    with_convention,
+)
 from treerank.metrics.threshold_metrics import (
     AveragePrecision,
     BinaryPreference,

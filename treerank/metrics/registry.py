@@ -4,6 +4,11 @@ To add a metric, list it in ``METRICS``: everything that takes a metric, and the
 for all metrics, find it there.
 
 Function metrics: a user's function of labels, scores and query ids, used like a metric.
+
+Conventions: settings of our metrics that reproduce the numbers of other people's scripts. To add
+one, list it in ``CONVENTIONS``.
+
+Scorers: metrics for scikit-learn's ``scoring=``, which pass the query ids on.
 """
 
 import re
@@ -13,8 +18,9 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.metadata_routing import MetadataRequest
 
-from treerank.checks import check_column, check_signature, closest, shown
+from treerank.checks import check_choice, check_column, check_signature, closest, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
@@ -167,3 +173,144 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
 
 #: A metric by name, a metric, or a function that is used like one.
 AnyMetric = Annotated[str | Callable[..., float], Rule(lambda _, metric: get_metric(metric))]
+
+
+@dataclass(frozen=True)
+class Convention:
+    """The settings of the metrics for one way to score.
+
+    Attributes
+    ----------
+    summary : str
+        Description for the note below a table.
+    policies : dict from str to dict, or None
+        By stem of the metric, the settings that differ from the defaults; ``None`` leaves every
+        metric as it is.
+    """
+
+    summary: str
+    policies: dict[str, dict[str, Any]] | None = None
+
+
+_LETOR4: dict[str, Any] = {"ties": "stable", "no_relevant": 0.0}
+
+CONVENTIONS: dict[str, Convention] = {
+    "treerank": Convention(
+        "NDCG with gains 2^y - 1 and discounts 1/log2(i + 1); tied scores averaged over their "
+        "orders; queries with nothing to find left out"
+    ),
+    "letor4": Convention(
+        "as LETOR's Eval-Score-4.0.pl: discounts 1, 1, 1/log2(3), ...; tied scores in the order "
+        "of the rows; queries with nothing to find count 0, and so do queries of fewer than k "
+        "documents in NDCG@k",
+        {
+            "ndcg": _LETOR4 | {"discount": "delayed_log2", "short_lists": "zero"},
+            "map": _LETOR4,
+            "p": _LETOR4,
+        },
+    ),
+}
+
+
+def with_convention(
+    metric: str | Callable[..., float], convention: str = "treerank"
+) -> Metric | FunctionMetric:
+    """Return a metric with the settings of a convention.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable
+        As for :func:`~treerank.metrics.registry.get_metric`.
+    convention : {"treerank", "letor4"}, default="treerank"
+        ``"treerank"`` leaves the metric as it is. ``"letor4"`` gives the numbers of the
+        official script of LETOR 4.0, digit for digit; it knows NDCG, MAP and precision.
+
+    Returns
+    -------
+    Metric or FunctionMetric
+
+    Examples
+    --------
+    >>> y, scores = [0, 1, 2], [0.3, 0.2, 0.1]
+    >>> with_convention("ndcg@2")(y, scores), with_convention("ndcg@2", "letor4")(y, scores)
+    (0.17376534287144002, 0.25)
+    """
+    check_choice("convention", convention, CONVENTIONS)
+    metric, policies = get_metric(metric), CONVENTIONS[convention].policies
+    if policies is None:
+        return metric
+    if not isinstance(metric, Metric) or metric.stem not in policies:
+        raise ValueError(
+            f"metric must be one of {list(policies)} for convention={convention!r}; "
+            f"got {metric.name!r}."
+        )
+    return replace(metric, **policies[metric.stem])
+
+
+@dataclass(frozen=True)
+class RankingScorer:
+    """A metric of ``estimator.predict(X)``, for ``cross_validate`` and searches.
+
+    Make it by :func:`make_ranking_scorer`, which checks the metric.
+
+    With metadata routing enabled, ``qid`` is requested by default. Without metadata routing
+    scikit-learn passes no ``qid``, and all documents are ranked as one query.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable, default="ndcg@10"
+        See :func:`~treerank.metrics.registry.get_metric`.
+    qid : array-like of shape (n_documents,), default=None
+        Query ids where the caller passes none.
+
+    Examples
+    --------
+    >>> RankingScorer("map")
+    RankingScorer(metric='map', qid=None)
+    """
+
+    metric: str | Callable[..., float] = "ndcg@10"
+    qid: ArrayLike | None = None
+
+    def __call__(
+        self, estimator: Any, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None
+    ) -> float:
+        """Return the metric of the estimator's scores; higher is better."""
+        qid = self.qid if qid is None else qid
+        return get_metric(self.metric)(y, estimator.predict(X), qid)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return the request for ``qid``; scikit-learn calls this."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="qid", alias=True)
+        return request
+
+
+def make_ranking_scorer(
+    metric: str | Callable[..., float] = "ndcg@10", *, qid: ArrayLike | None = None
+) -> RankingScorer:
+    """Return a scorer that takes ``qid``.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable, default="ndcg@10"
+        See :func:`~treerank.metrics.registry.get_metric`.
+    qid : array-like of shape (n_documents,), default=None
+        Query ids, for tools of scikit-learn that pass none and keep the rows as they are, such as
+        ``permutation_importance``.
+
+    Returns
+    -------
+    RankingScorer
+        Called as ``scorer(estimator, X, y, qid=qid)``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X, y, qid = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 2], ["a", "a", "b", "b"]
+    >>> scorer = make_ranking_scorer("ndcg@10")
+    >>> scorer(LinearRegression().fit(X, y), X, y, qid=qid)
+    1.0
+    """
+    get_metric(metric)  # refuses an unknown name now, not in the middle of a search
+    return RankingScorer(metric, qid)

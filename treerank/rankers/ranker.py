@@ -30,10 +30,16 @@ from treerank.metrics.registry import get_metric
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness, scale_of, scale_state
-from treerank.rankers.clicked import Clicks, check_propensities, relevance_of_clicks
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import EvalSet, HeldOut, Watched, watching
-from treerank.rankers.reading import read_documents, read_eval_sets, split_labels
+from treerank.rankers.reading import (
+    Clicks,
+    check_propensities,
+    read_documents,
+    read_eval_sets,
+    relevance_of_clicks,
+    split_labels,
+)
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team

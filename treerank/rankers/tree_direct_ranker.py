@@ -19,9 +19,9 @@ from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.calibration import Calibration
-from treerank.rankers.clicked import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
+from treerank.rankers.reading import Clicks
 
 
 @answering
