@@ -301,7 +301,9 @@ def check_column(
     if not is_finite:
         unjudged = np.isnan(column)
         if some_unjudged and unjudged.all():
-            raise ValueError(f"{name} must be finite in some row; got nan in all {len(column)}.")
+            raise ValueError(
+                f"{name} must hold a label in some row; got NaN, no judgment, in all {len(column)}."
+            )
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
         if not allowed.all():
             row = int(np.argmin(allowed))

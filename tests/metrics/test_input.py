@@ -15,7 +15,7 @@ from treerank.metrics import METRICS, NDCG, AveragePrecision, get_metric, make_r
         (([0, 1], [1.0]), r"scores must have one entry per document; got 1 for 2\."),
         (([0, 1], [1.0, 2.0], [1]), r"qid must have one entry per row; got 1 for 2 rows\."),
         (([0, np.inf], [1.0, 2.0]), r"y must be finite; got inf in row 1\."),
-        (([np.nan, np.nan], [1.0, 2.0]), r"y must be finite in some row; got nan in all 2\."),
+        (([np.nan, np.nan], [1.0, 2.0]), r"y must hold a label in some row; .* in all 2\."),
         (([0, np.nan], [1.0, np.nan]), r"scores must be finite; got nan in row 1\."),
         (([0, 1], [-np.inf, 2.0]), r"scores must be finite; got -inf in row 0\."),
         (([], []), r"y must have at least one entry; got \[\]\."),

@@ -180,7 +180,7 @@ def _as_array(X):
         array = array.astype(np.float64) if array.dtype.kind in "SU" else array
     except ValueError as error:
         raise ValueError(
-            f"X must have equally many numbers in each row; got what NumPy refuses: {error}. "
+            f"X must hold numbers, equally many in each row; got what NumPy refuses: {error}. "
             "Columns of text may be those of a data frame."
         ) from error
     if array.dtype.kind in "mM":
