@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from treerank.inputs.columns import Columns
@@ -187,3 +188,14 @@ def test_nothing_can_stand_in_for_a_frame_with_categories(X):
     fitted = SimpleNamespace(columns_=Columns({0: ["u"]}), n_features_in_=1)
     with pytest.raises(TypeError, match="X must be a data frame, as in fit"):
         check_features(fitted, X)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_columns_of_arrow_that_lie_apart_are_copied(n_columns):
+    """Two are as far from each other as those of some matrix, whose strides end the process."""
+    values = np.arange(4.0 * n_columns).reshape(4, n_columns)
+    table = pa.table({f"c{i}": pa.array(values[:, i].copy()) for i in range(n_columns)})
+    for rows in (slice(0, 4), slice(1, 3)):
+        found = Columns().numbers(table.slice(rows.start, rows.stop - rows.start))
+        np.testing.assert_array_equal(found, values[rows])
+        assert max(map(abs, found.strides)) <= 32

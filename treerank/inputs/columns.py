@@ -234,13 +234,17 @@ def matrix_below(table: Any) -> np.ndarray | None:
         return None
     if any(column.num_chunks != 1 or column.null_count for column in table.columns):
         return None
-    columns = [column.chunk(0).to_numpy() for column in table.columns]
-    places = [column.__array_interface__["data"][0] for column in columns]
-    gap = places[1] - places[0] if len(places) > 1 else columns[0].nbytes
-    if any(place != places[0] + i * gap for i, place in enumerate(places)):
+    columns = [column.chunk(0) for column in table.columns]
+    whole = [column.buffers()[1] for column in columns]  # of all rows, if these are some of them
+    size, offset, first = whole[0].size, columns[0].offset, columns[0].to_numpy()
+    # One behind the other: two that are anywhere else would make strides that numpy cannot follow.
+    if any(each.address != whole[0].address + i * size for i, each in enumerate(whole)):
         return None
-    shape, strides = (len(table), len(columns)), (columns[0].itemsize, gap)
-    return np.asarray(_Memory(table, places[0], columns[0].dtype.str, shape, strides))
+    if any((each.size, c.offset) != (size, offset) for each, c in zip(whole, columns, strict=True)):
+        return None
+    shape, strides = (len(table), len(columns)), (first.itemsize, size)
+    address = first.__array_interface__["data"][0]
+    return np.asarray(_Memory(table, address, first.dtype.str, shape, strides))
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
