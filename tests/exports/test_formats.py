@@ -222,6 +222,20 @@ def test_a_model_of_solr_names_the_store_of_its_features(format, tmp_path):
         assert model["store"] == feature["store"]
 
 
+def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves():
+    random = np.random.default_rng(0)
+    line = LinearTerm(random.normal(size=4), random.normal(size=4))
+    X = random.normal(size=(20, 4)).astype(np.float32)
+    conversion = converted("solr", Terms(no_trees(4), line), NAMES, X)
+    model = json.loads(content_of(conversion))
+    total = np.zeros(20, dtype=np.float32)  # as Java adds floats, one after the other
+    for j, feature in enumerate(model["features"]):
+        norm = feature["norm"]["params"]
+        normal = (X[:, j] - np.float32(norm["avg"])) / np.float32(norm["std"])
+        total += np.float32(model["params"]["weights"][feature["name"]]) * normal
+    np.testing.assert_array_equal(conversion.scores(X)[1], total)
+
+
 @pytest.mark.parametrize(("format", "name"), [("lightgbm", ""), ("xgboost", "a[0]<b")])
 def test_names_that_an_engine_refuses_are_changed(format, name):
     forest = drawn_forest(np.random.default_rng(0))

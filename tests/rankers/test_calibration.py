@@ -1,6 +1,7 @@
 """Pair probabilities add up to one, and their steepness is the most likely one."""
 
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,13 @@ def test_a_higher_label_is_never_more_likely_where_curves_cross():
     higher, lower = (scale.probability(scores, label) for label in (2, 1))
     assert higher[0] < lower[0]
     assert higher[1] == lower[1]
+
+
+def test_equal_scores_tell_the_mean_of_the_targets_of_platt():
+    y, qid = np.array([1.0, 0, 0, 0]), QueryGroups.from_qid(np.arange(4))
+    (line,) = RelevanceScale.fitted(np.zeros(4), y, qid).lines
+    share = (2 / 3 + 3 * 1 / 5) / 4  # of (1 + 1) / (1 + 2) and 1 / (3 + 2)
+    assert line == pytest.approx([0, math.log(share / (1 - share))])
 
 
 def test_a_line_is_chosen_where_it_is_true_and_steps_where_it_is_not():

@@ -90,6 +90,8 @@ def test_what_does_not_differ_does_nothing(trees):
     a, b = X[:1].copy(), X[1:2].copy()
     b[0, 2] = a[0, 2]
     assert trees.explain(a, b)[0, 2] == 0
+    (named,) = trees.explain(a, b).by_name()
+    assert 0 not in named.values()
     a[0, 2] = b[0, 2] = np.nan
     assert trees.explain(a, b)[0, 2] == 0
 

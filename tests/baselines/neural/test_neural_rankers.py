@@ -159,6 +159,8 @@ def test_what_a_nested_ranker_ranks_again_stays_on_top():
     for sizes in ((3, 6), (1,), (2.5,), 5):
         with pytest.raises((ValueError, TypeError), match="sizes must be"):
             NestedRanker(RankNet(), sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
+    with pytest.raises(ValueError, match="random_state must"):
+        NestedRanker(RankNet(), sizes=(6,), random_state=-1).fit(DATA.X, DATA.y, DATA.qid)
 
 
 class Recalling(BaseEstimator):
