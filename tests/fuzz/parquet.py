@@ -64,6 +64,7 @@ def case(random: np.random.Generator) -> None:
     path.write_bytes(written(random, table_of(random, int(random.choice([1, 7, 300])))))
     try:
         data = read_parquet(path)
+        batches = [*parquet_batches(path, batch_size=int(random.choice([1, 50, 1000])))]
     except ValueError as error:
         message = str(error)
         assert message.startswith(str(path)), message
@@ -75,7 +76,6 @@ def case(random: np.random.Generator) -> None:
     for name in data.X.column_names:
         found, plain = (map(float_of, each.column(name).to_pylist()) for each in (data.X, expected))
         assert str([*found]) == str([*plain])
-    batches = [*parquet_batches(path, batch_size=int(random.choice([1, 50, 1000])))]
     assert np.concatenate([batch.qid for batch in batches]).tolist() == data.qid.tolist()
     joined = pa.concat_tables([batch.X for batch in batches])
     assert str(joined.to_pylist()) == str(data.X.to_pylist())

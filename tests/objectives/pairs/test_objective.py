@@ -150,12 +150,15 @@ def test_sampled_pairs_are_all_pairs_in_expectation():
 def test_given_pairs_are_taken_whatever_the_labels_say():
     table = [[1, 0, 2.0, 0.75], [7, 2, 1.0, 1.0]]
     objective = make_objective(Y, QID, given_pairs=table)
-    _, gradient, _ = objective(SCORES)
+    value, gradient, _ = objective(SCORES)
     ahead, back = logistic(SCORES[1] - SCORES[0]), logistic(SCORES[0] - SCORES[1])
+    other = logistic(SCORES[7] - SCORES[2])
+    price = 2 * (0.75 * ahead[0] + 0.25 * back[0]) + other[0]
+    np.testing.assert_allclose(value, price)
     expected = np.zeros(9)
     expected[1] = 2 * (0.75 * ahead[1] - 0.25 * back[1])
     expected[0] = -expected[1]
-    expected[7] = logistic(SCORES[7] - SCORES[2])[1]
+    expected[7] = other[1]
     expected[2] = -expected[7]
     np.testing.assert_allclose(gradient, expected)
     only_b = taken(objective, objective.groups.restricted_to([1]).order)
