@@ -9,7 +9,6 @@ of its file, of its room, and of the other rooms.
 
 import argparse
 import ast
-import json
 import os
 import random
 import shutil
@@ -162,20 +161,17 @@ def main():
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--skip", type=int, default=0, help="faults that are drawn and left out")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", default="faults.jsonl")
     options = parser.parse_args()
     files = sorted(f for room in ROOMS for f in (ROOT / "treerank" / room).rglob("*.py"))
     faults = [(str(f.relative_to(ROOT)), fault) for f in files for fault in faults_of(f)]
     drawn = random.Random(options.seed).sample(faults, options.number)[options.skip :]
     print(f"{len(faults)} faults, {len(drawn)} drawn")
-    with tempfile.TemporaryDirectory() as folder, open(options.output, "a") as output:
+    with tempfile.TemporaryDirectory() as folder:
         copy = Copy(folder)
         for file, fault in drawn:
             test = copy.caught_by(file, fault)
-            line = (ROOT / file).read_text().split("\n")[fault[0] - 1].strip()
-            output.write(json.dumps([file, fault, line, test]) + "\n")
-            output.flush()
-            print("caught" if test else "MISSED", file, fault, line, flush=True)
+            line = (copy.root / file).read_text().split("\n")[fault[0] - 1].strip()
+            print(test or "MISSED", file, fault[0], line, "->", fault[3], sep="  ", flush=True)
 
 
 if __name__ == "__main__":
