@@ -103,6 +103,7 @@ def test_a_file_of_more_features_than_the_model_is_refused_where_it_says_so(file
         (["--early-stopping-rounds", "5"], "must come with --valid"),
         (["--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         (["--trees", "5"], "No such option"),
+        (["--memory", "9" * 400], "memory must be a size of at least 1MB, such as 4GB"),
     ],
 )
 def test_wrong_usage_exits_with_2_before_anything_is_read(tmp_path, options, message):

@@ -28,7 +28,7 @@ def memory_size(text: str) -> int:
     >>> memory_size("4GB") == 4 * 2**30
     True
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?B|)", text.strip().upper())
+    match = re.fullmatch(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?B|)", text.strip().upper())
     size = int(float(match[1]) * _UNITS.get(match[2], 1)) if match else 0
     if size < 2**20:
         raise ValueError(f"memory must be a size of at least 1MB, such as 4GB; got {shown(text)}.")

@@ -7,7 +7,6 @@ Result table: columns of equal length, which become a pandas or a polars data fr
 Difference: how far apart two rankers are, and how many queries would show it.
 """
 
-import math
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -115,10 +114,10 @@ class Difference:
         """
         gap, low, high = self.interval.estimate, self.interval.low, self.interval.high
         if gap == 0:
-            return math.inf
+            return np.inf
         reach = (gap - low if gap > 0 else high - gap) / abs(gap)
         wider = 1 + norm.ppf(self.power) / norm.ppf((1 + self.interval.level) / 2)
-        return float(math.ceil(self.n_queries * (reach * wider) ** 2))
+        return float(np.ceil(self.n_queries * (reach * wider) ** 2))
 
     def __str__(self) -> str:
         """Return the difference in one line; one that is not shown says what would show it."""
