@@ -29,7 +29,7 @@ class FirstFeature:
         return self
 
     def transform(self, X):
-        return np.asarray(X)[:, :1]
+        return np.asarray(X)[:, 0]  # a part of one output may return a vector
 
     def get_params(self, deep=True):
         return {}
