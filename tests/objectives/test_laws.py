@@ -38,6 +38,11 @@ def sum_of_two(y, qid, **weights):
     return 0.7 * pairs + 0.3 * make_objective(y, qid, loss="listmle", **weights)
 
 
+def drawn_sum(y, qid, **weights):
+    """A sum with a loss that draws."""
+    return make_objective(y, qid, **weights) + make_objective(y, qid, loss="xendcg", **weights)
+
+
 def of(**settings):
     return functools.partial(make_objective, **settings)
 
@@ -46,12 +51,13 @@ BY_LOSS = {loss: of(loss=loss) for loss in LOSSES} | {"sum": sum_of_two}
 ALL = BY_LOSS | {f"weight {weight}": of(weight=weight) for weight in PAIR_WEIGHTS}
 ALL |= {f"pairs {name}": of(pairs=pairs) for name, pairs in PAIRS.items()}
 ALL |= {"smoothed": of(weight="ndcg", smoothing=1.0), "sampled": of(pairs=Pairs(sampled=2))}
-ALL |= {"per level": of(per_level=True, weight="ndcg")}
+ALL |= {"per level": of(per_level=True, weight="ndcg"), "drawn sum": drawn_sum}
+ALL |= {"smoothed per level": of(per_level=True, weight="ndcg", smoothing=1.0)}
 if numba.config.DISABLE_JIT:
     both = itertools.product(PAIR_LOSSES, PAIR_WEIGHTS)
     ALL |= {f"{loss} {weight}": of(loss=loss, weight=weight) for loss, weight in both}
 #: What is drawn for a document belongs to its row.
-DRAWN = ("xendcg", "smoothed", "sampled")
+DRAWN = ("xendcg", "smoothed", "sampled", "drawn sum", "smoothed per level")
 every_objective = pytest.mark.parametrize("name", ALL)
 #: Scores count from the mean of all labels under the others.
 of_differences = pytest.mark.parametrize("name", [name for name in ALL if name not in POINTWISE])
@@ -145,6 +151,9 @@ def test_only_what_is_drawn_depends_on_the_iteration(name):
     objective, scores = built(name)
     gradients = [objective(scores, iteration=t)[1] for t in range(9)]
     assert np.any(np.ptp(gradients, axis=0)) == (name in DRAWN)
+    np.testing.assert_array_equal(objective(scores)[1], gradients[0])
+    first = objective.derivatives(scores, iteration=0)
+    np.testing.assert_array_equal(objective.derivatives(scores), first)
 
 
 @every_objective
