@@ -340,8 +340,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     refused = run(*command, "--click-value", "prize")
     assert "clicks.parquet, column 'prize': must exist; got ['query', " in refused.stderr
     refused = run(*command, "--query", "search")
-    assert "--log (--query and --id name its columns, too): " in refused.stderr
-    assert "clicks.parquet, column 'search': the column of the query must" in refused.stderr
+    assert "clicks.parquet, column 'search': the column for query must exist" in refused.stderr
     report = json.loads(run(*command, "--propensity", "chance", "--json").stdout)
     expected = evaluate_from_log(
         with_propensities(log), ranker.predict(features)[log.items.document], random_state=0

@@ -226,7 +226,7 @@ def test_features_without_a_column_say_which_arguments_name_others():
 def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
     pytest.importorskip("pyarrow")
     pd.DataFrame(TABLE).rename(columns={"document": "sku"}).to_csv(tmp_path / "log.csv")
-    message = r"csv, column 'document': the column of the document must exist; .*'sku'.* Write doc"
+    message = r"csv, column 'document': the column for document must exist; .*'sku'.* Write doc"
     with pytest.raises(ValueError, match=message + "ument='NAME'"):
         ClickLog.from_table(tmp_path / "log.csv")
     assert ClickLog.from_table(tmp_path / "log.csv", document="sku").n_positions == 3

@@ -80,6 +80,8 @@ def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_sh
     over_queries = comparison.difference("map", *names, test="randomization", level=0.9, power=0.5)
     assert over_queries.interval == bootstrap_interval(by_query, level=0.9)
     assert over_queries.power == 0.5
+    with pytest.raises(ValueError, match=r"power must be .* of at least 0\.5"):
+        comparison.difference("map", *names, power=0.4)
     for reference in names:
         (other,) = set(names) - {reference}
         notes = comparison.summary(reference=reference).notes
@@ -93,6 +95,8 @@ def test_a_difference_that_is_not_shown_takes_more_queries_than_there_were():
         assert str(found).endswith("would show it.") == (is_open and gap != 0)
         assert (found.queries_needed > 2 * 100) == is_open
     # Table of G*Power: a difference of 0.2 standard deviations takes 199.
+    tiny = Difference("map", "a", "b", Interval(1e-200, -1, 1, level=0.95), 100)
+    assert str(tiny).endswith("over 100 queries.")
     found = Difference("map", "a", "b", Interval(0.2, 0.004, 0.396, level=0.95), 100)
     assert found.queries_needed == pytest.approx(199, abs=3)
 

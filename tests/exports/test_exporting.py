@@ -25,7 +25,7 @@ from treerank import (
 )
 from treerank.baselines import SortNet
 from treerank.exports import export, write_feature_set
-from treerank.exports.adaptation import find_differences
+from treerank.exports.adaptation import find_deviations
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
@@ -94,7 +94,7 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         conversion = converted(format, Terms(forest), NAMES, X)
         scores, others = conversion.scores(X)
         is_off = np.abs(scores - others) > 1e-5
-        found = conversion.differences(X)
+        found = conversion.deviations(X)
         assert sum(each.n_documents for each in found) >= is_off.sum()
         assert not conversion.is_exact or np.array_equal(scores, others)
 
@@ -118,7 +118,7 @@ def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differ
                     expected.setdefault((reason, NAMES[feature]), set()).add(row)
                     break
                 node = forest.left[node] if sides[0] else forest.right[node]
-    found = find_differences(forest, other, X, NAMES)
+    found = find_deviations(forest, other, X, NAMES)
     assert {(each.reason, each.feature): each.n_documents for each in found} == {
         key: len(rows) for key, rows in expected.items()
     }

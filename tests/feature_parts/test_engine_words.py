@@ -2,6 +2,7 @@
 
 import pydoc
 import re
+import warnings
 
 import lightgbm
 import numpy as np
@@ -15,15 +16,15 @@ from treerank import (
     XGBoostTrees,
 )
 from treerank.baselines import LambdaMART
-from treerank.feature_parts.engine_words import OF_RANKER, THEIRS, WORDS
+from treerank.feature_parts.engine_words import OF_ENGINE, OF_RANKER, THEIRS, WORDS
 
 X, Y = np.arange(6.0)[:, None], [0, 1, 2, 0, 1, 2]
 TREES = {
-    "num_leaves": "TreeDirectRanker(LightGBMTrees(num_leaves=7))",
-    "num_iterations": "TreeDirectRanker(LightGBMTrees(n_estimators=7))",
-    "eta": "TreeDirectRanker(LightGBMTrees(learning_rate=7))",
-    "tree_method": "TreeDirectRanker(XGBoostTrees(tree_method=7))",
-    "sigmoid": "TreeDirectRanker(sigma=7)",
+    "num_leaves": "TreeDirectRanker(LightGBMTrees(num_leaves=...))",
+    "num_iterations": "TreeDirectRanker(LightGBMTrees(n_estimators=...))",
+    "eta": "TreeDirectRanker(LightGBMTrees(learning_rate=...))",
+    "tree_method": "TreeDirectRanker(XGBoostTrees(tree_method=...))",
+    "sigmoid": "TreeDirectRanker(sigma=...)",
 }
 
 
@@ -33,24 +34,25 @@ def test_a_word_of_an_engine_is_answered_by_ours(word):
     for call in (TreeDirectRanker, TreeDirectRanker().set_params):
         with pytest.raises(TypeError, match="TreeDirectRanker " + message):
             call(**{word: 7})
-    with pytest.raises(TypeError, match=r"TreeDirectRanker\.fit " + message):
-        TreeDirectRanker().fit(X, Y, **{word: 7})
+    if word not in ("eval_metric", "eval_set"):
+        with pytest.raises(TypeError, match=r"TreeDirectRanker\.fit " + message):
+            TreeDirectRanker().fit(X, Y, **{word: 7})
 
 
 @pytest.mark.parametrize(
     ("cls", "word", "advice"),
     [
-        (LightGBMTrees, "lambda_l2", "LightGBMTrees(reg_lambda=7)"),
-        (LightGBMTrees, "categorical_feature", "LightGBMTrees(categorical_features=7)"),
-        (LightGBMTrees, "sigmoid", "TreeDirectRanker(LightGBMTrees(), sigma=7)"),
-        (LightGBMTrees, "path_smooth", "LightGBMTrees(engine_params={'path_smooth': 7})"),
-        (XGBoostTrees, "lambda", "XGBoostTrees(reg_lambda=7)"),
-        (XGBoostTrees, "min_data_in_leaf", "TreeDirectRanker(LightGBMTrees(min_child_samples=7))"),
-        (HistogramTrees, "iterations", "HistogramTrees(n_estimators=7)"),
-        (StreamingTrees, "depth", "StreamingTrees(max_depth=7)"),
-        (LambdaMART, "feature_fraction", "LambdaMART(colsample_bytree=7)"),
-        (LambdaMART, "max_bin", "LambdaMART(tree_options={'max_bin': 7})"),
-        (LambdaMART, "loss", "TreeDirectRanker(loss=7)"),
+        (LightGBMTrees, "lambda_l2", "LightGBMTrees(reg_lambda=...)"),
+        (LightGBMTrees, "categorical_feature", "LightGBMTrees(categorical_features=...)"),
+        (LightGBMTrees, "sigmoid", "TreeDirectRanker(LightGBMTrees(), sigma=...)"),
+        (LightGBMTrees, "path_smooth", "LightGBMTrees(engine_params={'path_smooth': ...})"),
+        (XGBoostTrees, "lambda", "XGBoostTrees(reg_lambda=...)"),
+        (XGBoostTrees, "bagging_freq", "TreeDirectRanker(LightGBMTrees(subsample_freq=...))"),
+        (HistogramTrees, "iterations", "HistogramTrees(n_estimators=...)"),
+        (StreamingTrees, "depth", "StreamingTrees(max_depth=...)"),
+        (LambdaMART, "feature_fraction", "LambdaMART(colsample_bytree=...)"),
+        (LambdaMART, "max_bin", "LambdaMART(tree_options={'max_bin': ...})"),
+        (LambdaMART, "loss", "TreeDirectRanker(loss=...)"),
     ],
 )
 def test_trees_and_boosted_rankers_answer_too(cls, word, advice):
@@ -59,8 +61,33 @@ def test_trees_and_boosted_rankers_answer_too(cls, word, advice):
         cls(**{word: 7})
 
 
+@pytest.mark.parametrize(
+    ("trees", "word"),
+    [
+        (trees, word)
+        for trees in (LightGBMTrees, XGBoostTrees)
+        for word in OF_ENGINE[trees.__name__]
+    ],
+)
+def test_what_only_an_engine_knows_is_taken_where_the_answer_says(trees, word):
+    with pytest.raises(TypeError, match=rf"engine_params={{'{word}': \.\.\.}}"):
+        trees(**{word: 1})
+    value = True if word == "extra_trees" else 1000 if word == "subsample_for_bin" else 0.5
+    part = trees(n_estimators=1, n_jobs=1, engine_params={word: value})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TreeDirectRanker(part).fit(X, Y, [0] * 6)
+
+
+def test_a_parameter_of_trees_is_told_for_the_trees_that_are_given():
+    with pytest.raises(TypeError, match=r"write TreeDirectRanker\(XGBoostTrees\(max_depth=...\)\)"):
+        TreeDirectRanker(XGBoostTrees(), max_depth=5)
+    with pytest.raises(TypeError, match=r"TreeDirectRanker\(LightGBMTrees\(num_leaves=...\)\)"):
+        TreeDirectRanker("line", num_leaves=5)
+
+
 def test_a_setting_of_the_ranker_in_fit_is_answered():
-    with pytest.raises(TypeError, match=r"fit has no metric; write LambdaMART\(metric='map'\)"):
+    with pytest.raises(TypeError, match=r"fit has no metric; write LambdaMART\(metric=\.\.\.\)"):
         LambdaMART().fit(X, Y, metric="map")
 
 
@@ -83,6 +110,8 @@ def test_other_words_are_left_to_python():
         TreeDirectRanker().set_params(colour=1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'num_leavs'"):
         LightGBMTrees(num_leavs=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        XGBoostTrees(colour=1)
 
 
 def test_help_begins_with_a_short_signature_and_shows_fit_before_plumbing():

@@ -271,10 +271,6 @@ def of_statistics():
             statistics.pairwise_tests,
             {"values": X, "names": ["a", "b", "c"], "test": "wilcoxon", "adjust": True},
         ),
-        "queries_needed": (
-            statistics.queries_needed,
-            {"differences": a, "power": 0.8, "level": 0.1},
-        ),
         "randomization_test": (statistics.randomization_test, {"a": a, "b": b} | resamples),
         "wilcoxon_test": (statistics.wilcoxon_test, {"a": a, "b": b}),
         "corrected_resampled_t_test": (

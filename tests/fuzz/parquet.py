@@ -62,6 +62,7 @@ def case(random: np.random.Generator) -> None:
     """Read one file, as a whole and in batches."""
     path = Path(tempfile.mkdtemp()) / "train.parquet"
     path.write_bytes(written(random, table_of(random, int(random.choice([1, 7, 300])))))
+    data = None
     try:
         data = read_parquet(path)
         batches = [*parquet_batches(path, batch_size=int(random.choice([1, 50, 1000])))]
@@ -69,6 +70,7 @@ def case(random: np.random.Generator) -> None:
         message = str(error)
         assert message.startswith(str(path)), message
         assert len(message) < 700, message
+        assert data is None or not is_whole(path), message  # pyarrow itself has two opinions
         return
     expected = pq.read_table(path, use_threads=False)
     assert data.qid.tolist() == expected.column("query").to_pylist()
@@ -79,6 +81,15 @@ def case(random: np.random.Generator) -> None:
     assert np.concatenate([batch.qid for batch in batches]).tolist() == data.qid.tolist()
     joined = pa.concat_tables([batch.X for batch in batches])
     assert str(joined.to_pylist()) == str(data.X.to_pylist())
+
+
+def is_whole(path):
+    """Tell whether pyarrow reads all of a file."""
+    try:
+        pq.read_table(path, use_threads=False)
+    except (pa.ArrowException, OSError):
+        return False
+    return True
 
 
 def float_of(value):

@@ -49,6 +49,7 @@ def test_bad_input_is_named(metric, arguments, message):
             r"threshold must be a finite number; got N",
         ),
         (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
+        (lambda: get_metric("ndgc@" + "9" * 19), r"Did you mean 'ndcg'\?$"),
         (lambda: get_metric("ndcg@five"), r"metric must be one of .*; got 'ndcg@five'\."),
         (lambda: get_metric("ndcg@" + "9" * 5000), r"metric must be one of .*\.\.\."),
         (lambda: get_metric("ndcg@0"), r"k must be a whole number of at least 1; got 0\."),

@@ -194,7 +194,7 @@ CHANGES = {
         {"estimator class": "subprocess.Popen"}
     ),
     "unexpected keyword argument '__class__'": lambda c: c["params"].update(__class__="x"),
-    "LightGBMTrees has no new; write": lambda c: part_of(c)["params"].update(new=1),
+    "unexpected keyword argument 'new'": lambda c: part_of(c)["params"].update(new=1),
     "got KeyError": lambda c: c["state"].pop("head"),
     "tau must be one of": lambda c: c["state"]["head"].update(tau="system"),
     "steepness must be": lambda c: c["state"].update(steepness=-1),

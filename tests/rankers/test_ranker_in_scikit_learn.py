@@ -148,6 +148,8 @@ def test_names_of_columns_outlast_a_continued_fit(part, frame):
 def test_names_of_columns_outlast_a_stream():
     X, y, qid = ranking_data()
     X = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.raises(ValueError, match="random_state must"):
+        StreamingRanker(random_state=-1).partial_fit(X, y, qid)
     ranker = StreamingRanker(random_state=0).partial_fit(X, y, qid).partial_fit(X, y, qid)
     with pytest.raises(ValueError, match="X must have the columns of fit; 'd' is missing"):
         ranker.partial_fit(X[list("cba")], y, qid)

@@ -117,10 +117,10 @@ def test_the_shell_takes_parquet_files_with_names_of_columns(file, tmp_path, exp
 
 RANKER = TreeDirectRanker("line")
 MISTAKES = {
-    r"X must hold numbers, equally many in each row; .*[Cc]olumns of text": lambda: RANKER.fit(
+    "X must hold numbers, or be a data frame, whose columns of text are cat": lambda: RANKER.fit(
         [["a", "b"], ["c", "d"]], [0, 1]
     ),
-    r"X must hold numbers, equally many in each row; .*inhomogeneous": lambda: RANKER.fit(
+    "X must have equally many numbers in each row; got .*inhomogeneous": lambda: RANKER.fit(
         [[1, 2], [3]], [0, 1]
     ),
     "X must be a matrix in memory; got <class 'int'>": lambda: RANKER.fit(3, [0, 1]),

@@ -17,7 +17,6 @@ from treerank.statistics import (
     friedman_test,
     nemenyi_test,
     pairwise_tests,
-    queries_needed,
     randomization_test,
     wilcoxon_test,
 )
@@ -339,23 +338,3 @@ def spread(mean, n=2000):
     """Values of a mean and of standard deviation 1."""
     values = np.random.default_rng(0).normal(size=n)
     return mean + (values - values.mean()) / values.std(ddof=1)
-
-
-# Tables of G*Power for the t-test of matched pairs.
-@pytest.mark.parametrize(
-    ("effect", "settings", "expected"),
-    [(0.2, {}, 199), (0.5, {}, 34), (0.8, {}, 15), (-0.5, {"power": 0.9}, 44)],
-)
-def test_queries_needed_are_those_of_tables(effect, settings, expected):
-    values = np.append(spread(effect), np.nan)
-    assert queries_needed(values, **settings) == expected
-    assert queries_needed(10 * values, **settings) == expected
-    assert queries_needed(values, **settings, level=0.01) > expected
-
-
-def test_no_number_of_queries_shows_a_difference_of_zero():
-    assert queries_needed([-1.0, 1.0]) == math.inf
-    with pytest.raises(ValueError, match="differences must be at least two; got 1"):
-        queries_needed([1.0, np.nan])
-    with pytest.raises(ValueError, match="above 0 and below 1; got 1"):
-        queries_needed([1.0, 2.0], power=1.0)

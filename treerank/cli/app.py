@@ -192,7 +192,14 @@ def _in_shell_words(text, options):
     "so --check must be given; allow='any' accepts"
     >>> _in_shell_words("Write document='sku', or none.", {"document": "--id"})
     'Write --id sku, or none.'
+    >>> _in_shell_words("Write session='NAME' for another.", {"document": "--id"})
+    'The column must have this name.'
     """
+    for name in re.findall(r"Write (\w+)='NAME' for another\.", text):
+        if name not in options:
+            text = text.replace(
+                f"Write {name}='NAME' for another.", "The column must have this name."
+            )
     for name, option in options.items():
         text = re.sub(rf"(?<![-\w.(]){name}='([^']+)'", rf"{option} \1", text)
         text = re.sub(rf"(^|so ){name} must", rf"\1{option} must", text)

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from treerank.checks import naming
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import read_for, read_model
 from treerank.clicks.click_data import features_of
@@ -30,10 +29,7 @@ def evaluate_log(
     """Print estimates of what a session earns, and how the log shows other documents."""
     ranker = read_model(model)
     extra = [name for name in (click_value, propensity) if name is not None]
-    with (
-        naming("--log (--query and --id name its columns, too)"),
-        reporter.counting(f"reading {log}"),
-    ):
+    with reporter.counting(f"reading {log}"):
         clicks = ClickLog.from_table(log, query=query, document=document, extra=extra)
     reporter.say(f"{log}: {clicks}")
     found = read_for(ranker, reporter, data, label=None, query=query, document=document)

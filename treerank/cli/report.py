@@ -69,7 +69,7 @@ def report(
     if train is not None:
         others["train"] = tuple(read_model_and_data(reporter, model, train, **reading)[1])
     if texts is not None:
-        ids, values = named_columns(texts, {"texts[0]": "id", "texts[1]": "text"})
+        ids, values = named_columns(texts, {"ids of --texts": "id", "texts of --texts": "text"})
         others["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
     with reporter.counting("writing the report"):
         page = make_report(

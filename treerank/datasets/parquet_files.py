@@ -26,7 +26,7 @@ from treerank.numerics.threads import threads_allowed
 RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
-_OTHER_NAMES = " Names of CSV files end in .csv or .tsv; read_letor reads LETOR files."
+_OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError)
 
 
@@ -169,7 +169,11 @@ class ParquetFiles:
         for name in [*needed, *self.features, *dropped]:
             if name not in known:
                 role = arguments.get(name) or self.role_of(name)
-                which = "" if role == "feature" else f"the column of the {role} "
+                which = (
+                    ""
+                    if role == "feature"
+                    else f"the column {'for' if name in arguments else 'of the'} {role} "
+                )
                 advice = f" Write {role}='NAME' for another." if which else ""
                 raise ValueError(
                     f"{place}, column {shown(name)}: {which}must exist; got "
@@ -200,7 +204,7 @@ def naming_file(place: str) -> Iterator[None]:
     Traceback (most recent call last):
     ...
     ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'. \
-Names of CSV files end in .csv or .tsv; read_letor reads LETOR files.
+The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt.
     """
     try:
         yield

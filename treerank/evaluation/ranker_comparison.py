@@ -282,14 +282,14 @@ class Comparison:
             Share of such intervals that hold the true difference.
         power : float, default=0.8
             Probability that the interval leaves out 0 over as many queries as the result says, if
-            the difference is as large.
+            the difference is as large; at least one half.
 
         Returns
         -------
         Difference
         """
         pair = (first, second)
-        check_number("power", power, above=0, below=1)
+        check_number("power", power, at_least=0.5, below=1)
         table, _, settings = self._prepare_test(metric, test, pair, {})
         gaps = paired_differences(*table.T)
         interval_of = corrected_interval if settings else bootstrap_interval

@@ -117,11 +117,12 @@ class Difference:
             return np.inf
         reach = (gap - low if gap > 0 else high - gap) / abs(gap)
         wider = 1 + norm.ppf(self.power) / norm.ppf((1 + self.interval.level) / 2)
-        return float(np.ceil(self.n_queries * (reach * wider) ** 2))
+        with np.errstate(over="ignore"):  # a gap that next to nothing shows
+            return float(np.ceil(self.n_queries * np.square(reach * wider)))
 
     def __str__(self) -> str:
         """Return the difference in one line; one that is not shown says what would show it."""
-        is_open = self.interval.low <= 0 <= self.interval.high and self.interval.estimate != 0
+        is_open = self.interval.low <= 0 <= self.interval.high and np.isfinite(self.queries_needed)
         needed = f"; about {self.queries_needed:,.0f} would show it" if is_open else ""
         return (
             f"{self.first} - {self.second} by {self.metric}: {self.interval} over "

@@ -42,7 +42,7 @@ class Deviation:
         return len(self.rows)
 
     def __str__(self) -> str:
-        """Return the difference as a clause."""
+        """Return the deviation as a clause."""
         what = "is missing" if self.reason == "missing" else "is rounded over a threshold"
         return f"feature {self.feature!r} {what} in {self.n_documents}"
 
@@ -78,7 +78,7 @@ def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.nda
     return thresholds
 
 
-def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) -> list[Deviation]:
+def find_deviations(forest: Forest, other: Forest, X: Any, names: list[str]) -> list[Deviation]:
     """Return where documents reach other leaves in another forest of the same structure.
 
     Parameters
@@ -106,7 +106,7 @@ def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) ->
         is_missing = np.isnan(values) | (np.abs(values) <= forest.missing_up_to)
         by_reason = {"missing": own[is_missing], "rounding": own[~is_missing]}
         found += [Deviation(why, names[feature], r) for why, r in by_reason.items() if len(r)]
-    return sorted(found, key=lambda difference: difference.reason)
+    return sorted(found, key=lambda each: each.reason)
 
 
 def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Deviation]:

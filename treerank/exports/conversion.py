@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from treerank.exports.adaptation import (
     Deviation,
     adapted_thresholds,
-    find_differences,
+    find_deviations,
     find_missing,
 )
 from treerank.exports.consumer import Consumer
@@ -75,11 +75,11 @@ class ForestConversion:
         for piece in self.target.write(self.written):
             yield piece.encode() if isinstance(piece, str) else piece
 
-    def differences(self, X: Any) -> list[Deviation]:
+    def deviations(self, X: Any) -> list[Deviation]:
         """Return which documents reach other leaves, and why."""
         if self.is_exact:
             return []
-        return find_differences(self.terms.forest, self.read, X, self.written.names)
+        return find_deviations(self.terms.forest, self.read, X, self.written.names)
 
     def check_sizes(self, X: Any) -> None:
         """Refuse documents with numbers that are too large for the program."""
@@ -126,7 +126,7 @@ class LineConversion:
         """Yield the content of the file."""
         yield self.file.write(self.line, self.names).encode()
 
-    def differences(self, X: Any) -> list[Deviation]:
+    def deviations(self, X: Any) -> list[Deviation]:
         """Return in which documents a feature is missing."""
         return find_missing(self.line.features, X, self.names)
 

@@ -202,9 +202,9 @@ def _compared(
         conversion.check_sizes(X)
     others = conversion.scores(X)[1]
     report = compare_scores(format, scores, others, y, groups)
-    found, obstacles = conversion.differences(X), {}
+    found, obstacles = conversion.deviations(X), {}
     for reason in ("missing", "rounding"):
-        clauses = [str(difference) for difference in found if difference.reason == reason]
+        clauses = [str(each) for each in found if each.reason == reason]
         if clauses:
             more = f" and {len(clauses) - 5} more features" if len(clauses) > 5 else ""
             listed = "; ".join(clauses[:5]) + more

@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from treerank.checks import closest, shown
 from treerank.feature_parts.registry import feature_part_class
 
 C = TypeVar("C", bound=type)
@@ -45,22 +44,32 @@ OF_RANKER = (
     *("target_margin", "tau", "threshold", "weight"),
 )
 _FRAME = "X as a data frame: columns of text or of dtype category are categories"
-_LOSS = "loss and weight of the ranker, whose defaults are lambdarank's, 'logistic' and 'ndcg'"
+_LOSS = "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's"
 _QID = "eval_set=[(X, y, qid)] in fit, with one query id per row"
+#: What an engine reads, and has no name here, by the class of the trees.
+OF_ENGINE = {
+    "LightGBMTrees": (
+        *("colsample_bynode", "extra_trees", "max_delta_step", "path_smooth", "subsample_for_bin"),
+    ),
+    "XGBoostTrees": ("colsample_bylevel", "colsample_bynode", "max_delta_step"),
+}
 #: What to write for an argument that has no name here.
 WORDS = {
     "cat_features": _FRAME,
     "categorical_feature": _FRAME,
+    "class_weight": "sample_weight or query_weight in fit of the ranker",
     "eval_at": "eval_metric=['ndcg@5', 'ndcg@10'] in fit",
     "eval_group": _QID,
+    "eval_metric": "eval_metric='ndcg@10' in fit of the ranker",
     "eval_qid": _QID,
+    "eval_set": "eval_set=(X, y, qid) in fit of the ranker",
     "feature_name": "X as a data frame, which has names",
     "group": "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row",
     "group_id": "qid in fit, one query id per row in any order",
-    "importance_type": "ranker.feature_importances_",
     "loss_function": _LOSS,
     "objective": _LOSS,
     "verbose": "treerank.show_progress() to see iterations",
+    "verbose_eval": "treerank.show_progress() to see iterations",
     "verbosity": "treerank.show_progress() to see iterations",
 }
 
@@ -88,7 +97,8 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
     def answered(self: Any, *args: Any, **given: Any) -> Any:
         for name in given.keys() - signature.parameters.keys():
             if "__" not in name:
-                _refuse_word(type(self), method.__name__, name, given[name])
+                part = given.get("feature_part", args[0] if args else None)
+                _refuse_word(type(self), method.__name__, name, part)
         _refuse_callbacks(given.get("callbacks", ()))
         return method(self, *args, **given)
 
@@ -96,37 +106,36 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
     return answered
 
 
-def _refuse_word(cls: type, method: str, name: str, value: Any) -> None:
+def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
     """Refuse a word of other programs; any other is left to Python or scikit-learn."""
     own, ours = inspect.signature(cls).parameters, _OURS.get(name, name)
     if method == "set_params" and name in own:
         return
     if ours in own:
-        advice: str | None = f"{cls.__name__}({ours}={shown(value)})"
+        advice: str | None = f"{cls.__name__}({ours}=...)"
+    elif name in OF_ENGINE.get(cls.__name__, ()):
+        advice = f"{cls.__name__}(engine_params={{{name!r}: ...}})"
     else:
-        advice = WORDS.get(name) or _elsewhere(cls, ours, shown(value))
-    if advice is None and "engine_params" in own and not closest(name, own):
-        advice = f"{cls.__name__}(engine_params={{{name!r}: {shown(value)}}})"
+        advice = WORDS.get(name) or _elsewhere(cls, ours, part)
     if advice is not None:
         owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
         raise TypeError(f"{owner} has no {name}; write {advice}.")
 
 
-def _elsewhere(cls: type, name: str, value: str) -> str | None:
+def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     """Return how to write a parameter that this class does not have; None if no other has it."""
-    setting = f"{name}={value}"
-    if hasattr(cls, "tree_options") and name in _parameters_of("histogram"):
-        return f"{cls.__name__}(tree_options={{{name!r}: {value}}})"
-    for part in ("lightgbm", "xgboost", "histogram"):
-        if name in _parameters_of(part):
-            return f"TreeDirectRanker({feature_part_class(part).__name__}({setting}))"
-    part = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "
-    return f"TreeDirectRanker({part}{setting})" if name in OF_RANKER else None
+    if hasattr(cls, "tree_options") and name in _parameters_of(feature_part_class("histogram")):
+        return f"{cls.__name__}(tree_options={{{name!r}: ...}})"
+    for trees in (type(part), *map(feature_part_class, ("lightgbm", "xgboost", "histogram"))):
+        if hasattr(trees, "transform") and name in _parameters_of(trees):
+            return f"TreeDirectRanker({trees.__name__}({name}=...))"
+    inside = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "
+    return f"TreeDirectRanker({inside}{name}=...)" if name in OF_RANKER else None
 
 
-def _parameters_of(part: str) -> Any:
+def _parameters_of(part: type) -> Any:
     """Return the parameters of a feature part by name."""
-    return inspect.signature(feature_part_class(part)).parameters
+    return inspect.signature(part).parameters
 
 
 def _refuse_callbacks(callbacks: Any) -> None:

@@ -177,12 +177,17 @@ def _as_array(X):
     refuse_lazy(X)
     try:
         array = np.asarray(X)
-        array = array.astype(np.float64) if array.dtype.kind in "SU" else array
     except ValueError as error:
-        raise ValueError(
-            f"X must hold numbers, equally many in each row; got what NumPy refuses: {error}. "
-            "Columns of text may be those of a data frame."
-        ) from error
+        reason = str(error).rstrip(".")
+        raise ValueError(f"X must have equally many numbers in each row; got {reason}.") from error
+    if array.dtype.kind in "SUO" and array.ndim:
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"X must hold numbers, or be a data frame, whose columns of text are categories; "
+                f"got an array that is not: {error}."
+            ) from error
     if array.dtype.kind in "mM":
         raise TypeError(f"X must be numbers; got {array.dtype}.")
     if array.ndim == 1:

@@ -161,9 +161,10 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     stem, at, cutoff = metric.partition("@")
     named = METRICS | BESIDE
     # A longer number than any list needs, or digits of other alphabets, are no cutoff.
-    if stem not in named or (at and not re.fullmatch("[0-9]{1,18}", cutoff)):
+    is_cut = re.fullmatch("[0-9]{1,18}", cutoff)
+    if stem not in named or (at and not is_cut):
         known = ", ".join(named)
-        cut = f"{at}{cutoff}" if cutoff.isdecimal() else ""
+        cut = f"{at}{cutoff}" if is_cut else ""
         meant = closest(stem, named).replace("'?", f"{cut}'?") if stem not in named else ""
         raise ValueError(
             f"metric must be one of {known}, or one with @k; got {shown(metric)}.{meant}"

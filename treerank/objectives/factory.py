@@ -40,9 +40,9 @@ LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
 #: What to write for losses of other programs.
 THEIRS = {
     "lambdarank": "loss='logistic' and weight='ndcg', which are the defaults",
-    "rank:map": "weight='map'",
+    "rank:map": "loss='logistic' and weight='map'",
     "rank:ndcg": "loss='logistic' and weight='ndcg', which are the defaults",
-    "rank:pairwise": "weight='uniform'",
+    "rank:pairwise": "loss='logistic' and weight='uniform'",
     "rank_xendcg": "loss='xendcg'",
 }
 #: A label whose exponential gain drowns the gains of most others.

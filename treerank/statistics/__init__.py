@@ -6,7 +6,7 @@ from treerank.statistics.mean_ranks import (
     friedman_test,
     nemenyi_test,
 )
-from treerank.statistics.paired import PairedResult, queries_needed, wilcoxon_test
+from treerank.statistics.paired import PairedResult, wilcoxon_test
 from treerank.statistics.pairwise_tests import (
     PAIRED_TESTS,
     PairwiseResult,
@@ -30,7 +30,6 @@ __all__ = [
     "friedman_test",
     "nemenyi_test",
     "pairwise_tests",
-    "queries_needed",
     "randomization_test",
     "wilcoxon_test",
 ]

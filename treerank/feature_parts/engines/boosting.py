@@ -205,7 +205,7 @@ class BoostedTrees(BaseEstimator):
         """
         if not has_methods(objective, "derivatives"):
             raise TypeError(
-                f"objective must have derivatives(scores); got {shown(objective)}. Write "
+                f"objective must have derivatives(scores); got {type(objective)}. Write "
                 f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
             )
         rows = self._as_rows(X)
