@@ -183,7 +183,7 @@ def _as_array(X):
     if array.dtype.kind in "SUO" and array.ndim:
         try:
             array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise ValueError(
                 f"X must hold numbers, or be a data frame, whose columns of text are categories; "
                 f"got an array that is not: {error}."
