@@ -48,15 +48,20 @@ def _add_rows(Z, u, parts):
                 parts[block, j] += u[i] * Z[i, j]
 
 
-@njit(parallel=True, fastmath=_FAST)
+@njit(parallel=True, fastmath={"contract"})
 def linear_scores(X: np.ndarray, coef: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return ``(X - mean) @ coef``; a missing value adds nothing."""
+    """Return ``(X - mean) @ coef``; a missing value adds nothing.
+
+    Terms are added in the order of the features, so that scores have the same bits on every
+    processor with a fused multiply-add.
+    """
     scores = np.empty(len(X))
     for i in prange(len(X)):
         total = 0.0
         for j in range(len(coef)):
             offset = np.float64(X[i, j]) - mean[j]
-            total += offset * coef[j] if offset == offset else 0.0
+            if offset == offset:
+                total += offset * coef[j]
         scores[i] = total
     return scores
 
