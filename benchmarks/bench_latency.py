@@ -16,7 +16,8 @@ import numpy as np
 from latency_ways import WAYS
 from timing import say_versions
 
-from treerank import ForestRanker, read_forest
+from treerank import read_forest
+from treerank.rankers import ForestRanker
 
 
 def train(n_trees, n_leaves, n_features, path):

@@ -9,13 +9,9 @@ from functools import partial
 import numpy as np
 from growth_data import PARTS
 
-from treerank import (
-    QueryGroups,
-    read_letor,
-    read_parquet,
-    write_letor,
-    write_parquet,
-)
+from treerank import read_letor, read_parquet
+from treerank.datasets import write_letor, write_parquet
+from treerank.inputs import QueryGroups
 from treerank.inputs.canonical import canonical_order
 from treerank.metrics.registry import METRICS
 from treerank.objectives.factory import LOSSES, make_objective

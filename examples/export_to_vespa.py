@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from treerank import Ensemble, LightGBMTrees, Line, TreeDirectRanker, export, make_web_search
+from treerank import Ensemble, LightGBMTrees, TreeDirectRanker, export, make_web_search
+from treerank.feature_parts import Line
 
 X, y, qid = make_web_search(n_queries=30, documents_per_query=20, n_features=4, random_state=0)
 X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan

@@ -15,13 +15,8 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer
 
-from treerank import (
-    LightGBMTrees,
-    QueryKFold,
-    TreeDirectRanker,
-    make_ranking_scorer,
-    make_web_search,
-)
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, make_web_search
+from treerank.metrics import make_ranking_scorer
 
 X, y, qid = make_web_search(n_queries=60, documents_per_query=20, n_features=30, random_state=0)
 

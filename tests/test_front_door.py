@@ -117,7 +117,7 @@ def test_registries_are_keyed_by_the_name_of_the_class(table):
 def test_names_of_feature_parts_are_those_of_classes():
     classes = {load_object(path).__name__ for path in FEATURE_PARTS.values()}
     assert len(classes) == len(FEATURE_PARTS)
-    assert classes <= set(treerank.__all__)
+    assert classes <= set(treerank.feature_parts.__all__)
 
 
 @pytest.mark.slow
@@ -215,10 +215,9 @@ def test_every_exported_class_and_function_has_an_example_that_runs(package):
 DOWNSTREAM = """
 import numpy as np
 import numpy.typing as npt
-from treerank import (
-    NDCG, HistogramTrees, LightGBMTrees, NestedRanker, TreeDirectRanker, get_metric,
-    make_objective, weighted_sum,
-)
+from treerank import HistogramTrees, LightGBMTrees, NDCG, TreeDirectRanker, get_metric
+from treerank.objectives import make_objective, weighted_sum
+from treerank.rankers import NestedRanker
 from treerank.baselines import LambdaMART, RankSVM
 from treerank.objectives.lists.losses import ApproxNDCG
 

@@ -20,7 +20,7 @@ from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.networks.network_part import NetworkPart
-from treerank.feature_parts.networks.polynomial import Linear, Polynomial
+from treerank.feature_parts.networks.polynomial import LinearNetwork, Polynomial
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.metrics import METRICS, Metric, ThresholdMetric
@@ -30,7 +30,7 @@ from treerank.parameters import Count, check_arguments
 from treerank.registry import RANKERS, ranker_class
 
 TREES = [BoostedTrees, HistogramTrees, LightGBMTrees, StreamingTrees, XGBoostTrees]
-NETWORKS = [NetworkPart, Linear, MLP, Polynomial, SoftTrees]
+NETWORKS = [NetworkPart, LinearNetwork, MLP, Polynomial, SoftTrees]
 OTHERS = [QueryKFold, QueryShuffleSplit]
 BASES = [BoostedRanker, LinearRanker, NeuralRanker, StumpRanker]
 OF_RANKERS = [*map(ranker_class, RANKERS), *BASES]

@@ -20,89 +20,44 @@ from treerank.lazy import lazy_names
 from treerank.numerics.waiting import spin_briefly
 
 if TYPE_CHECKING:
-    from treerank.datasets.feature_logs import FeatureLog as FeatureLog
     from treerank.datasets.feature_logs import read_feature_log as read_feature_log
     from treerank.datasets.formats import read_batches as read_batches
     from treerank.datasets.judgments import read_judgments as read_judgments
     from treerank.datasets.letor import read_letor as read_letor
-    from treerank.datasets.letor import write_letor as write_letor
     from treerank.datasets.parquet import read_csv as read_csv
     from treerank.datasets.parquet import read_parquet as read_parquet
-    from treerank.datasets.parquet import write_parquet as write_parquet
-    from treerank.datasets.qrels import Qrels as Qrels
-    from treerank.datasets.ranking_data import Batches as Batches
-    from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
-    from treerank.datasets.trec import read_trec_run as read_trec_run
-    from treerank.datasets.trec import write_trec_qrels as write_trec_qrels
-    from treerank.datasets.trec import write_trec_run as write_trec_run
     from treerank.datasets.web_search import make_web_search as make_web_search
     from treerank.evaluation.running import compare as compare
     from treerank.exports.exporting import export as export
-    from treerank.exports.report import ExportReport as ExportReport
     from treerank.feature_parts.engines.lightgbm import LightGBMTrees as LightGBMTrees
     from treerank.feature_parts.engines.xgboost import XGBoostTrees as XGBoostTrees
-    from treerank.feature_parts.ensembles.chain import Chain as Chain
     from treerank.feature_parts.ensembles.ensemble import Ensemble as Ensemble
-    from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
     from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
-    from treerank.feature_parts.line import Line as Line
     from treerank.feature_parts.networks.mlp import MLP as MLP
-    from treerank.feature_parts.networks.polynomial import Linear as Linear
-    from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
     from treerank.feature_parts.soft_trees.part import SoftTrees as SoftTrees
     from treerank.files.checkpoint import checkpointing as checkpointing
     from treerank.imports.reading import read_forest as read_forest
-    from treerank.inputs.grouping import QueryGroups as QueryGroups
     from treerank.metrics.graded_metrics import NDCG as NDCG
     from treerank.metrics.registry import get_metric as get_metric
-    from treerank.metrics.registry import make_ranking_scorer as make_ranking_scorer
     from treerank.model_selection import QueryKFold as QueryKFold
     from treerank.model_selection import QueryShuffleSplit as QueryShuffleSplit
     from treerank.model_selection import QueryTimeSplit as QueryTimeSplit
     from treerank.objectives.factory import make_objective as make_objective
-    from treerank.objectives.pairs.losses import PairLoss as PairLoss
-    from treerank.objectives.pairs.rules import Pairs as Pairs
-    from treerank.objectives.pairs.weights import PairWeight as PairWeight
-    from treerank.objectives.sums import weighted_sum as weighted_sum
     from treerank.progress_bar import show_progress as show_progress
-    from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
-    from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
-    from treerank.rankers.nested_ranker import NestedRanker as NestedRanker
-    from treerank.rankers.reranking import rerank as rerank
-    from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker
     from treerank.rankers.tree_direct_ranker import TreeDirectRanker as TreeDirectRanker
     from treerank.registry import load as load
-    from treerank.reports.reporting import Report as Report
     from treerank.reports.reporting import report as report
 
 _EXPORTS = {
-    "AntisymmetricHead": "treerank.rankers.head:AntisymmetricHead",
-    "Batches": "treerank.datasets.ranking_data:Batches",
-    "Chain": "treerank.feature_parts.ensembles.chain:Chain",
     "Ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
-    "ExportReport": "treerank.exports.report:ExportReport",
-    "FeatureLog": "treerank.datasets.feature_logs:FeatureLog [pyarrow]",
-    "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
     "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
-    "Line": "treerank.feature_parts.line:Line",
-    "Linear": "treerank.feature_parts.networks.polynomial:Linear [torch]",
     "MLP": "treerank.feature_parts.networks.mlp:MLP [torch]",
     "NDCG": "treerank.metrics.graded_metrics:NDCG",
-    "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",
-    "PairLoss": "treerank.objectives.pairs.losses:PairLoss",
-    "PairWeight": "treerank.objectives.pairs.weights:PairWeight",
-    "Pairs": "treerank.objectives.pairs.rules:Pairs",
-    "Polynomial": "treerank.feature_parts.networks.polynomial:Polynomial [torch]",
-    "Qrels": "treerank.datasets.qrels:Qrels",
-    "QueryGroups": "treerank.inputs.grouping:QueryGroups",
     "QueryKFold": "treerank.model_selection:QueryKFold",
     "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
     "QueryTimeSplit": "treerank.model_selection:QueryTimeSplit",
-    "Report": "treerank.reports.reporting:Report",
     "SoftTrees": "treerank.feature_parts.soft_trees.part:SoftTrees [torch]",
-    "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
-    "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",
     "XGBoostTrees": "treerank.feature_parts.engines.xgboost:XGBoostTrees",
     "checkpointing": "treerank.files.checkpoint:checkpointing",
@@ -111,7 +66,6 @@ _EXPORTS = {
     "get_metric": "treerank.metrics.registry:get_metric",
     "load": "treerank.registry:load",
     "make_objective": "treerank.objectives.factory:make_objective",
-    "make_ranking_scorer": "treerank.metrics.registry:make_ranking_scorer",
     "make_web_search": "treerank.datasets.web_search:make_web_search",
     "read_batches": "treerank.datasets.formats:read_batches",
     "read_csv": "treerank.datasets.parquet:read_csv [pyarrow]",
@@ -120,16 +74,8 @@ _EXPORTS = {
     "read_judgments": "treerank.datasets.judgments:read_judgments",
     "read_letor": "treerank.datasets.letor:read_letor",
     "read_parquet": "treerank.datasets.parquet:read_parquet [pyarrow]",
-    "read_trec_qrels": "treerank.datasets.trec:read_trec_qrels",
-    "read_trec_run": "treerank.datasets.trec:read_trec_run",
     "report": "treerank.reports.reporting:report",
-    "rerank": "treerank.rankers.reranking:rerank",
     "show_progress": "treerank.progress_bar:show_progress",
-    "weighted_sum": "treerank.objectives.sums:weighted_sum",
-    "write_letor": "treerank.datasets.letor:write_letor",
-    "write_parquet": "treerank.datasets.parquet:write_parquet [pyarrow]",
-    "write_trec_qrels": "treerank.datasets.trec:write_trec_qrels",
-    "write_trec_run": "treerank.datasets.trec:write_trec_run",
 }
 
 spin_briefly()  # before anything loads a runtime of threads

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from search_files import ENGINES, FEATURES, JUDGED, LOGGED, plugin, solr, vespa
 
-from treerank import Qrels, TreeDirectRanker, read_feature_log
+from treerank import TreeDirectRanker, read_feature_log
+from treerank.datasets import Qrels
 from treerank.exports import write_feature_set
 
 pytest.importorskip("pyarrow")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from search_files import JUDGED, judgment_files
 
-from treerank import Qrels, read_judgments
+from treerank import read_judgments
+from treerank.datasets import Qrels
 
 FILES = judgment_files(JUDGED)
 

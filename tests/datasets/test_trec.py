@@ -7,14 +7,8 @@ import ir_measures
 import numpy as np
 import pytest
 
-from treerank import (
-    NDCG,
-    get_metric,
-    read_trec_qrels,
-    read_trec_run,
-    write_trec_qrels,
-    write_trec_run,
-)
+from treerank import NDCG, get_metric
+from treerank.datasets import read_trec_qrels, read_trec_run, write_trec_qrels, write_trec_run
 
 RNG = np.random.default_rng(0)
 QID, DOCUMENTS = np.repeat([2, 10], 30), [f"d{i}" for i in range(60)]

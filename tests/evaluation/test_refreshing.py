@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import ForestRanker, HistogramTrees, TreeDirectRanker, make_web_search
+from treerank import HistogramTrees, TreeDirectRanker, make_web_search
 from treerank.baselines import LambdaMART, RankSVM
 from treerank.evaluation import refresh
+from treerank.rankers import ForestRanker
 
 X, Y, QID = make_web_search(160, documents_per_query=10, n_features=10, random_state=0)
 OLD, LATER = QID < 60, QID >= 60

@@ -12,18 +12,16 @@ from scipy.sparse import csr_matrix
 
 from treerank import (
     MLP,
-    ForestRanker,
     HistogramTrees,
     LightGBMTrees,
-    QueryGroups,
     TreeDirectRanker,
     XGBoostTrees,
     make_web_search,
     read_batches,
     read_letor,
-    write_letor,
 )
 from treerank.baselines import SortNet
+from treerank.datasets import write_letor
 from treerank.exports import export, write_feature_set
 from treerank.exports.adaptation import find_deviations
 from treerank.exports.conversion import converted
@@ -33,6 +31,8 @@ from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.inputs import QueryGroups
+from treerank.rankers import ForestRanker
 from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]

@@ -8,14 +8,9 @@ import lightgbm
 import numpy as np
 import pytest
 
-from treerank import (
-    HistogramTrees,
-    LightGBMTrees,
-    StreamingTrees,
-    TreeDirectRanker,
-    XGBoostTrees,
-)
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.baselines import LambdaMART
+from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.engine_words import OF_ENGINE, OF_RANKER, THEIRS, WORDS
 
 X, Y = np.arange(6.0)[:, None], [0, 1, 2, 0, 1, 2]

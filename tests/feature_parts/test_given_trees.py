@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from treerank import (
-    Chain,
     HistogramTrees,
     LightGBMTrees,
     TreeDirectRanker,
@@ -12,7 +11,7 @@ from treerank import (
     load,
     make_web_search,
 )
-from treerank.feature_parts import GivenTrees
+from treerank.feature_parts import Chain, GivenTrees
 from treerank.forests.scoring import forest_leaves
 from treerank.objectives import make_objective
 

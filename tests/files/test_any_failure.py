@@ -15,9 +15,9 @@ from treerank import (
     export,
     make_web_search,
     report,
-    write_parquet,
 )
 from treerank.baselines import RankSVM
+from treerank.datasets import write_parquet
 from treerank.datasets.letor import write_letor
 from treerank.files.archive import read_archive
 

@@ -11,7 +11,7 @@ from treerank.feature_parts.ensembles.ensemble import Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.line import Line
 from treerank.feature_parts.networks.mlp import MLP
-from treerank.feature_parts.networks.polynomial import Linear, Polynomial
+from treerank.feature_parts.networks.polynomial import LinearNetwork, Polynomial
 from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.files.states import array, check_state, count, entries, history, numbers, optional
 from treerank.rankers.nested_ranker import NestedRanker
@@ -22,7 +22,7 @@ TREES = HistogramTrees(3, min_child_samples=2, min_child_weight=0, n_jobs=1, **S
 RANKERS = {
     "histogram": TreeDirectRanker(TREES, random_state=0),
     "mlp": TreeDirectRanker(MLP((4,), n_epochs=1), random_state=0),
-    "linear": TreeDirectRanker(Linear(n_epochs=1, n_outputs=2), random_state=0),
+    "linear": TreeDirectRanker(LinearNetwork(n_epochs=1, n_outputs=2), random_state=0),
     "polynomial": TreeDirectRanker(Polynomial(n_epochs=1), random_state=0),
     "soft_trees": TreeDirectRanker(SoftTrees(2, depth=2, n_epochs=1), random_state=0),
     "line": TreeDirectRanker(Line()),

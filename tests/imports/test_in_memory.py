@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 import xgboost
 
-from treerank import ForestRanker, load, read_forest
+from treerank import load, read_forest
+from treerank.rankers import ForestRanker
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))

@@ -13,12 +13,13 @@ from drawn_forests import content_of, drawn_documents, drawn_forest, one_leaf
 from typer.testing import CliRunner
 
 import treerank
-from treerank import ForestRanker, make_web_search, read_forest
+from treerank import make_web_search, read_forest
 from treerank.cli.app import app
 from treerank.exports.conversion import converted
 from treerank.files.archive import read_archive, write_archive
 from treerank.forests.scoring import forest_scores
 from treerank.imports.reading import READERS
+from treerank.rankers import ForestRanker
 from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]

@@ -5,12 +5,8 @@ import pandas as pd
 import pytest
 from command_line import run
 
-from treerank import (
-    Batches,
-    HistogramTrees,
-    TreeDirectRanker,
-    read_batches,
-)
+from treerank import HistogramTrees, TreeDirectRanker, read_batches
+from treerank.datasets import Batches
 from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
 from treerank.feature_parts.engines import bin_sample

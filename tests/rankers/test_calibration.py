@@ -10,16 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from treerank import (
-    ForestRanker,
-    LightGBMTrees,
-    QueryKFold,
-    TreeDirectRanker,
-    load,
-    make_web_search,
-)
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, make_web_search
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection import calibration_curve
+from treerank.rankers import ForestRanker
 from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
 
 

@@ -12,13 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from treerank import ForestRanker, LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_batches
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_batches
 from treerank.baselines import LambdaMART, RankSVM
 from treerank.clicks import ClickCounts, ClickRelevance, Items, count_data, simulate_clicks
 from treerank.clicks.counts import shown_documents
 from treerank.datasets.parquet import write_parquet
 from treerank.distributed import fit as fit_by_workers
 from treerank.inputs.canonical import row_hashes
+from treerank.rankers import ForestRanker
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.training_set import training_set
 

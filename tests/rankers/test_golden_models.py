@@ -1,7 +1,7 @@
 """Model files of released versions load, and give the scores that were written with them.
 
-Trees and lines give the same bits on every machine. Networks are sums of torch, whose last bits
-depend on the processor.
+Trees and lines give the same bits on every processor with a fused multiply-add. Networks are sums
+of torch, whose last bits depend on the processor.
 """
 
 import numpy as np
@@ -9,8 +9,9 @@ import pytest
 from golden_models import FORMATS, GOLDEN, fitted
 from small_rankers import NAMES
 
-from treerank import ForestRanker, load, read_forest
+from treerank import load, read_forest
 from treerank.feature_parts.networks import network_part
+from treerank.rankers import ForestRanker
 from treerank.rankers.direct_ranker import DirectRanker
 
 RELEASES = sorted(path.parent for path in GOLDEN.glob("*/scores.npz"))
@@ -46,6 +47,8 @@ def test_a_model_file_gives_its_scores(path):
     scores, expected = ranker.predict(golden["X"]), golden[path.stem]
     if is_network(ranker):
         np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-6)
+    elif path.stem == "QuadraticPRank":  # 0.1.0 added its many terms in the order of a processor
+        np.testing.assert_allclose(scores, expected, rtol=1e-12)
     else:
         np.testing.assert_array_equal(scores, expected)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import rerank
 from treerank.baselines import RankSVM
+from treerank.rankers import rerank
 
 RNG = np.random.default_rng(0)
 X, QID = RNG.normal(size=(12, 3)), np.repeat(["b", "a"], 6)

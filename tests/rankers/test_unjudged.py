@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 from command_line import run
 
-from treerank import (
-    LightGBMTrees,
-    TreeDirectRanker,
-    compare,
-    make_web_search,
-    report,
-    write_parquet,
-)
+from treerank import LightGBMTrees, TreeDirectRanker, compare, make_web_search, report
 from treerank.baselines import RankSVM
+from treerank.datasets import write_parquet
 
 X, Y, QID = make_web_search(40, documents_per_query=12, n_features=5, random_state=0)
 KNOWN = np.random.default_rng(1).random(len(Y)) < 0.7

@@ -140,7 +140,9 @@ def test_examples_are_explained_exactly(html):
 def test_sampled_parts_have_their_standard_errors(html):
     X, qid = np.random.default_rng(0).normal(size=(36, 3)), np.repeat(np.arange(6), 6)
     y = X[:, 0] * X[:, 1] + X[:, 2] > 0
-    curved = treerank.TreeDirectRanker(treerank.Polynomial(), random_state=0).fit(X, y, qid)
+    curved = treerank.TreeDirectRanker(treerank.feature_parts.Polynomial(), random_state=0).fit(
+        X, y, qid
+    )
     sampled = curved.report(X, y, qid, n_examples=1).html
     swap = data_of(sampled)["examples"][0]["swaps"][0]
     above, below = (int(one["name"].split()[-1]) for one in swap["pair"])

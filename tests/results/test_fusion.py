@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank import read_trec_run, write_trec_run
+from treerank.datasets import read_trec_run, write_trec_run
 from treerank.results import fuse, runs_as_features
 
 

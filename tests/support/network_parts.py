@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from treerank.feature_parts.networks.mlp import MLP
-from treerank.feature_parts.networks.polynomial import Linear, Polynomial
+from treerank.feature_parts.networks.polynomial import LinearNetwork, Polynomial
 from treerank.objectives import make_objective
 
 PARTS = {
     "mlp": MLP((8,), n_epochs=3, batch_size=32, random_state=0),
     "dropout": MLP((8, 4), n_outputs=3, output_activation="tanh", dropout=0.3, n_epochs=3,
                    batch_size=32, random_state=0),
-    "linear": Linear(n_epochs=3, batch_size=32, random_state=0),
+    "linear": LinearNetwork(n_epochs=3, batch_size=32, random_state=0),
     "polynomial": Polynomial(2, n_epochs=3, batch_size=32, random_state=0),
 }  # fmt: skip
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)

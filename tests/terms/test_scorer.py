@@ -8,8 +8,9 @@ import pytest
 from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scipy.sparse import csr_matrix
 
-from treerank import MLP, ForestRanker, HistogramTrees, LightGBMTrees, TreeDirectRanker
+from treerank import MLP, HistogramTrees, LightGBMTrees, TreeDirectRanker
 from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.rankers import ForestRanker
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms
 

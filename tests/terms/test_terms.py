@@ -12,12 +12,8 @@ from scoring_programs import added, compiled
 
 from treerank import (
     MLP,
-    Chain,
     Ensemble,
     LightGBMTrees,
-    Line,
-    Linear,
-    Polynomial,
     SoftTrees,
     TreeDirectRanker,
     XGBoostTrees,
@@ -28,6 +24,7 @@ from treerank import (
 from treerank.baselines import AdaRank, FRank, RankBoost, RankSVM
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
+from treerank.feature_parts import Chain, Line, LinearNetwork, Polynomial
 from treerank.terms.linear import LinearTerm
 from treerank.terms.network import Affine, Function, Network, Products, Scale, SoftSplits
 from treerank.terms.scorer import Scorer
@@ -42,7 +39,7 @@ PARTS = {
     "best": Ensemble([Line(), TREES], n_bags=2),
     "chain": Chain([Line(), XGBoostTrees(3), MLP((3,), **NETWORK)]),
     "line": Line(),
-    "linear": Linear(**NETWORK),
+    "linear": LinearNetwork(**NETWORK),
     "mlp": MLP((4, 3), activation="relu", n_outputs=2, **NETWORK),
     "polynomial": Polynomial(3, **NETWORK),
     "sigmoid": MLP((4,), activation="sigmoid", output_activation="tanh", **NETWORK),

@@ -85,7 +85,7 @@ def refresh(
     ----------
     ranker : Ranker
         A fitted ranker that is a sum of trees, such as :class:`~treerank.TreeDirectRanker`, or
-        :class:`~treerank.ForestRanker` for the trees of another program.
+        :class:`~treerank.rankers.ForestRanker` for the trees of another program.
     X, y, qid : array-like
         New documents, their labels and queries, as in ``ranker.fit``.
     old : tuple (X, y, qid), default=None

@@ -149,7 +149,7 @@ def terms_of(part: Any, weight: np.ndarray) -> "Terms":
 
     Examples
     --------
-    >>> from treerank import Line
+    >>> from treerank.feature_parts import Line
     >>> from treerank.objectives import make_objective
     >>> part = Line().fit(np.array([[1.0], [0.0]]), make_objective([1, 0]))
     >>> terms_of(part, np.array([2.0])).kinds

@@ -31,7 +31,7 @@ class Line(BaseEstimator):
     It minimizes the convex form of the objective plus a penalty, for features that are shifted and
     scaled to mean 0 and standard deviation 1. For a pair loss the convex form is the logistic loss
     of the same pairs. The fit draws nothing at random and needs no torch, unlike
-    :class:`~treerank.feature_parts.networks.polynomial.Linear`.
+    :class:`~treerank.feature_parts.networks.polynomial.LinearNetwork`.
 
     A missing value counts as the mean of its feature. Columns of categories are left out, because
     the order of their codes means nothing.

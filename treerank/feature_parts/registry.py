@@ -17,7 +17,7 @@ FEATURE_PARTS = {
     "histogram": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
-    "linear": "treerank.feature_parts.networks.polynomial:Linear",
+    "linear": "treerank.feature_parts.networks.polynomial:LinearNetwork",
     "line": "treerank.feature_parts.line:Line",
     "ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "chain": "treerank.feature_parts.ensembles.chain:Chain",
@@ -27,7 +27,8 @@ FEATURE_PARTS = {
 
 #: The same by the name of the class, for model files.
 FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()} | {
-    "GivenTrees": "treerank.feature_parts.given_trees:GivenTrees"
+    "GivenTrees": "treerank.feature_parts.given_trees:GivenTrees",
+    "Linear": FEATURE_PARTS["linear"],  # as files of the first versions call it
 }
 
 

@@ -78,7 +78,7 @@ def runs_as_features(
     Parameters
     ----------
     runs : dict from str to TrecRun
-        Runs by name, as :func:`treerank.read_trec_run` returns them.
+        Runs by name, as :func:`treerank.datasets.read_trec_run` returns them.
     qid, doc_ids : array-like of shape (n_documents,)
         Query and id of each document.
 

@@ -7,7 +7,7 @@ from network_parts import OBJECTIVE, PARTS, QID, X, Y
 from sklearn.base import clone
 
 from treerank.feature_parts.networks.mlp import MLP
-from treerank.feature_parts.networks.polynomial import Linear, Polynomial
+from treerank.feature_parts.networks.polynomial import LinearNetwork, Polynomial
 from treerank.objectives import make_objective
 
 
@@ -51,7 +51,7 @@ def test_a_batch_has_room_for_a_pair():
 
 
 def test_a_learning_rate_that_blows_up_is_an_error():
-    part = Linear(optimizer="sgd", learning_rate=1e6, n_epochs=20, random_state=0)
+    part = LinearNetwork(optimizer="sgd", learning_rate=1e6, n_epochs=20, random_state=0)
     with pytest.raises(ValueError, match="learning_rate must be low enough"):
         part.fit(X, make_objective(Y, QID, loss="half_squared"))
 

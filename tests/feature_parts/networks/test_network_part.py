@@ -9,7 +9,7 @@ from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.networks.polynomial import Linear, Monomials
+from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials
 from treerank.feature_parts.networks.training import OPTIMIZERS
 from treerank.feature_parts.rows import Rows
 from treerank.objectives import make_objective
@@ -151,7 +151,7 @@ def test_the_metric_sees_the_scores_of_the_model():
 @pytest.mark.parametrize("batches", ["queries", "pairs"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer_learns_from_every_kind_of_batch(optimizer, batches):
-    part = Linear(batches=batches, optimizer=optimizer, learning_rate=0.05, batch_size=30,
+    part = LinearNetwork(batches=batches, optimizer=optimizer, learning_rate=0.05, batch_size=30,
                   n_epochs=10, random_state=0)  # fmt: skip
     assert accuracy(part.fit(X, OBJECTIVE).transform(X)) > 0.85
 
@@ -165,14 +165,14 @@ def test_an_objective_of_several_outputs_gets_as_many():
 
 def test_one_merged_query_is_learned_in_pieces():
     objective = make_objective(Y, loss="half_squared_tanh", pairs="adjacent")
-    part = Linear(batch_size=25, learning_rate=0.05, n_epochs=10, random_state=0)
+    part = LinearNetwork(batch_size=25, learning_rate=0.05, n_epochs=10, random_state=0)
     assert accuracy(part.fit(X, objective).transform(X)) > 0.85
 
 
 def test_missing_values_are_the_mean_and_constant_features_nothing():
     holed = np.column_stack([X, np.full(120, 7.0)])
     holed[::3, 1] = np.nan
-    part = Linear(n_epochs=5, random_state=0).fit(holed, OBJECTIVE)
+    part = LinearNetwork(n_epochs=5, random_state=0).fit(holed, OBJECTIVE)
     filled = np.where(np.isnan(holed), np.nanmean(holed, axis=0), holed)
     np.testing.assert_allclose(part.transform(holed), part.transform(filled), atol=1e-6)
     shifted = holed + np.array([0, 0, 0, 0, 100.0])
@@ -189,7 +189,7 @@ def test_the_unit_of_a_feature_does_not_matter():
 
 
 def test_linear_coefficients_are_those_of_the_features_as_given():
-    part = Linear(n_epochs=5, random_state=0).fit(10 * X, OBJECTIVE)
+    part = LinearNetwork(n_epochs=5, random_state=0).fit(10 * X, OBJECTIVE)
     scores = 10 * X @ part.coef_
     np.testing.assert_allclose(np.diff(scores), np.diff(part.transform(10 * X)[:, 0]), atol=1e-5)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from treerank.feature_parts.networks import training
-from treerank.feature_parts.networks.polynomial import Linear
+from treerank.feature_parts.networks.polynomial import LinearNetwork
 from treerank.feature_parts.networks.training import (
     OPTIMIZERS,
     Schedule,
@@ -316,7 +316,9 @@ def test_another_optimizer_goes_on_afresh(others):
     first, second = others
     rng = np.random.default_rng(0)
     X, objective = rng.normal(size=(40, 2)), make_objective(rng.integers(2, size=40))
-    part = Linear(n_epochs=1, optimizer=first, warm_start=True, random_state=0).fit(X, objective)
+    part = LinearNetwork(n_epochs=1, optimizer=first, warm_start=True, random_state=0).fit(
+        X, objective
+    )
     before = part.transform(X)
     after = part.set_params(n_epochs=2, optimizer=second).fit(X, objective).transform(X)
     assert (before != after).any()
@@ -328,7 +330,9 @@ def test_a_continued_fit_takes_the_settings_it_has_now(name):
     X, objective = rng.normal(size=(40, 2)), make_objective(rng.integers(2, size=40))
 
     def continued(value):
-        part = Linear(n_epochs=1, optimizer="sgd", warm_start=True, batch_size=8, random_state=0)
+        part = LinearNetwork(
+            n_epochs=1, optimizer="sgd", warm_start=True, batch_size=8, random_state=0
+        )
         part.fit(X, objective).set_params(n_epochs=3, **{name: value})
         return part.fit(X, objective).transform(X)
 

@@ -1,7 +1,7 @@
 """Network part: a feature part computed by a torch network and trained on any objective.
 
-To add one, derive a dataclass from :class:`NetworkPart`, as ``Linear`` does. Its fields are its
-own parameters, or parameters of :class:`NetworkPart` with another default. Its method
+To add one, derive a dataclass from :class:`NetworkPart`, as ``MLP`` does. Its fields are its own
+parameters, or parameters of :class:`NetworkPart` with another default. Its method
 ``_make_network`` makes the network. Everything else is here: standardized inputs, batches, early
 stopping, continuation, the state in model files.
 """

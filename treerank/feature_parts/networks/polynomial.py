@@ -20,7 +20,7 @@ from treerank.terms.network import Layer, Products
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Linear(NetworkPart):
+class LinearNetwork(NetworkPart):
     """A weighted sum of the features.
 
     All other parameters and attributes are those of
@@ -42,7 +42,7 @@ class Linear(NetworkPart):
     >>> from treerank.objectives import make_objective
     >>> X = np.array([[1.0, 0.0], [0.0, 0.1], [1.0, 0.3], [0.0, 0.2]])
     >>> objective = make_objective([1, 0, 1, 0], ["a", "a", "b", "b"])
-    >>> part = Linear(learning_rate=0.1, random_state=0).fit(X, objective)
+    >>> part = LinearNetwork(learning_rate=0.1, random_state=0).fit(X, objective)
     >>> part.coef_.shape, bool(part.coef_[0] > 0)
     ((2,), True)
     """
