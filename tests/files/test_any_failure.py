@@ -3,7 +3,10 @@
 import builtins
 import errno
 import os
+import random
 import resource
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -117,3 +120,47 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, write):
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         check_whole(path, old, old)
         assert os.listdir(tmp_path) == [path.name]
+
+
+OUT_OF_MEMORY = """
+import sys, pathlib, _testcapi
+sys.path.insert(0, sys.argv[1])
+from test_any_failure import WRITERS, fail_allocations
+fail_allocations(WRITERS[sys.argv[2]], pathlib.Path(sys.argv[3]), _testcapi)
+"""
+
+
+def fail_allocations(write, path, testcapi, n_draws=40):
+    """Write a file again and again, each time without one of the allocations of memory."""
+    write(path)
+    new, old, most, failed = path.read_bytes(), old_content(write, path), 1, 0
+    draw = random.Random(0).randrange
+    for number in range(-40, n_draws):
+        place = draw(1, most + 1) if number >= 0 else most
+        path.write_bytes(old)
+        error = None
+        testcapi.set_nomemory(place, place + 1)
+        try:
+            write(path)
+        except (MemoryError, SystemError, ValueError) as caught:  # some name what they could not do
+            error = type(caught)
+        finally:
+            testcapi.remove_mem_hooks()
+        failed += error is not None
+        check_whole(path, old, new)
+        assert os.listdir(path.parent) == [path.name]
+        if number < 0 and error is None:  # so many allocations are made
+            continue
+        most *= 2 if number < 0 else 1
+    print("failed", failed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("writer", WRITERS)
+def test_an_allocation_that_fails_leaves_the_old_file_or_the_new_one(tmp_path, writer):
+    pytest.importorskip("_testcapi", reason="this Python has no means to refuse memory")
+    where = os.path.dirname(__file__), writer, str(tmp_path / "file.parquet")
+    command = [sys.executable, "-c", OUT_OF_MEMORY, *where]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) > 20

@@ -185,22 +185,14 @@ def _part(target):
     start = f".{name[:_N_LETTERS]}."
     left = glob.iglob(f"{glob.escape(os.path.join(folder, start))}*{_SUFFIX}")
     remove_abandoned(left, os.unlink)
-    file = _open_part(folder, start)
-    try:
-        with file:
-            yield file
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(file.name)
-
-
-def _open_part(folder, start):
-    """Open and lock a new file; take another name if it was removed before it was locked."""
     while True:
-        file = open(os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}"), "xb")  # noqa: SIM115
-        lock(file)
-        if os.path.exists(file.name):
-            return file
-        file.close()
-        with suppress(FileNotFoundError):  # it is there if only its status could not be read
-            os.unlink(file.name)
+        path = os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}")
+        try:
+            with open(path, "xb") as file:
+                lock(file)
+                if os.path.exists(path):  # else another process took it for abandoned
+                    yield file
+                    return
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
