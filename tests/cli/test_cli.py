@@ -343,7 +343,7 @@ def test_demo_compares_rankers_at_their_defaults_and_writes_a_report(tmp_path):
     result = run("demo", "--queries", "20", "--output", tmp_path / "page.html")
     assert result.exit_code == 0, result.stderr
     rows = [line.split()[0] for line in result.stdout.splitlines() if " ± " in line]
-    assert rows[:2] == ["TreeDirectRanker", "lightgbm.LGBMRanker"]
+    assert rows[:2] == ["TreeDirectRanker", "LGBMRanker"]
     assert f"wrote {tmp_path / 'page.html'}: open it" in result.stderr
     assert "TreeDirectRanker beside LGBMRanker" in (tmp_path / "page.html").read_text(
         encoding="utf-8"

@@ -9,7 +9,7 @@ from command_line import SMALL, letor_files, run
 
 from treerank.cli.compare import NAMES
 from treerank.evaluation.engine_rankers import engine_ranker
-from treerank.registry import ranker_class
+from treerank.registry import RANKERS, ranker_class
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_a_store_that_is_a_file_is_refused(files):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_ranker_that_is_offered_can_be_made(name):
-    made = engine_ranker(name) if "." in name else ranker_class(name)()
+    made = ranker_class(name)() if name in RANKERS else engine_ranker(name)
     assert made.get_params() is not None
 
 

@@ -34,7 +34,7 @@ def made(name):
     if name in RANKERS:
         return RANKERS[name]()
     catboost = pytest.importorskip("catboost")
-    quiet = ENGINE_RANKERS["catboost.CatBoostRanker"]
+    _, quiet = ENGINE_RANKERS["CatBoostRanker"]
     return catboost.CatBoostRanker(iterations=5, thread_count=1, **quiet)
 
 
@@ -64,7 +64,7 @@ def test_parameters_of_engines_are_searched_by_their_own_names():
 
 def test_the_shell_compares_engines(tmp_path):
     write_parquet(tmp_path / "a.parquet", COLORED, Y, QID)
-    options = ["--ranker", "lightgbm.LGBMRanker", "--ranker", "xgboost.XGBRanker", "--folds", 2]
+    options = ["--ranker", "LGBMRanker", "--ranker", "XGBRanker", "--folds", 2]
     result = run("compare", tmp_path / "a.parquet", *options)
     assert result.exit_code == 0, result.output
-    assert "lightgbm.LGBMRanker" in result.stdout
+    assert "LGBMRanker" in result.stdout

@@ -89,7 +89,7 @@ COMMANDS = {
         [
             "treerank compare MQ2008 --ranker TreeDirectRanker --convention letor4",
             "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
-            "treerank compare all.csv --ranker TreeDirectRanker --ranker lightgbm.LGBMRanker",
+            "treerank compare all.csv --ranker TreeDirectRanker --ranker LGBMRanker",
         ],
     ),
     "convert": Command(

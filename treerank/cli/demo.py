@@ -58,7 +58,7 @@ def sample(
 
 
 #: CatBoost's ranker takes minutes, at its 1,000 trees.
-_SLOW = {"catboost.CatBoostRanker"}
+_SLOW = {"CatBoostRanker"}
 
 
 def demo(
@@ -85,7 +85,7 @@ def demo(
     train, test = ([column[rows] for column in data] for rows in next(splits.split(*data)))
     with reporter.counting("writing the report"):
         ranker = rankers["TreeDirectRanker"].fit(*train)
-        baseline = adapted(rankers["lightgbm.LGBMRanker"]).fit(*train).predict(test[0])
+        baseline = adapted(rankers["LGBMRanker"]).fit(*train).predict(test[0])
         page = report(
             ranker,
             *test,

@@ -15,17 +15,17 @@ from sklearn.base import BaseEstimator, clone
 from treerank.inputs.columns import Columns, as_frame, fitted_columns
 from treerank.lazy import load_object
 
-#: Settings under which the rankers of other packages print nothing and write no files.
-ENGINE_RANKERS: dict[str, dict[str, Any]] = {
-    "catboost.CatBoostRanker": {"silent": True, "allow_writing_files": False},
-    "lightgbm.LGBMRanker": {"verbosity": -1},
-    "xgboost.XGBRanker": {},
+#: Packages of rankers, and settings under which these print nothing and write no files.
+ENGINE_RANKERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "CatBoostRanker": ("catboost", {"silent": True, "allow_writing_files": False}),
+    "LGBMRanker": ("lightgbm", {"verbosity": -1}),
+    "XGBRanker": ("xgboost", {}),
 }
 
 
 def installed_rankers() -> list[str]:
     """Return the names of the rankers of packages that are installed."""
-    return [name for name in ENGINE_RANKERS if find_spec(name.partition(".")[0])]
+    return [name for name, (package, _) in ENGINE_RANKERS.items() if find_spec(package)]
 
 
 def engine_ranker(name: str) -> Any:
@@ -33,10 +33,11 @@ def engine_ranker(name: str) -> Any:
 
     Examples
     --------
-    >>> engine_ranker("lightgbm.LGBMRanker")
+    >>> engine_ranker("LGBMRanker")
     LGBMRanker(verbosity=-1)
     """
-    return load_object(name.replace(".", ":"))(**ENGINE_RANKERS[name])
+    package, settings = ENGINE_RANKERS[name]
+    return load_object(f"{package}:{name}")(**settings)
 
 
 def adapted(ranker: Any) -> Any:
@@ -44,7 +45,7 @@ def adapted(ranker: Any) -> Any:
 
     Examples
     --------
-    >>> adapted(engine_ranker("lightgbm.LGBMRanker"))
+    >>> adapted(engine_ranker("LGBMRanker"))
     EngineRanker(ranker=LGBMRanker(verbosity=-1))
     """
     words = inspect.signature(ranker.fit).parameters
