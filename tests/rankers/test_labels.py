@@ -221,7 +221,11 @@ def test_an_eval_set_of_other_labels_is_refused_before_training(labels):
 @pytest.mark.parametrize(
     ("y", "arguments", "message"),
     [
-        ({**LABELS, "margin": np.full(400, np.nan)}, {}, r"y\['margin'\] must be finite; got nan"),
+        (
+            {**LABELS, "margin": np.full(400, np.nan)},
+            {},
+            r"y\['margin'\] must hold a label in some row; got NaN",
+        ),
         (
             {"relevance": LABELS["relevance"][1:], "margin": X[:, 0]},
             {},

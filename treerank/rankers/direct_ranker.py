@@ -34,6 +34,7 @@ from treerank.objectives.factory import (
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
+from treerank.objectives.some_rows import SomeRows
 from treerank.objectives.sums import weighted_sum
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
@@ -214,8 +215,15 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """Return the objective of the label, or the weighted sum over several labels."""
         if data.labels is None:
             return self._objective_of(data, seed)
-        terms = [self._objective_of(data.labeled(name), seed) for name in data.labels]
+        terms = [self._objective_of_judged(data.labeled(name), seed) for name in data.labels]
         return weighted_sum(terms, list(self._weights_of(data.labels).values()))
+
+    def _objective_of_judged(self, data: TrainingSet, seed: int) -> Objective:
+        """Return the objective of one of several labels, which some documents may not have."""
+        judged = np.flatnonzero(~np.isnan(data.y))
+        if len(judged) == len(data.y):
+            return self._objective_of(data, seed)
+        return SomeRows(self._objective_of(data.taking(judged), seed), judged, data.groups)
 
     def _objective_of(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of a single label."""
@@ -294,7 +302,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             raise ValueError("given_pairs must be None where y has several labels.")
         self._weights_of(labels)
         n = len(next(iter(labels.values())))
-        return {name: check_column(f"y[{name!r}]", column, n) for name, column in labels.items()}
+        return {
+            name: check_column(f"y[{name!r}]", column, n, some_unjudged=True)
+            for name, column in labels.items()
+        }
 
     def _weights_of(self, labels: Iterable[str]) -> dict[str, float]:
         """Return the weight of each of several labels, in their order."""

@@ -10,7 +10,7 @@ from scipy.sparse import issparse, vstack
 
 from treerank.feature_parts.base import Validation
 from treerank.inputs.batched import BatchedMatrix
-from treerank.inputs.documents import check_eval_set
+from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.reading import split_labels
@@ -85,6 +85,11 @@ class HeldOut:
         """Return features and metric for a feature part under an objective of ``n_outputs``."""
         assert self.metric is not None
         return self.X, self.metric if n_outputs == 1 else MetricOfSum(self.metric)
+
+    def judged(self) -> Self:
+        """Return the documents that have a label."""
+        judged = ~np.isnan(self.y)
+        return self if judged.all() else self.taking(np.flatnonzero(judged))
 
     def taking(self, rows: np.ndarray) -> Self:
         """Return the given documents alone, without a metric."""
@@ -168,7 +173,7 @@ def watching(sets: list[HeldOut], metrics: list[Any]) -> HeldOut:
     return HeldOut(stacked, np.concatenate([each.y for each in sets]), groups, watched)
 
 
-def _value_of_rows(metric: Any, rows: slice, scores: np.ndarray) -> float:
+def _value_of_rows(metric: Any, rows: slice | np.ndarray, scores: np.ndarray) -> float:
     """Return the value of a metric of some documents, given the scores of all."""
     return float(metric(scores[rows]))
 
@@ -181,10 +186,14 @@ def hold_out_labels(
     labels = split_labels(y)
     if labels is None or list(labels) != names:
         raise ValueError(f"eval_set must have the labels of y, {names}.")
-    X, y, groups = check_eval_set(estimator, X, labels[names[0]], qid)
+    X = check_features(estimator, X)
+    y = check_labels(labels[names[0]], X.shape[0], some_unjudged=True)
+    groups = QueryGroups.from_qid(qid, len(y))
     found = get_metric(metric)
-    curves: dict[tuple[str, str], Any] = {
-        ("validation", f"{found.name} of {name}"): found.prepared(column, groups)
-        for name, column in labels.items()
-    }
+    curves: dict[tuple[str, str], Any] = {}
+    for name, column in labels.items():
+        column = check_labels(column, len(y), f"y[{name!r}]", some_unjudged=True)
+        rows = np.flatnonzero(~np.isnan(column))
+        prepared = found.prepared(column[rows], groups.among(rows))
+        curves["validation", f"{found.name} of {name}"] = partial(_value_of_rows, prepared, rows)
     return HeldOut(X, y, groups, Watched(found.name, curves, list(weights.values())))

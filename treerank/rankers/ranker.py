@@ -146,9 +146,9 @@ class Ranker(Scored):
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. NaN says that nobody has judged a document, which is left
             out here, in ``eval_set`` and by metrics; ``np.nan_to_num(y)`` takes it as 0. Several
-            labels are an array of shape
-            (n_documents, n_labels) or a mapping from names to columns. Rankers with the parameter
-            ``label_weights`` take them. Text is the name of a column of ``X``.
+            labels, each with its own gaps, are an array of shape (n_documents, n_labels) or a
+            mapping from names to columns. Rankers with the parameter ``label_weights`` take them.
+            Text is the name of a column of ``X``.
         qid : array-like of shape (n_documents,) or str, default=None
             Query of each document, of any dtype and in any order. Text is the name of a column of
             ``X``. ``None`` means that all documents belong to one query.
@@ -313,8 +313,9 @@ class Ranker(Scored):
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
             calibrating = HeldOut(rest.features, rest.y, rest.groups)
+        source = "eval_set" if calibrating is first else "calibration"
+        calibrating = calibrating and calibrating.judged()
         if calibrating is not None and not calibrating.has_pairs:
-            source = "eval_set" if calibrating is first else "calibration"
             raise ValueError(
                 f"{source} must hold out a query with two different labels; got none among "
                 f"{len(calibrating.y)} documents."

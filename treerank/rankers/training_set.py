@@ -195,7 +195,8 @@ def rows_that_count(n_rows: int, *weights: np.ndarray | None) -> np.ndarray:
 def _without_idle_weights(data: TrainingSet) -> TrainingSet:
     """Leave out rows of weight zero or without a label, and weights that are all one."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    kept = rows_that_count(len(data.y), *weights.values()) & ~np.isnan(data.y)
+    labels = [data.y] if data.labels is None else list(data.labels.values())
+    kept = rows_that_count(len(data.y), *weights.values()) & ~np.isnan(labels).all(axis=0)
     ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
     unset: dict[str, Any] = dict.fromkeys(ones)
     data = replace(data, **unset)

@@ -1,0 +1,100 @@
+"""Several labels, each known for some documents: judges' labels beside those of a model."""
+
+import numpy as np
+import pytest
+
+from treerank import NDCG, HistogramTrees, LightGBMTrees, TreeDirectRanker, make_web_search
+from treerank.feature_parts import LinearNetwork
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives import make_objective
+from treerank.objectives.some_rows import SomeRows
+
+ALL = make_web_search(160, documents_per_query=12, n_features=12, random_state=0)
+X, Y, QID = (column[ALL[2] < 60] for column in ALL)
+rng = np.random.default_rng(1)
+KNOWN = rng.random(len(Y)) < 0.4
+HUMAN = np.where(KNOWN, Y, np.nan)
+MACHINE = np.where(rng.random(len(Y)) < 0.9, np.clip(Y + rng.integers(-1, 2, len(Y)), 0, 4), np.nan)
+PARTS = {
+    "lightgbm": LightGBMTrees(8, num_leaves=4, n_jobs=1),
+    "histogram": HistogramTrees(8, num_leaves=4, n_jobs=1),
+    "network": LinearNetwork(n_epochs=2, batch_size=40),
+}
+
+
+def ranker(part="lightgbm", **settings):
+    return TreeDirectRanker(PARTS[part], random_state=0, **settings)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "listnet"])
+def test_derivatives_are_those_of_the_known_rows_and_else_zero(loss):
+    rows, groups = np.flatnonzero(KNOWN), QueryGroups.from_qid(QID)
+    inner = make_objective(Y[KNOWN], QID[KNOWN], loss=loss)
+    scores = rng.normal(size=len(Y))
+    value, *found = SomeRows(inner, rows, groups)(scores)
+    expected, *parts = inner(scores[rows])
+    assert value == expected
+    for whole, part in zip(found, parts, strict=True):
+        np.testing.assert_array_equal(whole[rows], part)
+        assert not np.delete(whole, rows).any()
+
+
+def test_some_of_its_rows_are_those_that_it_knows_among_them():
+    whole = SomeRows(
+        make_objective(Y[KNOWN], QID[KNOWN]), np.flatnonzero(KNOWN), QueryGroups.from_qid(QID)
+    )
+    taken = np.flatnonzero(QID < 7)
+    part = whole.taking(taken, QueryGroups.from_qid(QID[taken]))
+    both = KNOWN[taken]
+    alone = SomeRows(
+        make_objective(Y[taken][both], QID[taken][both]), np.flatnonzero(both), part.groups
+    )
+    scores = rng.normal(size=len(taken))
+    np.testing.assert_allclose(part.derivatives(scores)[0], alone.derivatives(scores)[0])
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_label_of_no_weight_changes_nothing_but_which_documents_there_are(part):
+    everywhere = np.zeros(len(Y))
+    labels = {"human": HUMAN, "nothing": np.where(KNOWN, everywhere, np.nan)}
+    both = ranker(part, label_weights={"nothing": 0.0}).fit(X, labels, QID)
+    alone = ranker(part).fit(
+        X[KNOWN], {"human": Y[KNOWN], "nothing": everywhere[KNOWN]}, QID[KNOWN]
+    )
+    np.testing.assert_allclose(both.predict(X), alone.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("part", ["lightgbm", "histogram"])
+def test_the_model_depends_on_no_order_of_rows(part):
+    labels = {"human": HUMAN, "machine": MACHINE}
+    order = rng.permutation(len(Y))
+    shuffled = {name: label[order] for name, label in labels.items()}
+    one = ranker(part).fit(X, labels, QID)
+    two = ranker(part).fit(X[order], shuffled, QID[order])
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_labels_of_a_model_help_where_judges_were_few():
+    test_X, test_y, test_qid = (column[ALL[2] >= 60] for column in ALL)
+    few = np.where(QID < 6, Y, np.nan)
+    score = NDCG(k=10)
+    alone = ranker().fit(X, few, QID).predict(test_X)
+    helped = ranker().fit(X, {"human": few, "machine": MACHINE}, QID).predict(test_X)
+    assert score(test_y, helped, test_qid) > score(test_y, alone, test_qid) + 0.02
+
+
+@pytest.mark.parametrize("calibration", ["eval_set", 0.3])
+def test_an_eval_set_may_have_gaps_and_calibrates_by_the_first_label(calibration):
+    labels = {"human": HUMAN, "machine": MACHINE}
+    fitted = ranker(calibration=calibration).fit(X, labels, QID, eval_set=(X, labels, QID))
+    curves = fitted.evals_result_["validation"]
+    kept = fitted.best_iteration_ - 1
+    measured = [NDCG(k=10)(label, fitted.predict(X), QID) for label in labels.values()]
+    assert [curves[f"ndcg@10 of {name}"][kept] for name in labels] == pytest.approx(measured)
+    assert fitted.score(X, labels, QID) == pytest.approx(np.mean(measured))
+    assert fitted.steepness_ > 0
+
+
+def test_a_label_without_any_judgment_is_refused_before_training():
+    with pytest.raises(ValueError, match=r"y\['machine'\] must hold a label in some row; got NaN"):
+        ranker().fit(X, {"human": HUMAN, "machine": np.full(len(Y), np.nan)}, QID)
