@@ -79,7 +79,8 @@ def refresh(
 
     A copy learns from some of the new queries. It is accepted if it is better in the mean on the
     new queries that were left out, and on none of the left-out sets worse by more than chance:
-    no interval of a difference lies below 0.
+    no interval of a difference lies below 0. Give it a hundred new queries or more: where few are
+    left out, chance decides.
 
     Parameters
     ----------
