@@ -236,12 +236,20 @@ def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves()
     np.testing.assert_array_equal(conversion.scores(X)[1], total)
 
 
-@pytest.mark.parametrize(("format", "name"), [("lightgbm", ""), ("xgboost", "a[0]<b")])
-def test_names_that_an_engine_refuses_are_changed(format, name):
+@pytest.mark.parametrize(
+    ("format", "name", "expected"),
+    [
+        ("lightgbm", "", "_"),
+        ("lightgbm", 'title: "bm25"\n{a}', "title___bm25___a_"),
+        ("xgboost", "a[0]<b", None),
+    ],
+)
+def test_names_that_an_engine_refuses_are_changed(format, name, expected):
     forest = drawn_forest(np.random.default_rng(0))
     content = content_of(converted(format, Terms(forest), [name, *NAMES[1:]]))
     if format == "lightgbm":
         names = lightgbm.Booster(model_str=content.decode()).feature_name()
+        assert names == [expected, *NAMES[1:]]
     else:
         xgboost = pytest.importorskip("xgboost")
         booster = xgboost.Booster()

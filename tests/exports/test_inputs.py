@@ -106,6 +106,15 @@ def test_thresholds_go_through_transformers_without_any_difference(name, data, t
         ([MinMaxScaler(clip=True), trees()], "MinMaxScaler must have clip=False"),
         ([StandardScaler(), SimpleImputer(), trees()], "SimpleImputer must be the first"),
         ([SimpleImputer(add_indicator=True), trees()], "SimpleImputer must fill NaN of known"),
+        (
+            [
+                StandardScaler(),
+                TreeDirectRanker(
+                    LightGBMTrees(8, n_jobs=1, engine_params={"zero_as_missing": True})
+                ),
+            ],
+            "trees must not take zeros as missing after transformers",
+        ),
         ([SimpleImputer(), network()], "networks must get columns that are scaled only"),
     ],
 )
