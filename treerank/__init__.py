@@ -1,7 +1,8 @@
 """Learning to rank by comparing two documents at a time, with any function approximator.
 
 Start with :class:`TreeDirectRanker`. The rankers of the literature are in
-:mod:`treerank.baselines`, metrics in :mod:`treerank.metrics`, readers and synthetic data in
+:mod:`treerank.baselines`, other rankers in :mod:`treerank.rankers`, trees, networks and other
+feature parts in :mod:`treerank.feature_parts`, metrics in :mod:`treerank.metrics`, readers and synthetic data in
 :mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`, comparisons in
 :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
 :mod:`treerank.plots`, explanations and failures in :mod:`treerank.inspection`, pages that show

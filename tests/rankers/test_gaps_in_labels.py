@@ -95,6 +95,20 @@ def test_an_eval_set_may_have_gaps_and_calibrates_by_the_first_label(calibration
     assert fitted.steepness_ > 0
 
 
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_a_batch_may_have_no_judged_document(n_outputs):
+    labels = {"human": np.where(QID < 3, Y, np.nan), "machine": MACHINE}
+    network = LinearNetwork(n_epochs=2, batch_size=12, n_outputs=n_outputs)
+    assert np.ptp(TreeDirectRanker(network, random_state=0).fit(X, labels, QID).predict(X)) > 0
+
+
+def test_an_eval_set_without_any_judgment_of_a_label_is_refused():
+    labels = {"human": HUMAN, "machine": MACHINE}
+    bare = labels | {"human": np.full(len(Y), np.nan)}
+    with pytest.raises(ValueError, match=r"eval_set: y\['human'\] must hold a label in some row"):
+        ranker().fit(X, labels, QID, eval_set=(X, bare, QID))
+
+
 def test_a_label_without_any_judgment_is_refused_before_training():
     with pytest.raises(ValueError, match=r"y\['machine'\] must hold a label in some row; got NaN"):
         ranker().fit(X, {"human": HUMAN, "machine": np.full(len(Y), np.nan)}, QID)

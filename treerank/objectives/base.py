@@ -190,7 +190,7 @@ def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
 
 
 class NoDocuments(Objective):
-    """The objective of a worker whose team has fewer queries than workers: arrays are empty.
+    """The objective of no documents, as of a worker without queries: arrays are empty.
 
     Examples
     --------

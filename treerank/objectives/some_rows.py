@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Objective, Priced
+from treerank.objectives.base import Derivatives, NoDocuments, Objective, Priced
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class SomeRows(Objective):
         Its row ``i`` is ``rows[i]`` of all documents.
     rows : ndarray of int
         Rows that it knows, each once.
-    among : QueryGroups
+    all_groups : QueryGroups
         Queries of all rows.
 
     Examples
@@ -34,12 +34,12 @@ class SomeRows(Objective):
 
     objective: Objective
     rows: np.ndarray
-    among: QueryGroups
+    all_groups: QueryGroups
 
     @property
     def groups(self) -> QueryGroups:
         """Queries of all rows."""
-        return self.among
+        return self.all_groups
 
     @property
     def name(self) -> str:
@@ -71,20 +71,22 @@ class SomeRows(Objective):
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "SomeRows":
         """Return the objective of the given rows alone."""
-        place = np.full(self.among.n_documents, -1)
+        place = np.full(self.all_groups.n_documents, -1)
         place[self.rows] = np.arange(len(self.rows))
         known = np.flatnonzero(place[rows] >= 0)
+        if len(known) == 0:
+            return SomeRows(NoDocuments(), known, groups)
         own = self.objective.taking(place[rows[known]], groups.among(known))
         return SomeRows(own, known, groups)
 
     def convex(self) -> "SomeRows":
         """Return the convex form of the objective."""
-        return SomeRows(self.objective.convex_or_itself(), self.rows, self.among)
+        return SomeRows(self.objective.convex_or_itself(), self.rows, self.all_groups)
 
     def with_loss(self, loss: Any) -> "SomeRows | None":
         """Return a loss without pairs of the same labels, if the objective has labels."""
         found = self.objective.with_loss(loss)
-        return None if found is None else SomeRows(found, self.rows, self.among)
+        return None if found is None else SomeRows(found, self.rows, self.all_groups)
 
     def has_anything_to_learn(self) -> bool:
         """Tell whether the objective can learn from other scores than equal ones."""
