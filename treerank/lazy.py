@@ -1,14 +1,16 @@
-"""Lazy names: a table of ``name: "module:object"``, whose modules are imported when asked for.
+"""Lazy names: objects written ``"module:object"``, whose modules are imported when asked for.
 
 So a package may export what needs torch without importing it. Such an object is written
 ``"module:object [torch]"``, with the package that it needs.
 """
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 #: The extra of this package that installs another package.
@@ -66,20 +68,41 @@ def naming_the_extra(what: str) -> Iterator[None]:
         raise ImportError(f"{what} needs {error.name}: pip install treerank[{extra}]") from error
 
 
-def lazy_names(
-    package: str, table: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that exports the names of a table.
+def exported(package: str) -> dict[str, str]:
+    """Return the names that a package exports, in order, and the object that each stands for.
 
-    ``__dir__`` lists what can be imported here: ``help`` and ``import *`` ask for all of it.
+    Its file ``__init__.pyi`` lists them, which type checkers read, too. A line is ``from module
+    import Name as Name``; a comment behind it names the package that the module needs, if any.
+
+    Examples
+    --------
+    >>> exported("treerank.rankers")["rerank"]
+    'treerank.rankers.reranking:rerank'
+    """
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text()
+    lines = re.findall(r"^from (\S+) import (\w+) as \w+(?:  # (\w+))?$", stub, re.MULTILINE)
+    named = {
+        name: f"{module}:{name}" + f" [{needed}]" * bool(needed) for module, name, needed in lines
+    }
+    return dict(sorted(named.items()))
+
+
+def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package that exports names lazily.
+
+    ``__all__`` lists what can be imported here: ``help`` and ``import *`` ask for all of it.
     Modules of the package are attributes, too.
 
     Examples
     --------
-    >>> get, names = lazy_names("json", {"sqrt": "math:sqrt", "Net": "net:Net [no_such_package]"})
-    >>> get("sqrt")(4.0), names(), get("tool").__name__
-    (2.0, ['sqrt'], 'json.tool')
+    >>> names, get, _ = lazy_names("treerank.rankers")
+    >>> names[-1], get("rerank").__name__, get("head").__name__
+    ('rerank', 'rerank', 'treerank.rankers.head')
     """
+    table = exported(package)
+    needs = {name: _parts(path)[2] for name, path in table.items()}
+    missing = {needed for needed in set(needs.values()) if needed and not find_spec(needed)}
+    names = [name for name, needed in needs.items() if needed not in missing]
 
     def get(name: str) -> Any:
         if name in table:
@@ -90,9 +113,4 @@ def lazy_names(
         wrong = f"module {package!r} has no attribute {name!r}"
         raise AttributeError(wrong, name=name, obj=sys.modules[package])
 
-    def names() -> list[str]:
-        needs = {name: _parts(path)[2] for name, path in table.items()}
-        missing = {needed for needed in set(needs.values()) if needed and not find_spec(needed)}
-        return sorted(name for name, needed in needs.items() if needed not in missing)
-
-    return get, names
+    return names, get, lambda: names

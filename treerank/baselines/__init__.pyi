@@ -1,0 +1,26 @@
+from treerank.baselines.boosted import MART as MART
+from treerank.baselines.boosted import BoostedRanker as BoostedRanker
+from treerank.baselines.boosted import LambdaMART as LambdaMART
+from treerank.baselines.linear.adarank import AdaRank as AdaRank
+from treerank.baselines.linear.coordinate_ascent import CoordinateAscent as CoordinateAscent
+from treerank.baselines.linear.es_rank import ESRank as ESRank
+from treerank.baselines.linear.es_rank import IESRRank as IESRRank
+from treerank.baselines.linear.es_rank import IESVMRank as IESVMRank
+from treerank.baselines.linear.linear_ranker import LinearRanker as LinearRanker
+from treerank.baselines.linear.prank import LargeMarginPRank as LargeMarginPRank
+from treerank.baselines.linear.prank import PRank as PRank
+from treerank.baselines.linear.prank import QuadraticPRank as QuadraticPRank
+from treerank.baselines.linear.ranksvm import RankSVM as RankSVM
+from treerank.baselines.neural.listnet import ListNet as ListNet  # torch
+from treerank.baselines.neural.listnet import ListNetStar as ListNetStar  # torch
+from treerank.baselines.neural.neural_ranker import NeuralRanker as NeuralRanker  # torch
+from treerank.baselines.neural.ranknet import LambdaRank as LambdaRank  # torch
+from treerank.baselines.neural.ranknet import RankNet as RankNet  # torch
+from treerank.baselines.neural.ranknet import RankNetStar as RankNetStar  # torch
+from treerank.baselines.neural.rankprop import RankProp as RankProp  # torch
+from treerank.baselines.sortnet.sortnet import SortNet as SortNet  # torch
+from treerank.baselines.stump_ranker import FRank as FRank
+from treerank.baselines.stump_ranker import RankBoost as RankBoost
+from treerank.baselines.stump_ranker import StumpRanker as StumpRanker
+
+BASELINES: dict[str, str]

@@ -1,0 +1,7 @@
+from treerank.rankers.direct_ranker import DirectRanker as DirectRanker
+from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
+from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
+from treerank.rankers.nested_ranker import NestedRanker as NestedRanker
+from treerank.rankers.ranker import Ranker as Ranker
+from treerank.rankers.reranking import rerank as rerank
+from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker
