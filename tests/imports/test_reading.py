@@ -24,12 +24,7 @@ from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]
 #: Formats that can be read, and how a value becomes a category in them.
-FORMATS = {
-    "json": "exact",
-    "lightgbm": "truncated",
-    "ranklib": None,
-    "xgboost": "single",
-}
+FORMATS = {"json": "exact", "lightgbm": "truncated", "ranklib": None, "xgboost": "single"}
 LEAF = "<split><output>1</output></split>"
 TREE = f'<ensemble><tree id="1" weight="0.1">{LEAF}</tree></ensemble>'
 RIGHT = '<split pos="right"><output>0.7</output></split>'

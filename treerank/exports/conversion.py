@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.exports.adaptation import (
-    Deviation,
-    adapted_thresholds,
-    find_deviations,
-    find_missing,
-)
+from treerank.exports.adaptation import Deviation, adapted_thresholds, find_deviations, find_missing
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat, LineFile, format_named
 from treerank.exports.written import Written

@@ -23,12 +23,7 @@ from treerank.exports.inputs import columns_of
 from treerank.exports.report import ExportReport, compare_scores, count_changed_pairs
 from treerank.exports.uploads import UPLOADS, request_of
 from treerank.files.replaced import check_output, replaced_file
-from treerank.inputs.documents import (
-    check_fitted,
-    check_labels,
-    shown_names,
-    unpacked,
-)
+from treerank.inputs.documents import check_fitted, check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.reading import take_columns
 from treerank.terms.terms import Terms

@@ -146,10 +146,7 @@ def _name(name: str) -> str:
 LIGHTGBM = ExportFormat(
     write_lightgbm,
     Consumer(
-        AT_MOST_LIGHTGBM,
-        categories="truncated",
-        missing_category="right",
-        zero_up_to=LIGHTGBM_ZERO,
+        AT_MOST_LIGHTGBM, categories="truncated", missing_category="right", zero_up_to=LIGHTGBM_ZERO
     ),
     adds=("line",),
     whole_codes=True,
