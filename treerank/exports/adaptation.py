@@ -129,14 +129,11 @@ def _parted(forest, other, X, begin, parent, depth):
 
 def _parents_and_depths(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
     """Return the parent of each node, -1 for roots, and the number of splits above it."""
-    parent, depth = np.full(forest.n_nodes, -1), np.zeros(forest.n_nodes, dtype=np.int64)
+    parent, depth = np.full((2, forest.n_nodes), -1)
     splits = np.flatnonzero(~forest.is_leaf)
     parent[forest.left[splits]] = parent[forest.right[splits]] = splits
-    nodes = forest.roots
-    while len(nodes):
-        splits = nodes[~forest.is_leaf[nodes]]
-        nodes = np.concatenate([forest.left[splits], forest.right[splits]])
-        depth[nodes] = depth[parent[nodes]] + 1
+    for level, (nodes, _) in enumerate(forest.by_depth):
+        depth[nodes] = level
     return parent, depth
 
 

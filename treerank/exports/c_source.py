@@ -187,9 +187,8 @@ def _keys(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
 
 def _tables(written: Written) -> Iterator[str]:
     """Yield the arrays of the nodes, of the trees, of the sets and of the names."""
-    forest, order = written.forest, written.neighbors
-    place = np.empty(forest.n_nodes, dtype=np.int64)
-    place[order] = np.arange(forest.n_nodes)
+    forest = written.forest
+    order, place = forest.by_tree, forest.place_by_tree
     is_leaf, (keys, column) = forest.is_leaf, _keys(forest)
     first = np.where(is_leaf, place, place[forest.left])
     threshold = np.where(is_leaf, np.inf, forest.threshold)
@@ -201,7 +200,7 @@ def _tables(written: Written) -> Iterator[str]:
     yield from c_table("double values", forest.values[order, 0])
     yield from c_table("int32_t roots", place[forest.roots])
     depths = np.zeros(forest.n_trees, dtype=np.int64)
-    for depth, (_, trees) in enumerate(written.levels):
+    for depth, (_, trees) in enumerate(forest.by_depth):
         depths[trees] = depth
     yield from c_table("int32_t depths", depths)
     yield from c_table("int32_t keys", np.append(keys, 0))

@@ -13,7 +13,6 @@ import numpy as np
 
 from treerank.exports.split_rule import AT_MOST, SplitRule
 from treerank.forests.forest import CategorySets, Forest
-from treerank.forests.joining import tree_of_node
 from treerank.forests.scoring import forest_scores
 
 Precision = Literal["float64", "float32"]
@@ -116,5 +115,5 @@ def _least_score(forest: Forest) -> float:
     """Return the sum of the least leaves of all trees."""
     least = np.full(forest.n_trees, np.inf)
     leaves = forest.is_leaf
-    np.minimum.at(least, tree_of_node(forest)[leaves], forest.values[leaves, 0])
+    np.minimum.at(least, forest.tree_of_node[leaves], forest.values[leaves, 0])
     return float(least.sum())

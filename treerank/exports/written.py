@@ -104,27 +104,6 @@ class Written:
         numbers = sets.of_node[nodes].tolist()
         return {n: codes[i].tolist() for n, i in zip(nodes.tolist(), numbers, strict=True)}
 
-    @cached_property
-    def levels(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Nodes of each depth with the numbers of their trees; children are neighbors."""
-        forest = self.forest
-        nodes, tree = forest.roots, np.arange(forest.n_trees, dtype=np.int32)
-        found = []
-        while len(nodes):
-            found.append((nodes, tree))
-            is_split = ~forest.is_leaf[nodes]
-            parents, tree = nodes[is_split], np.repeat(tree[is_split], 2)
-            nodes = np.stack([forest.left[parents], forest.right[parents]], axis=1).ravel()
-        return found
-
-    @cached_property
-    def neighbors(self) -> np.ndarray:
-        """Nodes tree after tree and level after level, so that children are neighbors."""
-        if not self.levels:
-            return np.zeros(0, dtype=np.int32)
-        nodes, trees = (np.concatenate(parts) for parts in zip(*self.levels, strict=True))
-        return nodes[np.argsort(trees, kind="stable")]
-
     def trees(self) -> Iterator[WrittenTree]:
         """Yield tree after tree."""
         forest = self.forest
@@ -149,11 +128,11 @@ class Written:
         """Return the number of nodes below each node, its place in the order, and its depth."""
         forest = self.forest
         sizes, place, depth = (np.ones(forest.n_nodes, dtype=np.int32) for _ in range(3))
-        for nodes, _ in reversed(self.levels):
+        for nodes, _ in reversed(self.forest.by_depth):
             splits = nodes[~forest.is_leaf[nodes]]
             sizes[splits] += sizes[forest.left[splits]] + sizes[forest.right[splits]]
         place[forest.roots] = np.cumsum(sizes[forest.roots]) - sizes[forest.roots]
-        for level, (nodes, _) in enumerate(self.levels):
+        for level, (nodes, _) in enumerate(self.forest.by_depth):
             depth[nodes] = level
             splits = nodes[~forest.is_leaf[nodes]]
             left, right = forest.left[splits], forest.right[splits]

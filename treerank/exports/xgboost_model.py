@@ -49,12 +49,10 @@ def write_xgboost(written: Written) -> Iterator[str]:
 def _trees(written: Written) -> Iterator[dict[str, Any]]:
     """Yield tree after tree, with lists of numbers as arrays."""
     written = _with_sets_right(written)
-    starts = np.flatnonzero(np.isin(written.neighbors, written.forest.roots))
-    place = np.zeros(written.forest.n_nodes, dtype=np.int64)
-    place[written.neighbors] = np.arange(written.forest.n_nodes)
-    trees = np.split(written.neighbors, starts[1:]) if len(starts) else []
-    for number, nodes in enumerate(trees):
-        yield _tree(written, number, nodes, place)
+    forest = written.forest
+    starts = forest.place_by_tree[forest.roots]
+    for number, nodes in enumerate(np.split(forest.by_tree, starts[1:])):
+        yield _tree(written, number, nodes)
 
 
 def _with_sets_right(written: Written) -> Written:
@@ -72,10 +70,10 @@ def _with_sets_right(written: Written) -> Written:
     return replace(written, forest=changed)
 
 
-def _tree(written: Written, number: int, nodes: np.ndarray, place: np.ndarray) -> dict[str, Any]:
+def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
     """Return one tree; children are next to each other, at their place in the forest."""
     forest = written.forest
-    is_leaf, sets = forest.feature[nodes] < 0, forest.categories
+    place, is_leaf, sets = forest.place_by_tree, forest.feature[nodes] < 0, forest.categories
     by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node[nodes] >= 0
     first = np.where(is_leaf, -1, place[forest.left[nodes]] - place[nodes[0]])
     parents = np.full(len(nodes), _NO_PARENT, dtype=np.int32)

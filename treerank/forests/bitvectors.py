@@ -71,7 +71,7 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
         ``None`` if a tree has more than 64 leaves.
     """
     is_leaf = forest.is_leaf
-    tree, first, size = _number_leaves(forest, is_leaf)
+    tree, (first, size) = forest.tree_of_node, _number_leaves(forest)
     if (size > N_BITS).any():
         return None
     splits, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
@@ -109,20 +109,14 @@ def _bits(begin, end):
     return ones[end] & ~ones[begin]
 
 
-def _number_leaves(forest, is_leaf):
-    """Return the tree, the first leaf and the number of leaves of each node."""
-    tree, first, size = np.zeros((3, forest.n_nodes), dtype=np.int64)
-    tree[forest.roots] = np.arange(forest.n_trees)
-    size[is_leaf] = 1
-    levels, splits = [], forest.roots[~is_leaf[forest.roots]]
-    while len(splits):
-        left, right = forest.left[splits], forest.right[splits]
-        levels.append((splits, left, right))
-        tree[left] = tree[right] = tree[splits]
-        nodes = np.concatenate([left, right])
-        splits = nodes[~is_leaf[nodes]]
-    for splits, left, right in reversed(levels):
-        size[splits] = size[left] + size[right]
-    for splits, left, right in levels:
-        first[left], first[right] = first[splits], first[splits] + size[left]
-    return tree, first, size
+def _number_leaves(forest):
+    """Return the first leaf below each node and the number of leaves there."""
+    first, size = np.zeros((2, forest.n_nodes), dtype=np.int64)
+    size[forest.is_leaf] = 1
+    splits = [nodes[forest.feature[nodes] >= 0] for nodes, _ in forest.by_depth]
+    levels = [(nodes, forest.left[nodes], forest.right[nodes]) for nodes in splits]
+    for nodes, left, right in reversed(levels):
+        size[nodes] = size[left] + size[right]
+    for nodes, left, right in levels:
+        first[left], first[right] = first[nodes], first[nodes] + size[left]
+    return first, size

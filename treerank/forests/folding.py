@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from treerank.forests.forest import Forest
-from treerank.forests.joining import tree_of_node
 
 
 def folded(forest: Forest, weight: np.ndarray) -> Forest:
@@ -31,7 +30,7 @@ def folded(forest: Forest, weight: np.ndarray) -> Forest:
     if forest.values.shape[1] > 1:
         values = forest.values @ weight
     else:
-        values = forest.values[:, 0] * weight[forest.tree_output[tree_of_node(forest)]]
+        values = forest.values[:, 0] * weight[forest.tree_output[forest.tree_of_node]]
     return replace(
         forest,
         values=values[:, None],

@@ -8,8 +8,6 @@ it sums: a score starts as the constant, and the trees are added one after the o
 double precision.
 
 To add a source of trees, write a function that returns a :class:`Forest`.
-
-Structure of trees: whether all nodes are below the roots, and how deep trees are.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -23,41 +21,6 @@ from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.traversal import Traversal, make_traversal
 from treerank.inputs.columns import check_columns
-from treerank.numerics.compiling import njit
-
-
-def measure_trees(roots: np.ndarray, left: np.ndarray, right: np.ndarray) -> int:
-    """Return the depth of the deepest tree, or -1 if not all nodes are below the roots.
-
-    Every node must be a root or the child of one node, and children of leaves must be -1. Then
-    nodes that no root reaches form cycles.
-
-    Examples
-    --------
-    >>> root, no_child = np.array([0], dtype=np.int32), np.array([-1, -1], dtype=np.int32)
-    >>> measure_trees(root, np.append(np.int32(1), no_child), np.append(np.int32(2), no_child))
-    1
-    """
-    return int(_measure(roots, left, right))
-
-
-@njit
-def _measure(roots, left, right):
-    waiting, depths = np.empty(len(left), dtype=np.int32), np.empty(len(left), dtype=np.int32)
-    n_seen, deepest = 0, 0
-    for root in roots:
-        waiting[0], depths[0], n = root, 0, 1
-        while n > 0:
-            n -= 1
-            node, depth = waiting[n], depths[n]
-            n_seen += 1
-            deepest = max(deepest, depth)
-            if left[node] >= 0:
-                waiting[n], depths[n] = left[node], depth + 1
-                waiting[n + 1], depths[n + 1] = right[node], depth + 1
-                n += 2
-    return deepest if n_seen == len(left) else -1
-
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single")
@@ -179,7 +142,8 @@ class Forest:
         check_columns(None, self.levels or {}, self.n_features)
         if self.categories is not None:
             self._check_categories(self.categories)
-        _require("left", self.depth >= 0, "one tree below each root, without cycles")
+        n_below_roots = sum(len(nodes) for nodes, _ in self.by_depth)
+        _require("left", n_below_roots == self.n_nodes, "one tree below each root, without cycles")
 
     def __repr__(self) -> str:
         """Return the sizes of the forest as a text."""
@@ -228,9 +192,43 @@ class Forest:
         return self.feature < 0
 
     @cached_property
+    def by_depth(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Nodes of each depth and the numbers of their trees; children are neighbors."""
+        nodes, trees, found = self.roots, np.arange(self.n_trees, dtype=np.int32), []
+        while len(nodes):
+            found.append((nodes, trees))
+            is_split = self.feature[nodes] >= 0
+            splits, trees = nodes[is_split], np.repeat(trees[is_split], 2)
+            nodes = np.stack([self.left[splits], self.right[splits]], axis=1).ravel()
+        return found
+
+    @cached_property
+    def by_tree(self) -> np.ndarray:
+        """Nodes tree after tree, and depth after depth, so that children are neighbors."""
+        nodes, trees = (
+            np.concatenate([self.roots[:0], *(level[i] for level in self.by_depth)]) for i in (0, 1)
+        )
+        return nodes[np.argsort(trees, kind="stable")]
+
+    @cached_property
+    def place_by_tree(self) -> np.ndarray:
+        """Place of each node in :attr:`by_tree`."""
+        place = np.empty(self.n_nodes, dtype=np.int64)
+        place[self.by_tree] = np.arange(self.n_nodes)
+        return place
+
+    @cached_property
+    def tree_of_node(self) -> np.ndarray:
+        """Number of the tree of each node."""
+        found = np.empty(self.n_nodes, dtype=np.int64)
+        for nodes, trees in self.by_depth:
+            found[nodes] = trees
+        return found
+
+    @property
     def depth(self) -> int:
         """Largest number of splits on a path from a root to a leaf."""
-        return measure_trees(self.roots, self.left, self.right)
+        return max(len(self.by_depth) - 1, 0)
 
     @cached_property
     def bitvectors(self) -> BitVectors | None:

@@ -82,7 +82,7 @@ def side_by_side(forests: Sequence[Forest], outputs: Sequence[int], scale: float
 
 def some_trees(forest: Forest, begin: int, end: int) -> Forest:
     """Return the forest of the trees from ``begin`` to ``end``."""
-    tree = tree_of_node(forest)
+    tree = forest.tree_of_node
     kept = np.flatnonzero((tree >= begin) & (tree < end))
     number = np.full(forest.n_nodes + 1, -1, dtype=np.int32)  # the last one is that of no node
     number[kept] = np.arange(len(kept))
@@ -96,18 +96,6 @@ def some_trees(forest: Forest, begin: int, end: int) -> Forest:
         categories=_sets_of(forest.categories, kept),
         **{name: getattr(forest, name)[kept] for name in _PER_NODE},
     )
-
-
-def tree_of_node(forest: Forest) -> np.ndarray:
-    """Return the number of the tree of each node."""
-    tree = np.full(forest.n_nodes, -1)
-    nodes, numbers = forest.roots, np.arange(forest.n_trees)
-    while len(nodes):
-        tree[nodes] = numbers
-        is_split = ~forest.is_leaf[nodes]
-        nodes, numbers = nodes[is_split], np.tile(numbers[is_split], 2)
-        nodes = np.concatenate([forest.left[nodes], forest.right[nodes]])
-    return tree
 
 
 def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:

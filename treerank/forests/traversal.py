@@ -50,9 +50,7 @@ def make_traversal(forest: Any) -> Traversal | None:
     """Return the nodes of a forest in the order of a traversal; None with splits by category."""
     if forest.categories is not None:
         return None
-    order = _order(forest)
-    place = np.empty(forest.n_nodes, dtype=np.int64)
-    place[order] = np.arange(forest.n_nodes)
+    order, place = forest.by_tree, forest.place_by_tree
     is_split = forest.feature[order] >= 0
     splits = order[is_split]
     key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
@@ -72,17 +70,3 @@ def make_traversal(forest: Any) -> Traversal | None:
         child=child,
         values=forest.values[order],
     )
-
-
-def _order(forest):
-    """Return all nodes, tree after tree, level after level, children side by side."""
-    nodes, tree = forest.roots, np.arange(forest.n_trees)
-    levels = [(nodes, tree)]
-    while len(nodes):
-        is_split = forest.feature[nodes] >= 0
-        splits = nodes[is_split]
-        nodes = np.stack([forest.left[splits], forest.right[splits]], axis=1).ravel()
-        tree = np.repeat(tree[is_split], 2)
-        levels.append((nodes, tree))
-    nodes, tree = (np.concatenate(parts) for parts in zip(*levels, strict=True))
-    return nodes[np.argsort(tree, kind="stable")]

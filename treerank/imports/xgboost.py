@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treerank.forests.forest import Forest
-from treerank.forests.joining import some_trees, tree_of_node
+from treerank.forests.joining import some_trees
 from treerank.forests.xgboost_model import forest_of_xgboost
 
 
@@ -59,7 +59,7 @@ def _weighed(forest: Forest, weights: np.ndarray) -> Forest:
     """Return a forest with a weight for each tree."""
     if weights.shape != (forest.n_trees,) or not np.isfinite(weights).all():
         raise ValueError("A model of XGBoost must have a weight for each tree under DART.")
-    factor = weights[tree_of_node(forest)][:, None]
+    factor = weights[forest.tree_of_node][:, None]
     return replace(forest, values=(forest.values.astype(np.float32) * factor).astype(np.float64))
 
 
