@@ -139,10 +139,7 @@ def _parents_and_depths(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
 
 def _nodes_by_feature(forest: Forest) -> list[tuple[int, np.ndarray]]:
     """Return the splits by number of each feature that has some."""
-    is_number = ~forest.is_leaf
-    if forest.categories is not None:
-        is_number &= forest.categories.of_node < 0
-    nodes = np.flatnonzero(is_number)
+    nodes = np.flatnonzero(~forest.is_leaf & ~forest.is_by_set)
     nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
     features, counts = np.unique(forest.feature[nodes], return_counts=True)
     ends = np.cumsum(counts)

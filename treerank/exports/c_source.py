@@ -17,7 +17,7 @@ import numpy as np
 
 from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
-from treerank.forests.forest import Forest
+from treerank.forests.traversal import column_keys
 from treerank.terms.linear import LinearTerm
 
 _ROWS = 4096  # rows of a table that become texts together
@@ -146,7 +146,7 @@ _LINE = """
 def write_c(written: Written) -> Iterator[str]:
     """Yield the source."""
     forest = written.forest
-    n_columns = len(_keys(forest)[0])
+    n_columns = len(column_keys(forest)[0])
     n_together = 8 if n_columns < _MOST_COLUMNS else 1
     head = {
         "n_features": forest.n_features,
@@ -173,23 +173,11 @@ def write_c(written: Written) -> Iterator[str]:
     yield _SCORE.format(is_missing=is_missing, is_left=is_left, constant=constant, **adds)
 
 
-def _keys(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys of all columns, and the column of each node; leaves have the last one."""
-    keys = forest.feature * np.int64(2) + forest.missing_left
-    is_number = ~forest.is_leaf
-    if forest.categories is not None:
-        is_number &= forest.categories.of_node < 0
-    found, place = np.unique(keys[is_number], return_inverse=True)
-    column = np.full(forest.n_nodes, len(found))
-    column[is_number] = place
-    return found, column
-
-
 def _tables(written: Written) -> Iterator[str]:
     """Yield the arrays of the nodes, of the trees, of the sets and of the names."""
     forest = written.forest
     order, place = forest.by_tree, forest.place_by_tree
-    is_leaf, (keys, column) = forest.is_leaf, _keys(forest)
+    is_leaf, (keys, column) = forest.is_leaf, column_keys(forest)
     first = np.where(is_leaf, place, place[forest.left])
     threshold = np.where(is_leaf, np.inf, forest.threshold)
     sets = forest.categories

@@ -80,8 +80,7 @@ class Consumer:
         -------
         Forest
         """
-        sets, is_leaf = written.categories, written.is_leaf
-        by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node >= 0
+        sets, is_leaf, by_set = written.categories, written.is_leaf, written.is_by_set
         reached = np.where(is_leaf | by_set, 0.0, self.rule.reaches(thresholds))
         sides = {
             "side": written.missing_left,

@@ -42,11 +42,11 @@ def _forest(forest: Forest, columns: Sequence[Column]) -> Forest:
     if forest.missing_up_to >= 0 and not forest.is_leaf.all():
         raise ValueError("trees must not take zeros as missing after transformers.")
     threshold, missing_left = forest.threshold.copy(), forest.missing_left.copy()
-    sets = forest.categories
+    by_set = forest.is_by_set
     for feature, column in enumerate(columns):
         nodes = np.flatnonzero(forest.feature == feature)
         is_changed = bool(column.functions) or column.filled is not None
-        if is_changed and sets is not None and (sets.of_node[nodes] >= 0).any():
+        if is_changed and by_set[nodes].any():
             raise ValueError("columns of categories must not be scaled or filled by transformers.")
         if column.filled is not None:
             missing_left[nodes] = _fill(column) <= forest.threshold[nodes]

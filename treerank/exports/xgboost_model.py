@@ -57,10 +57,7 @@ def _trees(written: Written) -> Iterator[dict[str, Any]]:
 
 def _with_sets_right(written: Written) -> Written:
     """Return a forest where codes of a set go right."""
-    forest = written.forest
-    if forest.categories is None:
-        return written
-    by_set = forest.categories.of_node >= 0
+    forest, by_set = written.forest, written.forest.is_by_set
     changed = replace(
         forest,
         left=np.where(by_set, forest.right, forest.left),
@@ -73,8 +70,7 @@ def _with_sets_right(written: Written) -> Written:
 def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
     """Return one tree; children are next to each other, at their place in the forest."""
     forest = written.forest
-    place, is_leaf, sets = forest.place_by_tree, forest.feature[nodes] < 0, forest.categories
-    by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node[nodes] >= 0
+    place, is_leaf, by_set = forest.place_by_tree, forest.is_leaf[nodes], forest.is_by_set[nodes]
     first = np.where(is_leaf, -1, place[forest.left[nodes]] - place[nodes[0]])
     parents = np.full(len(nodes), _NO_PARENT, dtype=np.int32)
     parents[first[~is_leaf]] = parents[first[~is_leaf] + 1] = np.flatnonzero(~is_leaf)

@@ -77,9 +77,7 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
     splits, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
     splits = splits[np.argsort(tree[splits], kind="stable")]
     leaves = leaves[np.lexsort((first[leaves], tree[leaves]))]
-    by_set = np.zeros(len(splits), dtype=bool)
-    if forest.categories is not None:
-        by_set = forest.categories.of_node[splits] >= 0
+    by_set = forest.is_by_set[splits]
     # Columns of numbers have a number from 0 on, those of a split by category one below 0.
     key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
     keys, column = np.unique(np.where(by_set, -1 - splits, key), return_inverse=True)

@@ -191,6 +191,12 @@ class Forest:
         """Whether each node is a leaf."""
         return self.feature < 0
 
+    @property
+    def is_by_set(self) -> np.ndarray:
+        """Whether each node is a split by category."""
+        sets = self.categories
+        return np.zeros(self.n_nodes, dtype=bool) if sets is None else sets.of_node >= 0
+
     @cached_property
     def by_depth(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Nodes of each depth and the numbers of their trees; children are neighbors."""

@@ -51,22 +51,27 @@ def make_traversal(forest: Any) -> Traversal | None:
     if forest.categories is not None:
         return None
     order, place = forest.by_tree, forest.place_by_tree
-    is_split = forest.feature[order] >= 0
-    splits = order[is_split]
-    key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
-    keys, number = np.unique(key, return_inverse=True)
-    column = np.full(forest.n_nodes, len(keys), dtype=np.int32)
-    column[is_split] = number
-    threshold = np.full(forest.n_nodes, np.inf)
-    child = np.arange(forest.n_nodes, dtype=np.int32)
-    threshold[is_split], child[is_split] = forest.threshold[splits], place[forest.left[splits]]
+    is_leaf, (keys, column) = forest.is_leaf, column_keys(forest)
     return Traversal(
         feature=keys // 2,
         missing_left=keys % 2 == 1,
         set_node=np.full(len(keys), -1),
         roots=place[forest.roots],
-        column=column,
-        threshold=threshold,
-        child=child,
+        column=column[order].astype(np.int32),
+        threshold=np.where(is_leaf, np.inf, forest.threshold)[order],
+        child=np.where(is_leaf, place, place[forest.left])[order].astype(np.int32),
         values=forest.values[order],
     )
+
+
+def column_keys(forest: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the key of each column, and the column of each node; leaves have the last one.
+
+    A key is twice a feature, plus 1 if missing values go left.
+    """
+    is_number = ~forest.is_leaf & ~forest.is_by_set
+    keys = forest.feature * np.int64(2) + forest.missing_left
+    found, place = np.unique(keys[is_number], return_inverse=True)
+    column = np.full(forest.n_nodes, len(found))
+    column[is_number] = place
+    return found, column
