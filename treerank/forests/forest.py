@@ -259,12 +259,9 @@ class Forest:
         is_leaf, is_split = self.is_leaf, ~self.is_leaf
         for children in (self.left, self.right):
             _require("left", ((children == -1) == is_leaf).all(), "-1 in leaves, and only there")
-        is_reached = np.zeros(self.n_nodes, dtype=bool)
-        for nodes in (self.roots, self.left[is_split], self.right[is_split]):
-            is_reached[nodes] = True
-        # As many as there are nodes, and each of them: so each of them once.
-        is_one = self.n_trees + 2 * int(is_split.sum()) == self.n_nodes and is_reached.all()
-        _require("left", is_one, "such that each node has one parent or is a root")
+        reached = np.concatenate([self.roots, self.left[is_split], self.right[is_split]])
+        is_one = np.bincount(reached, minlength=self.n_nodes) == 1
+        _require("left", is_one.all(), "such that each node has one parent or is a root")
         names = self.feature_names
         texts = [name for name in names or () if isinstance(name, str)]
         is_whole = names is None or len(names) == len(texts) == self.n_features

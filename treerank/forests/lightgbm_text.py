@@ -8,7 +8,8 @@ accepted here: LightGBM checks little and crashes on many damaged models.
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple, NoReturn
+from itertools import chain
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -36,41 +37,17 @@ _LINES = {
     np.int64: re.compile(rf"(?:{_WHOLE}(?: {_WHOLE})*+)?"),
     np.float64: re.compile(rf"(?:{_REAL}(?: {_REAL})*+)?"),
 }
-#: Lines of a tree with one number for each split, and with one for each leaf.
-_PER_SPLIT: dict[str, type] = {
-    "decision_type": np.int64,
-    "internal_count": np.int64,
-    "internal_value": np.float64,
-    "internal_weight": np.float64,
-    "left_child": np.int64,
-    "right_child": np.int64,
-    "split_feature": np.int64,
-    "split_gain": np.float64,
-    "threshold": np.float64,
+#: Lines of a tree with numbers of a type, one number for each split, and one for each leaf.
+_PER_SPLIT = {
+    np.int64: ("decision_type", "internal_count", "left_child", "right_child", "split_feature"),
+    np.float64: ("internal_value", "internal_weight", "split_gain", "threshold"),
 }
-_PER_LEAF: dict[str, type] = {
-    "leaf_count": np.int64,
-    "leaf_value": np.float64,
-    "leaf_weight": np.float64,
-}
+_PER_LEAF = {np.int64: ("leaf_count",), np.float64: ("leaf_value", "leaf_weight")}
 _NEEDED = {"left_child", "right_child", "split_feature", "threshold", "leaf_value"}
-_OTHER = {"num_leaves", "num_cat", "cat_boundaries", "cat_threshold", "is_linear", "shrinkage"}
+_OTHER = ("num_leaves", "num_cat", "cat_boundaries", "cat_threshold", "is_linear", "shrinkage")
+_KNOWN = {*_OTHER, *chain(*_PER_SPLIT.values(), *_PER_LEAF.values())}
 #: Bits of a decision type.
 _IS_CATEGORY, _IS_DEFAULT_LEFT, _IS_ZERO_MISSING, _IS_NAN_MISSING = 1, 2, 4, 8
-
-
-class _Tree(NamedTuple):
-    """The nodes of one tree, splits first; children and sets are counted from 0."""
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    decision: np.ndarray
-    values: np.ndarray
-    set_of_node: np.ndarray
-    codes: np.ndarray
-    set_sizes: np.ndarray
 
 
 def is_lightgbm(document: Any) -> bool:
@@ -138,7 +115,7 @@ def _parsed(text: str, known: set[str]) -> Forest:
     names = tuple(_text(fields, "feature_names").split(" "))
     _check_header(fields, blocks, n_features, n_outputs, names)
     trees = [_tree(block, number, n_features) for number, block in enumerate(blocks)]
-    decision = np.concatenate([tree.decision for tree in trees])
+    decision = np.concatenate([tree["decision"] for tree in trees])
     numeric = decision & _IS_CATEGORY == 0
     kinds = [(decision[numeric] & kind).any() for kind in (_IS_ZERO_MISSING, _IS_NAN_MISSING)]
     if all(kinds):
@@ -147,8 +124,7 @@ def _parsed(text: str, known: set[str]) -> Forest:
 
 
 def _check_header(fields, blocks, n_features, n_outputs, names):
-    for name in ("label_index", "version", "tree_sizes"):
-        _text(fields, name)
+    _text(fields, "version")
     _whole(fields, "label_index")
     if _whole(fields, "num_class") != n_outputs or len(blocks) % n_outputs or not blocks:
         _refuse("the same number of trees for each class")
@@ -166,12 +142,12 @@ def _check_header(fields, blocks, n_features, n_outputs, names):
         _refuse("the sizes of its trees")
 
 
-def _tree(block: str, number: int, n_features: int) -> _Tree:
-    """Return the checked nodes of one tree."""
+def _tree(block, number, n_features):
+    """Return the checked nodes of one tree, splits first; children and sets count from 0."""
     first, *lines = block.split("\n")
     if first != str(number) or not block.isascii() or lines[-3:] != ["", "", ""]:
         _refuse("numbered trees, each with two empty lines after it")
-    fields = _fields(lines[:-3], _PER_SPLIT.keys() | _PER_LEAF.keys() | _OTHER)
+    fields = _fields(lines[:-3], _KNOWN)
     n_leaves, n_sets = _whole(fields, "num_leaves", least=1), _whole(fields, "num_cat")
     if n_leaves > len(block):
         _refuse("values for all leaves")
@@ -182,20 +158,20 @@ def _tree(block: str, number: int, n_features: int) -> _Tree:
         _refuse("0 as is_linear")
     if "shrinkage" in fields:
         _numbers(fields, "shrinkage", np.float64, 1)
-    return _nodes(arrays, _sets(fields, n_sets, len(block)), n_features)
+    return _nodes(arrays, *_sets(fields, n_sets, len(block)), n_features)
 
 
 def _arrays(fields, n_leaves):
     """Return the lines with a number for each split or leaf; some may be left out."""
     arrays = {"decision_type": np.zeros(n_leaves - 1, dtype=np.int64)}
     for kinds, size in ((_PER_SPLIT, n_leaves - 1), (_PER_LEAF, n_leaves)):
-        for name, dtype in kinds.items():
-            if name in fields or name in _NEEDED:
-                arrays[name] = _numbers(fields, name, dtype, size)
+        for dtype, names in kinds.items():
+            known = [name for name in names if name in fields or name in _NEEDED]
+            arrays |= {name: _numbers(fields, name, dtype, size) for name in known}
     return arrays
 
 
-def _nodes(arrays, sets, n_features):
+def _nodes(arrays, set_sizes, codes, n_features):
     values, threshold = arrays["leaf_value"], arrays["threshold"]
     n_splits, n_leaves = len(values) - 1, len(values)
     decision, feature = arrays["decision_type"], arrays["split_feature"]
@@ -211,28 +187,27 @@ def _nodes(arrays, sets, n_features):
     is_set = decision & _IS_CATEGORY == 1
     if not np.isfinite(values).all():
         _refuse("finite leaves")
-    of_node = np.full(n_splits, -1.0)
-    of_node[is_set] = threshold[is_set]
-    is_known = (of_node[is_set] >= 0) & (of_node[is_set] < len(sets[1]))
-    if not (is_known & (of_node[is_set] % 1 == 0)).all():
+    if not np.isin(threshold[is_set], np.arange(len(set_sizes))).all():
         _refuse("a set for each split by category")
-    leaf, zero = np.full(n_leaves, -1), np.zeros(n_leaves)
-    return _Tree(
-        np.append(feature, leaf),
-        np.append(threshold, zero),
-        np.append(children[0], leaf),
-        np.append(children[1], leaf),
-        np.append(decision, zero.astype(np.int64)),
-        np.append(np.zeros(n_splits), values),
-        np.append(of_node.astype(np.int64), leaf),
-        *sets,
-    )
+    of_node = np.where(is_set, threshold, -1).astype(np.int64)
+    leaf, zero = np.full(n_leaves, -1), np.zeros(n_leaves, dtype=np.int64)
+    return {
+        "feature": np.append(feature, leaf),
+        "threshold": np.append(threshold, zero),
+        "left": np.append(children[0], leaf),
+        "right": np.append(children[1], leaf),
+        "decision": np.append(decision, zero),
+        "values": np.append(np.zeros(n_splits), values),
+        "of_node": np.append(of_node, leaf),
+        "set_sizes": set_sizes,
+        "codes": codes,
+    }
 
 
 def _sets(fields, n_sets, most):
-    """Return the codes of all sets, which are stored as bits of words, and their numbers."""
+    """Return the sizes of all sets, and their codes, which are stored as bits of words."""
     if n_sets == 0:
-        return np.zeros(0), np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
     ends = _numbers(fields, "cat_boundaries", np.int64, n_sets + 1)
     words = _numbers(fields, "cat_threshold", np.int64, int(ends[-1]))
     if ends[0] != 0 or (np.diff(ends) < 1).any():
@@ -251,17 +226,15 @@ def _sets(fields, n_sets, most):
         found = codes[n_codes : n_codes + len(bits)]
         found[:] = 32 * place[start + bits // 32] + bits % 32
         n_codes += len(bits)
-    return codes, sizes
+    return sizes, codes
 
 
-def _forest(
-    trees: list[_Tree], n_features: int, n_outputs: int, names: Any, *, zero_is_missing: bool
-) -> Forest:
-    sizes = [len(tree.feature) for tree in trees]
+def _forest(trees, n_features, n_outputs, names, *, zero_is_missing):
+    sizes = [len(tree["feature"]) for tree in trees]
     starts = np.append(0, np.cumsum(sizes))
     shift = np.repeat(starts[:-1], sizes)
-    feature, threshold, left, right, decision, values, of_node = (
-        np.concatenate(arrays) for arrays in zip(*(tree[:-2] for tree in trees), strict=True)
+    feature, threshold, left, right, decision, values, of_node, set_sizes, codes = (
+        np.concatenate(arrays) for arrays in zip(*(tree.values() for tree in trees), strict=True)
     )
     is_leaf, is_set = feature < 0, of_node >= 0
     goes_by_zero = decision & (_IS_ZERO_MISSING | _IS_NAN_MISSING) == 0
@@ -272,6 +245,12 @@ def _forest(
     swapped = np.isnan(threshold)
     threshold = np.where(swapped, np.inf, with_lightgbm_zero(threshold))
     left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+    sets = None
+    if len(set_sizes):
+        n_sets = [len(tree["set_sizes"]) for tree in trees]
+        first_set = np.repeat(np.cumsum(n_sets) - n_sets, sizes)
+        of_node = np.where(is_set, of_node + first_set, -1).astype(np.int32)
+        sets = CategorySets(of_node, np.append(0, np.cumsum(set_sizes)), codes, "truncated")
     return Forest(
         n_features=n_features,
         roots=starts[:-1].astype(np.int32),
@@ -283,21 +262,10 @@ def _forest(
         values=values[:, None],
         tree_output=(np.arange(len(trees)) % n_outputs).astype(np.int32),
         constant=np.zeros(n_outputs),
-        categories=_category_sets(trees, sizes, of_node),
+        categories=sets,
         missing_up_to=LIGHTGBM_ZERO if zero_is_missing else -1.0,
         feature_names=names,
     )
-
-
-def _category_sets(trees, sizes, of_node):
-    n_sets = [len(tree.set_sizes) for tree in trees]
-    if not any(n_sets):
-        return None
-    shift = np.repeat(np.append(0, np.cumsum(n_sets)[:-1]), sizes)
-    of_node = np.where(of_node < 0, -1, of_node + shift).astype(np.int32)
-    starts = np.append(0, np.cumsum(np.concatenate([tree.set_sizes for tree in trees])))
-    codes = np.concatenate([tree.codes for tree in trees])
-    return CategorySets(of_node, starts.astype(np.int64), codes, "truncated")
 
 
 def _fields(lines: Iterable[str], known: set[str]) -> dict[str, str]:
