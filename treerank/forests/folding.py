@@ -70,13 +70,11 @@ def with_constant_tree(forest: Forest, *, always: bool = False) -> Forest:
     if forest.constant[0] == 0 and not always:
         return forest
     added = {"feature": -1, "threshold": 0.0, "left": -1, "right": -1, "missing_left": False}
-    arrays: dict[str, Any] = {}
-    for name, last in added.items():
-        array = getattr(forest, name)
-        arrays[name] = np.append(array, array.dtype.type(last))
+    arrays: dict[str, Any] = {
+        name: np.pad(getattr(forest, name), (0, 1), constant_values=last)
+        for name, last in added.items()
+    }
     sets = forest.categories
-    if sets is not None:
-        sets = replace(sets, of_node=np.append(sets.of_node, np.int32(-1)))
     return replace(
         forest,
         **arrays,
@@ -84,6 +82,6 @@ def with_constant_tree(forest: Forest, *, always: bool = False) -> Forest:
         values=np.append(forest.values, forest.constant[:, None], axis=0),
         tree_output=np.zeros(forest.n_trees + 1, dtype=np.int32),
         constant=np.zeros(1),
-        categories=sets,
+        categories=sets and replace(sets, of_node=np.append(sets.of_node, np.int32(-1))),
         gain=None,
     )

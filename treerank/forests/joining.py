@@ -34,9 +34,10 @@ def joined(forests: Sequence[Forest], **fields: Any) -> Forest:
     if len({each.missing_up_to for each in forests}) > 1 or len(rules) > 1:
         raise ValueError("forests must have the same missing values and rules of categories.")
     shifts = np.cumsum([0, *(each.n_nodes for each in forests)])[:-1].tolist()
-    arrays: dict[str, Any] = {}
-    for name in (*_PER_NODE, "tree_output"):
-        arrays[name] = np.concatenate([getattr(each, name) for each in forests])
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(each, name) for each in forests])
+        for name in (*_PER_NODE, "tree_output")
+    }
     for name in ("roots", "left", "right"):
         shifted = [
             np.where((own := getattr(each, name)) < 0, -1, own + shift)
@@ -103,32 +104,23 @@ def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
     known = [forest.categories for forest in forests if forest.categories is not None]
     if not known:
         return None
-    of_node, n_sets = [], 0
-    for forest in forests:
-        sets = forest.categories
-        if sets is None:
-            of_node.append(np.full(forest.n_nodes, -1))
-        else:
-            of_node.append(np.where(sets.of_node < 0, -1, sets.of_node + n_sets))
-            n_sets += len(sets.starts) - 1
     sizes = np.concatenate([np.diff(sets.starts) for sets in known])
-    return CategorySets(
-        np.concatenate(of_node).astype(np.int32),
-        np.append(0, np.cumsum(sizes)),
-        np.concatenate([sets.codes for sets in known]),
-        known[0].rule,
-    )
+    n_sets = [len(sets.starts) - 1 for sets in known]
+    first = np.cumsum(n_sets) - n_sets
+    numbers = [sets.of_node[sets.of_node >= 0] + n for sets, n in zip(known, first, strict=True)]
+    of_node = np.full(sum(forest.n_nodes for forest in forests), -1, dtype=np.int32)
+    of_node[np.concatenate([forest.is_by_set for forest in forests])] = np.concatenate(numbers)
+    codes = np.concatenate([sets.codes for sets in known])
+    return CategorySets(of_node, np.append(0, np.cumsum(sizes)), codes, known[0].rule)
 
 
 def _sets_of(sets: CategorySets | None, nodes: np.ndarray) -> CategorySets | None:
     """Return the sets of some nodes, without those of all others."""
-    of_node = np.zeros(0) if sets is None else sets.of_node[nodes]
-    used, number = np.unique(of_node[of_node >= 0], return_inverse=True)
-    if sets is None or len(used) == 0:
+    if sets is None or not (sets.of_node[nodes] >= 0).any():
         return None
+    is_used = np.isin(np.arange(len(sets.starts) - 1), sets.of_node[nodes])
+    number = np.append(np.cumsum(is_used) - 1, -1).astype(np.int32)  # the last one is of no set
     sizes = np.diff(sets.starts)
-    is_used = np.isin(np.arange(len(sizes)), used)
-    renumbered = np.full(len(nodes), -1, dtype=np.int32)
-    renumbered[of_node >= 0] = number
-    starts = np.append(0, np.cumsum(sizes[used]))
-    return CategorySets(renumbered, starts, sets.codes[np.repeat(is_used, sizes)], sets.rule)
+    starts = np.append(0, np.cumsum(sizes[is_used]))
+    codes = sets.codes[np.repeat(is_used, sizes)]
+    return CategorySets(number[sets.of_node[nodes]], starts, codes, sets.rule)

@@ -1,7 +1,6 @@
 """Scoring: documents go down the trees of a forest, and the values of their leaves are added."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -142,11 +141,7 @@ def for_blocks(
 ) -> None:
     """Call ``work`` for the ends of all blocks of rows, with threads for more than ``few``."""
     ends = [*range(0, n_rows, _BLOCK), n_rows]
-    if n_threads == 1 or n_rows <= few:
-        for begin, end in pairwise(ends):
-            work(begin, end)
-        return
-    in_threads(n_threads, work, ends[:-1], ends[1:])
+    in_threads(n_threads if n_rows > few else 1, work, ends[:-1], ends[1:])
 
 
 def split_arrays(forest: Forest) -> tuple[Any, ...]:

@@ -35,18 +35,10 @@ _MOST_SET_BYTES = 2**26
 #: XGBoost measures the depth of a tree by recursion, which ends the process in very deep trees.
 _MOST_DEPTH = 4096
 _NUMBER = re.compile(r"[-+]?[0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][-+]?[0-9]{1,3})?")
-#: Arrays of a tree with one entry for each node, and what they hold.
-_PER_NODE = {
-    "default_left": "i",
-    "left_children": "i",
-    "loss_changes": "f",
-    "parents": "i",
-    "right_children": "i",
-    "split_conditions": "f",
-    "split_indices": "i",
-    "split_type": "i",
-    "sum_hessian": "f",
-}
+#: Arrays of a tree with one entry for each node: whole numbers, and others.
+_RELATIVES = ("left_children", "parents", "right_children")
+_WHOLE_PER_NODE = (*_RELATIVES, "default_left", "split_indices", "split_type")
+_REAL_PER_NODE = ("loss_changes", "split_conditions", "sum_hessian")
 _CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 
 
@@ -163,8 +155,8 @@ def _trees(model, n_features):
     if any(len(_entry(categories, name, list | np.ndarray)) for name in categories):
         _refuse("codes of categories in place of their names")
     trees = [_tree(_as_object(tree), i, n_features) for i, tree in enumerate(documents)]
-    most = sum(int(tree["codes_end"].sum()) for tree in trees) // 8
-    if most > _MOST_SET_BYTES:
+    largest = [tree["codes"][np.cumsum(tree["set_sizes"]) - 1] + 1 for tree in trees]
+    if sum(int(codes.sum()) for codes in largest) // 8 > _MOST_SET_BYTES:
         _refuse("smaller codes of categories, or fewer")
     return trees, outputs.astype(np.int32)
 
@@ -177,7 +169,8 @@ def _tree(document, number, n_features):
         _refuse("trees in order, and of as many features")
     if _whole(sizes, "num_deleted", "0") != 0:
         _refuse("trees without deleted nodes")
-    tree = {name: _array(document, name, kind, n_nodes) for name, kind in _PER_NODE.items()}
+    tree = {name: _array(document, name, "i", n_nodes) for name in _WHOLE_PER_NODE}
+    tree |= {name: _array(document, name, "f", n_nodes) for name in _REAL_PER_NODE}
     _array(document, "base_weights", "f", n_nodes * n_values)
     left, right = tree["left_children"], tree["right_children"]
     is_leaf = left == -1
@@ -231,12 +224,7 @@ def _categories(document, tree):
     rises[starts] = True
     if not rises.all() or ((codes < 0) | (codes >= _MOST_CODE)).any():
         _refuse("ascending codes of categories from 0 to 16777215")
-    return {
-        "codes": codes,
-        "set_nodes": nodes,
-        "set_sizes": sizes,
-        "codes_end": codes[ends - 1] + 1,
-    }
+    return {"codes": codes, "set_sizes": sizes}
 
 
 def _forest(trees, **rest):
