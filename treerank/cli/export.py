@@ -22,10 +22,9 @@ from treerank.cli.options import (
 )
 from treerank.exports.exporting import REASONS, check_reason
 from treerank.exports.exporting import export as export_ranker
-from treerank.exports.feature_sets import write_feature_set
 from treerank.exports.formats import FORMATS
 from treerank.exports.solr import NAME
-from treerank.exports.uploads import FEATURE_SETS
+from treerank.exports.uploads import FEATURE_SETS, write_feature_set
 
 
 def export(

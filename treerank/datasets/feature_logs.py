@@ -74,7 +74,7 @@ def read_feature_log(
     features : sequence of str or path, default=None
         The set of features that the log must be of, in their order: names, such as
         ``ranker.feature_names_in_``, or the file of a set, as
-        :func:`~treerank.exports.feature_sets.write_feature_set` writes it. Eland's lists need it.
+        :func:`~treerank.exports.uploads.write_feature_set` writes it. Eland's lists need it.
     queries : sequence, default=None
         The query of each answer, unless the source maps from it. ``None`` is what Solr repeats.
     entry : str, default=None

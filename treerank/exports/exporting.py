@@ -17,16 +17,14 @@ from sklearn.utils import check_array
 
 from treerank.checks import check_choice, check_sequence, naming, shown, warn_user
 from treerank.exports.conversion import Conversion, ForestConversion, converted
-from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
-from treerank.exports.inputs import columns_of
+from treerank.exports.inputs import terms_of
 from treerank.exports.report import ExportReport, compare_scores, count_changed_pairs
 from treerank.exports.uploads import UPLOADS, request_of
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_fitted, check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.reading import take_columns
-from treerank.terms.terms import Terms
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
@@ -64,7 +62,7 @@ def export(
     name : str, default=None
         Name of the model in a search engine. Then the file is the whole body of the request that
         uploads it, and ``upload`` of the report says where it goes. Of "elastic", the queries for
-        features in it are drafts. :func:`~treerank.exports.feature_sets.write_feature_set` drafts
+        features in it are drafts. :func:`~treerank.exports.uploads.write_feature_set` drafts
         those of the other engines.
 
     Returns
@@ -148,15 +146,6 @@ def _check_name(format: str, name: str | None) -> None:
 def check_reason(reason: str) -> None:
     """Refuse what is no reason for which a program may score differently."""
     check_choice("allow", reason, REASONS)
-
-
-def terms_of(ranker: Any) -> Terms:
-    """Return a ranker, or a pipeline that ends in one, as terms of its features."""
-    if not isinstance(ranker, Pipeline):
-        terms: Terms = ranker.terms()
-        return terms
-    columns = columns_of(ranker[:-1], ranker.n_features_in_)
-    return folded_inputs(terms_of(ranker[-1]), columns)
 
 
 class _Documents(NamedTuple):

@@ -20,35 +20,21 @@ from typing import Any
 from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written
-from treerank.imports.forest_json import FORMAT
+from treerank.imports.forest_json import DTYPES, FORMAT, SET_DTYPES
 
 
 def write_forest_json(written: Written) -> Iterator[str]:
     """Yield the arrays of the forest."""
-    forest = written.forest
+    forest, line = written.forest, written.line
     sets = forest.categories
-    line = written.line
     document = {
         "format": FORMAT,
         "feature_names": written.names,
-        "roots": forest.roots,
-        "feature": forest.feature,
-        "threshold": forest.threshold,
-        "left": forest.left,
-        "right": forest.right,
-        "missing_left": forest.missing_left,
-        "missing_up_to": forest.missing_up_to,
+        **{name: getattr(forest, name) for name in (*DTYPES, "missing_up_to")},
         "values": forest.values[:, 0],
         "constant": float(forest.constant[0]),
         "sum_dtype": forest.sum_dtype,
-        "categories": None
-        if sets is None
-        else {
-            "rule": sets.rule,
-            "of_node": sets.of_node,
-            "starts": sets.starts,
-            "codes": sets.codes,
-        },
+        "categories": sets and {name: getattr(sets, name) for name in ("rule", *SET_DTYPES)},
     }
     if line is not None:
         document["line"] = {"coef": line.coef, "offset": line.offset}

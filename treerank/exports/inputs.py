@@ -6,7 +6,7 @@ by itself, write a function that describes its columns and list it in ``_COLUMNS
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from treerank.checks import shown
+from treerank.forests.forest import Forest
+from treerank.imports.growing import GrowingForest
+from treerank.terms.linear import LinearTerm
+from treerank.terms.network import Network
+from treerank.terms.terms import Terms, no_trees, total
 
+#: Numbers beyond which no value of a document is expected.
+_LARGEST = 1e100
 _Function = Callable[[np.ndarray], np.ndarray]
 
 
@@ -55,6 +62,20 @@ class Column:
             self.shift * later.slope + later.shift,
             self.filled if later.filled is None else later.filled,
         )
+
+
+def terms_of(ranker: Any) -> Terms:
+    """Return a ranker, or a pipeline that ends in one, as terms of its features."""
+    if not isinstance(ranker, Pipeline):
+        terms: Terms = ranker.terms()
+        return terms
+    inner, columns = terms_of(ranker[-1]), columns_of(ranker[:-1], ranker.n_features_in_)
+    parts = [Terms(_forest(inner.forest, columns))]
+    if inner.line is not None:
+        parts.append(_line(inner.line, columns))
+    none = no_trees(len(columns))
+    parts += [Terms(none, networks=(_network(each, columns),)) for each in inner.networks]
+    return total(parts) if len(parts) > 1 else parts[0]
 
 
 def columns_of(transformer: Any, n_columns: int) -> list[Column]:
@@ -124,3 +145,78 @@ _COLUMNS: dict[type, Callable[[Any, int], list[Column]]] = {
     SimpleImputer: _imputer,
     StandardScaler: lambda each, n: _scaled(each.mean_ if each.with_mean else None, each.scale_, n),
 }
+
+
+def _forest(forest: Forest, columns: list[Column]) -> Forest:
+    if forest.missing_up_to >= 0 and not forest.is_leaf.all():
+        raise ValueError("trees must not take zeros as missing after transformers.")
+    threshold, missing_left = forest.threshold.copy(), forest.missing_left.copy()
+    by_set = forest.is_by_set
+    for feature, column in enumerate(columns):
+        nodes = np.flatnonzero(forest.feature == feature)
+        is_changed = bool(column.functions) or column.filled is not None
+        if is_changed and by_set[nodes].any():
+            raise ValueError("columns of categories must not be scaled or filled by transformers.")
+        if column.filled is not None:
+            missing_left[nodes] = _fill(column) <= forest.threshold[nodes]
+        threshold[nodes] = _largest_up_to(column, forest.threshold[nodes])
+    return replace(forest, threshold=threshold, missing_left=missing_left, feature_names=None)
+
+
+def _fill(column: Column) -> float:
+    """Return what missing values become."""
+    return float(column(np.array([column.filled]))[0])
+
+
+def _largest_up_to(column: Column, thresholds: np.ndarray) -> np.ndarray:
+    """Return the largest values that the column takes to each threshold or less, by bisection."""
+    if not column.functions or len(thresholds) == 0:
+        return thresholds
+    low, high = (_order(np.full(len(thresholds), end)) for end in (-_LARGEST, _LARGEST))
+    never = column(np.full(len(thresholds), -_LARGEST)) > thresholds
+    always = column(np.full(len(thresholds), _LARGEST)) <= thresholds
+    for _ in range(64):
+        middle = low + ((high - low) >> np.uint64(1))
+        is_up_to = column(_number(middle)) <= thresholds
+        low, high = np.where(is_up_to, middle, low), np.where(is_up_to, high, middle)
+    found = _number(low)
+    return np.where(always, np.inf, np.where(never, -np.inf, found))
+
+
+_SIGN = np.uint64(1 << 63)
+
+
+def _order(numbers: np.ndarray) -> np.ndarray:
+    """Return whole numbers in the order of the doubles."""
+    bits = numbers.view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _number(order: np.ndarray) -> np.ndarray:
+    """Return the doubles of whole numbers."""
+    return np.where(order & _SIGN, order ^ _SIGN, ~order).view(np.float64)
+
+
+def _line(line: LinearTerm, columns: list[Column]) -> Terms:
+    """Return a line as a line of the columns before, and stumps for filled values."""
+    coef, offset, stumps = np.zeros(len(columns)), np.zeros(len(columns)), GrowingForest()
+    for j in line.features.tolist():
+        column, factor, constant = columns[j], float(line.coef[j]), float(line.offset[j])
+        coef[j] = factor * column.slope
+        offset[j] = factor * column.shift + constant
+        if column.filled is not None:
+            present, missing = stumps.split(stumps.add_tree(), j, np.inf, False)
+            stumps.values[present], stumps.values[missing] = 0.0, factor * _fill(column) + constant
+    return Terms(stumps.forest(len(columns)), LinearTerm(coef, offset))
+
+
+def _network(network: Network, columns: list[Column]) -> Network:
+    """Return a network that standardizes the columns before."""
+    if any(column.filled is not None for column in columns):
+        raise ValueError(
+            "networks must get columns that are scaled only; got some of SimpleImputer. Networks "
+            "take missing values as the mean: leave SimpleImputer out."
+        )
+    slope = np.array([column.slope for column in columns])
+    shift = np.array([column.shift for column in columns])
+    return replace(network, mean=(network.mean - shift) / slope, inverse=network.inverse * slope)

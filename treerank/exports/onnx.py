@@ -17,9 +17,10 @@ import numpy as np
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
 from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
-from treerank.exports.onnx_network import add_line, add_network
 from treerank.exports.split_rule import AT_MOST, BELOW_SINGLE
 from treerank.exports.written import Written
+from treerank.terms.linear import LinearTerm
+from treerank.terms.network import Affine, Function, Network, Products, Scale, SoftSplits
 
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 
@@ -27,8 +28,8 @@ _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 def write_onnx(written: Written) -> list[bytes]:
     """Return the pieces of the model."""
     graph = Graph()
-    others = [] if written.line is None else [add_line(graph, written.line)]
-    others += [add_network(graph, network) for network in written.networks]
+    others = [] if written.line is None else [_add_line(graph, written.line)]
+    others += [_add_network(graph, network) for network in written.networks]
     if not others:
         _add_trees(graph, written, "scores")
         return graph.model(written.names)
@@ -42,12 +43,11 @@ def write_onnx(written: Written) -> list[bytes]:
 
 def _add_trees(graph: Graph, written: Written, target: str) -> str:
     """Add the trees; return the column of their sums."""
-    attributes = _trees(written)
-    if written.thresholds.dtype != np.float32:
-        return graph.add_trees("X", attributes, target)
-    values = graph.add("Cast", "X", to=FLOAT)
-    sums = graph.add_trees(values, attributes)
-    return graph.add("Cast", sums, target=target, to=DOUBLE)
+    is_single = written.thresholds.dtype == np.float32
+    values = graph.add("Cast", "X", to=FLOAT) if is_single else "X"
+    own_target = "" if is_single else target
+    sums = graph.add_node("TreeEnsemble", [values], _trees(written), own_target, "ai.onnx.ml")
+    return graph.add("Cast", sums, target=target, to=DOUBLE) if is_single else sums
 
 
 def _trees(written: Written) -> Iterator[tuple[str, Any]]:
@@ -87,6 +87,80 @@ def _trees(written: Written) -> Iterator[tuple[str, Any]]:
     if written.sets:
         members = [np.append(codes, np.nan) for codes in written.sets.values()]
         yield "membership_values", np.concatenate(members).astype(dtype)
+
+
+def _add_line(graph: Graph, line: LinearTerm) -> str:
+    """Add what each feature of a line adds to the score; return columns."""
+    features = line.features
+    values = graph.add("Gather", "X", features, axis=1)
+    products = graph.add("Mul", values, line.coef[features])
+    shifted = graph.add("Add", products, line.offset[features])
+    return graph.add("Where", graph.add("IsNaN", values), np.float64(0), shifted)
+
+
+def _add_network(graph: Graph, network: Network) -> str:
+    """Add a network; return what each of its outputs adds to the score, as columns."""
+    shifted = graph.add("Sub", "X", network.mean)
+    standard = graph.add("Mul", shifted, network.inverse)
+    values = graph.add("Where", graph.add("IsNaN", "X"), np.float64(0), standard)
+    for layer in network.layers:
+        values = _LAYERS[type(layer)](graph, values, layer)
+    rounded = graph.add("Cast", graph.add("Cast", values, to=FLOAT), to=DOUBLE)
+    return graph.add("Mul", rounded, network.weight)
+
+
+def _function(graph: Graph, values: str, layer: Function) -> str:
+    return graph.add(layer.name.capitalize(), values)
+
+
+def _affine(graph: Graph, values: str, layer: Affine) -> str:
+    products = graph.add("MatMul", values, np.ascontiguousarray(layer.weight.T))
+    return graph.add("Add", products, layer.bias)
+
+
+def _scale(graph: Graph, values: str, layer: Scale) -> str:
+    return graph.add("Add", graph.add("Mul", values, layer.factor), layer.shift)
+
+
+def _products(graph: Graph, values: str, layer: Products) -> str:
+    powers = [values]
+    for shorter, last in layer.pairs:
+        factors = [
+            graph.add("Gather", source, places.astype(np.int64), axis=1)
+            for source, places in ((powers[-1], shorter), (values, last))
+        ]
+        powers.append(graph.add("Mul", *factors))
+    return graph.add("Concat", *powers, axis=1)
+
+
+def _soft_splits(graph: Graph, values: str, layer: SoftSplits) -> str:
+    n_trees, n_splits, n_features = layer.weight.shape
+    flat = Affine(layer.weight.reshape(-1, n_features), layer.bias.ravel())
+    u = graph.add("Mul", _affine(graph, values, flat), np.float64(1 / layer.gamma))
+    u = graph.add("Add", u, np.float64(0.5))
+    u = graph.add("Clip", u, np.float64(0), np.float64(1))
+    slope = graph.add("Sub", np.float64(3), graph.add("Mul", u, np.float64(2)))
+    left = graph.add("Mul", graph.add("Mul", u, u), slope)
+    left = graph.add("Reshape", left, np.array([-1, n_trees, n_splits]))
+    reach = ""
+    for level in range(layer.n_levels):
+        places = np.arange(n_splits)[layer.splits_of(level)]
+        here = graph.add("Gather", left, places, axis=2)
+        goes_left = graph.add("Mul", reach, here) if reach else here
+        rest = graph.add("Sub", reach or np.ones((1, 1, 1)), goes_left)
+        reach = graph.add("Concat", goes_left, rest, axis=2)
+    n_leaves, n_outputs = layer.leaf.shape[1:]
+    arriving = graph.add("Reshape", reach, np.array([-1, n_trees * n_leaves]))
+    return graph.add("MatMul", arriving, layer.leaf.reshape(-1, n_outputs))
+
+
+_LAYERS: dict[type, Any] = {
+    Affine: _affine,
+    Function: _function,
+    Products: _products,
+    Scale: _scale,
+    SoftSplits: _soft_splits,
+}
 
 
 ONNX = ExportFormat(

@@ -8,7 +8,6 @@ not copied.
 """
 
 from collections.abc import Iterable
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,7 @@ def tensor(array: np.ndarray, name: str = "") -> list[bytes]:
 
 
 FLOAT, DOUBLE = 1, 11
-_IR_VERSION, _OPSET, _ML_OPSET = 10, 21, 5
+_IR_VERSION, _OPSETS = 10, {"": 21, "ai.onnx.ml": 5}
 _Attributes = Iterable[tuple[str, Any]]
 
 
@@ -83,45 +82,26 @@ class Graph:
     def add(self, kind: str, *inputs: Any, target: str = "", **attributes: Any) -> str:
         """Add a node and return the name of its output; arrays among the inputs are constants."""
         names = [each if isinstance(each, str) else self._constant(each) for each in inputs]
-        return self._add_node(kind, names, target, attributes.items())
+        return self.add_node(kind, names, attributes.items(), target)
 
-    def add_trees(self, values: str, attributes: _Attributes, target: str = "") -> str:
-        """Add a ``TreeEnsemble`` and return the name of its output."""
-        return self._add_node("TreeEnsemble", [values], target, attributes, "ai.onnx.ml")
-
-    def _add_node(
-        self, kind: str, names: list[str], target: str, attributes: _Attributes, domain: str = ""
+    def add_node(
+        self, kind: str, inputs: list[str], attributes: _Attributes, target: str, domain: str = ""
     ) -> str:
+        """Add a node with attributes that are made one after the other."""
         target = target or f"{kind.lower()}{len(self._nodes)}"
-        self._nodes.append(
-            message(
-                *((1, name) for name in names),
-                (2, target),
-                (4, kind),
-                *((5, each) for each in starmap(_attribute, attributes)),
-                (7, domain),
-            )
-        )
+        names = [(1, name) for name in inputs]
+        others = [(5, _attribute(name, value)) for name, value in attributes]
+        self._nodes.append(message(*names, (2, target), (4, kind), *others, (7, domain)))
         return target
 
     def model(self, names: list[str]) -> list[bytes]:
         """Return the pieces of the model of the graph, with the names of the features."""
-        graph = message(
-            *((1, node) for node in self._nodes),
-            (2, "treerank"),
-            *((5, constant) for constant in self._constants),
-            (11, _documents("X", len(names))),
-            (12, _documents("scores", 1)),
-        )
-        opsets = [message((1, ""), (2, _OPSET)), message((1, "ai.onnx.ml"), (2, _ML_OPSET))]
+        nodes, constants = [(1, each) for each in self._nodes], [(5, c) for c in self._constants]
+        ends = (11, _documents("X", len(names))), (12, _documents("scores", 1))
+        graph = message(*nodes, (2, "treerank"), *constants, *ends)
+        opsets = [(8, message((1, domain), (2, version))) for domain, version in _OPSETS.items()]
         entry = message((1, "feature_names"), (2, "\n".join(names)))
-        return message(
-            (1, _IR_VERSION),
-            (2, "treerank"),
-            (7, graph),
-            *((8, each) for each in opsets),
-            (14, entry),
-        )
+        return message((1, _IR_VERSION), (2, "treerank"), (7, graph), *opsets, (14, entry))
 
     def _constant(self, value: Any) -> str:
         name = f"constant{len(self._constants)}"

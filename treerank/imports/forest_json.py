@@ -7,8 +7,8 @@ import numpy as np
 from treerank.forests.forest import CategorySets, Forest
 
 FORMAT = "treerank forest 1"
-_SET_DTYPES = {"of_node": np.int32, "starts": np.int64, "codes": np.float64}
-_DTYPES = {
+SET_DTYPES = {"of_node": np.int32, "starts": np.int64, "codes": np.float64}
+DTYPES = {
     "roots": np.int32,
     "feature": np.int32,
     "threshold": np.float64,
@@ -31,10 +31,10 @@ def read_forest_json(document: dict[str, Any]) -> Forest:
     names, sets, roots = (document[key] for key in ("feature_names", "categories", "roots"))
     if sets is not None:
         sets = CategorySets(
-            **{name: _array(sets[name], dtype) for name, dtype in _SET_DTYPES.items()},
+            **{name: _array(sets[name], dtype) for name, dtype in SET_DTYPES.items()},
             rule=sets["rule"],
         )
-    arrays: dict[str, Any] = {n: _array(document[n], dtype) for n, dtype in _DTYPES.items()}
+    arrays: dict[str, Any] = {n: _array(document[n], dtype) for n, dtype in DTYPES.items()}
     return Forest(
         n_features=len(names),
         **arrays,

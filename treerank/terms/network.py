@@ -1,7 +1,7 @@
 """Network: layers of a trained network as arrays, without torch.
 
 To add a layer, write a class that maps the outputs of the layer before it to its own, and say how
-it is written in :mod:`treerank.exports.onnx_network`.
+it is written in :mod:`treerank.exports.onnx`.
 """
 
 from collections.abc import Callable
