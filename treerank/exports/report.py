@@ -129,12 +129,10 @@ def count_changed_pairs(scores: np.ndarray, others: np.ndarray, groups: QueryGro
 
 def _dense_ranks(*keys: np.ndarray) -> np.ndarray:
     """Return the rank of each row by some keys, the first one first; equal rows share a rank."""
-    order = np.lexsort(keys[::-1])
-    starts = np.zeros(len(order), dtype=bool)
+    ranks = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
-        starts[1:] |= key[order][1:] != key[order][:-1]
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.cumsum(starts)
+        places = np.unique(key, return_inverse=True)[1]
+        ranks = np.unique(ranks * len(key) + places, return_inverse=True)[1]
     return ranks
 
 

@@ -2,7 +2,6 @@
 
 import math
 from array import array
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,6 @@ import numpy as np
 from treerank.forests.forest import Forest
 
 
-def _integers() -> "array[int]":
-    return array("i")
-
-
-def _doubles() -> "array[float]":
-    return array("d")
-
-
-@dataclass
 class GrowingForest:
     """Arrays of the nodes that were read so far; a node is a leaf until it is split.
 
@@ -39,13 +29,10 @@ class GrowingForest:
     3
     """
 
-    roots: "array[int]" = field(default_factory=_integers)
-    feature: "array[int]" = field(default_factory=_integers)
-    threshold: "array[float]" = field(default_factory=_doubles)
-    left: "array[int]" = field(default_factory=_integers)
-    right: "array[int]" = field(default_factory=_integers)
-    missing_left: "array[int]" = field(default_factory=_integers)
-    values: "array[float]" = field(default_factory=_doubles)
+    def __init__(self) -> None:
+        self.roots, self.feature, self.left, self.right = (array("i") for _ in range(4))
+        self.missing_left = array("i")
+        self.threshold, self.values = array("d"), array("d")
 
     def add_tree(self, value: float = math.nan) -> int:
         """Add a tree of one leaf and return its root."""
