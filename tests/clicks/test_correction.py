@@ -56,16 +56,9 @@ def test_relevance_without_trust_owes_less_to_the_old_ranking(world):
     assert owed[1] < owed[0] - 0.08
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"trust": 0.1}, r"trust must be True or False; got 0\.1\."),
-        ({"trust": True}, "propensities must be None where trust is True"),
-    ],
-)
-def test_settings_that_say_nothing_are_refused(world, settings, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(world, **({"propensities": THETA} | settings))
+def test_given_propensities_and_trust_are_refused(world):
+    with pytest.raises(ValueError, match="propensities must be None where trust is True"):
+        fitted(world, propensities=THETA, trust=True)
 
 
 def test_a_ranker_learns_from_relevance_without_trust(world):

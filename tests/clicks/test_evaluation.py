@@ -31,6 +31,7 @@ WORTH = {
 }
 OWN = {"own": WORTH["own"]}
 REWARDS = [*WORTH, "first_click"]
+FIRST = {"reward": "first_click"}
 
 
 def drawn(n_sessions, seed, **options):
@@ -270,33 +271,20 @@ def test_clicks_count_by_their_value():
     [
         ({"logged_propensities": "p"}, r"must name an extra column of the log; got 'p' and \[\]"),
         ({"logged_propensities": [0.5]}, "must have one entry per impression; got 1 for 1000"),
-        (
-            {"logged_propensities": np.zeros(1000)},
-            r"logged_propensities must be above 0 and at most 1; got 0.0 for \(0, \d\) at "
-            "position 1 in session 0",
-        ),
-        (
-            {"logged_propensities": np.ones(1000), "reward": "first_click"},
-            "logged_propensities must be None with reward='first_click'",
-        ),
+        ({"logged_propensities": np.zeros(1000)}, r"got 0.0 for \(0, \d\) at position 1 in ses"),
+        (FIRST | {"logged_propensities": np.ones(1000)}, "logged_propensities must be None with"),
         ({"click_value": [1.0]}, r"click_value must have one entry per impression; got shape"),
         ({"click_value": np.full(1000, np.inf)}, "click_value of clicks must be finite; got inf"),
-        (
-            {"click_value": np.ones(200), "reward": "first_click"},
-            "click_value must be None with reward='first_click'",
-        ),
-        ({"scores": [1.0]}, "scores must have one entry per document; got 1 for 30"),
+        (FIRST | {"click_value": np.ones(1000)}, "click_value must be None with reward='first_c"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
         ({"exposure": [*np.ones(29), -0.1]}, "exposure must not be negative; got -0.1 in row 29"),
-        (
-            {"candidates": Items(np.repeat(77, 30), np.arange(30))},
-            r"candidates must be of queries of the log; got none of them, but such as \(77, 0\)",
-        ),
+        ({"candidates": Items(QID + 77, np.arange(30))}, r"of the log; got none .* as \(77, 0\)"),
         ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'first_click', 'rec"),
         ({"clip": 0}, "clip must be a finite number above 0; got 0"),
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2; got 1"),
         ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 at position 2"),
+        ({"propensities": [1.0]}, "propensities must have an entry for each of 4 positions; got 1"),
         ({"propensities": [1, np.nan, 1, 1]}, "propensities must be known at .* at position 2"),
         ({"propensities": [[0.5]]}, r"propensities must be one-dimensional; got shape \(1, 1\)"),
     ],
@@ -323,46 +311,37 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     pl.DataFrame(columns).write_parquet(tmp_path / "clicks.parquet")
     files = [tmp_path / name for name in ("model.treerank", "documents.parquet")]
     command = ["evaluate", *files, "--log", tmp_path / "clicks.parquet"]
-    report = json.loads(run(*command, "--json").stdout)
-    expected = evaluate_from_log(log, ranker.predict(features)[log.items.document], random_state=0)
-    found = report["estimates"]["ips"]
-    assert found["estimate"] == pytest.approx(expected.estimates["ips"].estimate)
-    lines = run(*command).stdout.splitlines()
-    assert lines[0] == "clicks of a session\testimate\tlow\thigh"
-    assert lines[-1].startswith("logged\t")
-    report = json.loads(run(*command, "--click-value", "price", "--json").stdout)
-    assert report["estimates"]["ips"]["estimate"] == pytest.approx(3 * found["estimate"])
-    lines = run(*command, "--click-value", "price").stdout.splitlines()
-    assert lines[0] == "price of a session\testimate\tlow\thigh"
-    assert lines[-1] == f"logged\t{3 * log.clicked.sum() / log.n_sessions:.6f}\t\t"
-    lines = run(*command, "--click-value", "price", "--reward", "dcg").stdout.splitlines()
-    assert lines[0].startswith("dcg of price of a session\t")
-    refused = run(*command, "--click-value", "prize")
-    assert "clicks.parquet, column 'prize': must exist; got ['query', " in refused.stderr
-    refused = run(*command, "--query", "search")
-    assert "clicks.parquet, column 'search': the column for query must exist" in refused.stderr
-    report = json.loads(run(*command, "--propensity", "chance", "--json").stdout)
-    expected = evaluate_from_log(
-        with_propensities(log), ranker.predict(features)[log.items.document], random_state=0
-    )
-    found = report["estimates"]["policy_ips"]
-    assert found["estimate"] == pytest.approx(expected.estimates["policy_ips"].estimate)
-    lines = run(*command, "--reward", "first_click").stdout.splitlines()
-    scores = ranker.predict(features)[log.items.document]
-    expected = evaluate_from_log(log, scores, reward="first_click", random_state=0)
-    assert lines[0].startswith("first_click of a session")
-    assert lines[1].split("\t")[1] == f"{expected.estimates['ips'].estimate:.6f}"
-    assert "logged" not in lines[-1]
-    refused = run(*command[:3], "--reward", "dcg")
-    assert "--reward, --click-value and --propensity must come with --log." in refused.stderr
+    scores, value = ranker.predict(features)[log.items.document], log.clicked * 3.0
+    for options, name, settings in [
+        ([], "ips", {}),
+        (["--click-value", "price"], "ips", {"click_value": value}),
+        (["--propensity", "chance"], "policy_ips", {"logged_propensities": columns["chance"]}),
+        (["--reward", "first_click"], "ips", FIRST),
+    ]:
+        expected = evaluate_from_log(log, scores, random_state=0, **settings).estimates[name]
+        found = json.loads(run(*command, *options, "--json").stdout)["estimates"][name]
+        assert found["estimate"] == pytest.approx(expected.estimate)
+    for options, title, last in [
+        ([], "clicks", f"logged\t{log.clicked.sum() / log.n_sessions:.6f}\t\t"),
+        (["--click-value", "price"], "price", f"logged\t{value.sum() / log.n_sessions:.6f}\t\t"),
+        (["--click-value", "price", "--reward", "dcg"], "dcg of price", "self_normalized"),
+        (["--reward", "first_click"], "first_click", "self_normalized"),
+    ]:
+        lines = run(*command, *options).stdout.splitlines()
+        assert lines[0] == f"{title} of a session\testimate\tlow\thigh"
+        assert lines[-1].startswith(last)
     assert run(*command, "--reward", "money").exit_code == 2
-    for option in (["--metric", "map"], ["--sparse"]):
-        refused = run(*command, *option)
+    without = "--log must be without --metric"
+    for wrong, message in [
+        ([*command, "--click-value", "prize"], "clicks.parquet, column 'prize': must exist; got ["),
+        ([*command, "--query", "search"], "column 'search': the column for query must exist"),
+        ([*command[:3], "--reward", "dcg"], "--reward, --click-value and --propensity must come "),
+        ([*command, "--metric", "map"], without),
+        ([*command, "--sparse"], without),
+    ]:
+        refused = run(*wrong)
         assert refused.exit_code == 1
-        assert "--log must be without --metric" in refused.stderr
+        assert message in refused.stderr
     TreeDirectRanker("line").fit(features.rename({"c": "d"}), Y, QID).save(command[1])
-    refused = run(*command)
-    assert (
-        "documents.parquet, column 'd': must exist; got ['document', 'c', 'b', 'a', 'query']."
-        in refused.stderr
-    )
+    message = "documents.parquet, column 'd': must exist; got ['document', 'c', 'b', 'a', 'query']."
+    assert message in run(*command).stderr

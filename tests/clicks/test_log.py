@@ -100,28 +100,28 @@ def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
     ("table", "message"),
     [
         (broken(position=[0, 2, 1, 3, 1, 2]), r"position must be 1, 2, .*; got \[0.0\] in session"),
-        (broken(position=[1, 2, 1, 4, 1, 2]), r"got \[1.0, 2.0, 4.0\] in session 'u'"),
-        (broken(position=[1, 2, 1, 2, 1, 2]), r"got \[1.0, 2.0, 2.0\] in session 'u'"),
         (broken(position=[1, 2, 1, 2.5, 1, 2]), r"got \[1.0, 2.0, 2.5\] in session 'u'"),
         (broken(click=[0, 1, 0, 2, 1, 1]), r"click must be 0 or 1; got 2.0 in row 3\."),
-        (broken(click=[0, 1, 0, None, 1, 1]), r"click must be finite; got nan in row 3\."),
         (broken(document=[7, 7, 8, 7, 7, 8]), r"got 7 twice in session 'u'"),
         (broken(query=["q", "p", "p", "q", "q", "p"]), r"query must be the same"),
-        (
-            broken(session=["t", "s", "s", None, "u", "u"]),
-            r"^session must not be missing; got None in row 3",
-        ),
+        (broken(session=["t", "s", "s", None, "u", "u"]), r"^session must not be missing; got N"),
         (broken(click=[0, 1]), r"click must have equally many entries; got \[6, 6, 6, 6, 2\]"),
-        (
-            {"session": [1]},
-            r"query must name a column of the table; got 'query' and \['session'\]\. "
-            "Write query='NAME' for another",
-        ),
+        ({"session": [1]}, r"query must name .* got 'query' and \['session'\]\. Write query='N"),
     ],
 )
 def test_bad_input_is_named(table, message):
     with pytest.raises(ValueError, match=message):
         ClickLog.from_table(table)
+
+
+def test_further_columns_and_other_clicks_are_checked():
+    log = ClickLog.from_table(TABLE)
+    with pytest.raises(ValueError, match=r"extra\[0\] must name a column of the table; got 'dw"):
+        ClickLog.from_table(TABLE, extra=["dwell"])
+    with pytest.raises(ValueError, match=r"click, dwell must have equally many .*6, 1\]\."):
+        ClickLog.from_columns(*TABLE.values(), extra={"dwell": [1]})
+    with pytest.raises(ValueError, match="click must have one entry per impression; got 3 for 6"):
+        log.with_clicks(np.zeros(3))
 
 
 def test_text_that_a_parquet_file_lacks_is_named_or_kept_as_missing(tmp_path):
@@ -177,10 +177,7 @@ def test_counts_teach_what_their_log_does():
     ("columns", "message"),
     [
         ({"position": [1, 0]}, r"position must be a whole number from 1 .*; got 0.0 in row 1"),
-        ({"position": [1, None]}, "position must be finite; got nan in row 1"),
-        ({"position": ["a", "b"]}, "position must be numbers"),
         ({"position": [1, 10**12]}, "position must be .* to 1000; got 1000000000000.0 in row 1"),
-        ({"shown": [5, 0]}, r"shown must be a whole number of at least 1; got 0\.0 in row 1"),
         ({"shown": [5, 2.5]}, r"shown must be a whole number of at least 1; got 2\.5 in row 1"),
         ({"clicked": [0, 6]}, r"clicked must be a .* from 0 to shown; got 6\.0 of 5\.0 in row 1"),
         ({"clicked": [-1, 0]}, r"clicked must be a .* from 0 to shown; got -1\.0 of 5\.0 in row 0"),
@@ -217,12 +214,6 @@ def test_further_columns_follow_their_impressions(given, tmp_path):
     assert ClickLog.from_table(table).extra == {}
 
 
-def test_features_without_a_column_say_which_arguments_name_others():
-    log, features = ClickLog.from_table(TABLE), pd.DataFrame({"sku": [7], "query": ["q"]})
-    with pytest.raises(ValueError, match=r"got .*'sku'.* Write query='NAME' and document='NAME'"):
-        count_data(log, features)
-
-
 def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
     pytest.importorskip("pyarrow")
     pd.DataFrame(TABLE).rename(columns={"document": "sku"}).to_csv(tmp_path / "log.csv")
@@ -230,27 +221,6 @@ def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
     with pytest.raises(ValueError, match=message + "ument='NAME'"):
         ClickLog.from_table(tmp_path / "log.csv")
     assert ClickLog.from_table(tmp_path / "log.csv", document="sku").n_positions == 3
-
-
-def test_a_further_column_that_is_not_there_or_too_short_is_named():
-    with pytest.raises(
-        ValueError, match=r"extra\[0\] must name a column of the table; got 'dwell'"
-    ):
-        ClickLog.from_table(TABLE, extra=["dwell"])
-    with pytest.raises(ValueError, match=r"click, dwell must have equally many .*6, 1\]\."):
-        ClickLog.from_columns(*TABLE.values(), extra={"dwell": [1]})
-
-
-@pytest.mark.parametrize(
-    ("clicked", "message"),
-    [
-        (np.zeros(3), "one entry per impression; got 3 for 6"),
-        ([0, 1, 2, 0, 0, 0], "0 or 1; got 2.0"),
-    ],
-)
-def test_other_clicks_are_checked(clicked, message):
-    with pytest.raises(ValueError, match=f"click must (be|have) {message}"):
-        ClickLog.from_table(TABLE).with_clicks(clicked)
 
 
 def test_features_that_do_not_fit_are_named():
@@ -267,14 +237,6 @@ def test_simulated_users_examine_by_position_and_click_by_label():
     rates = log.counts().clicked / log.counts().shown
     assert rates == pytest.approx([0.1, 0.5, 0.05, 1.0], abs=0.02)
     assert log.counts().slot.tolist() == [0, 1, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("label", "message"), [(-1, "not be negative .*; got -1"), (2000, "at most 1000")]
-)
-def test_labels_without_a_gain_simulate_no_clicks(label, message):
-    with pytest.raises(ValueError, match=f"y must .*{message}"):
-        simulate_clicks([0, label], [1, 1], [0.5, 0.1])
 
 
 def as_table(log):

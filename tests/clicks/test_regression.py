@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank import make_objective
-from treerank.clicks import (
-    ClickShares,
-    propensity_intervals,
-    regression_propensities,
-    simulate_clicks,
-)
+from treerank.clicks import propensity_intervals, regression_propensities, simulate_clicks
 
 pytestmark = pytest.mark.slow
 
@@ -44,22 +38,6 @@ def test_sums_of_a_log_and_documents_it_never_shows_change_nothing():
     falling = regression_propensities(log, more, monotone=True, **options)
     assert (np.diff(found) > 0).any()
     assert (np.diff(falling) <= 0).all()
-
-
-def test_click_shares_of_positions_are_the_likelihood_under_the_most_likely_propensities():
-    rng = np.random.default_rng(0)
-    slot, shown, clicked = np.repeat([0, 1], 4), rng.integers(5, 9, 8), rng.integers(1, 5, 8)
-    objective = make_objective(clicked / shown, slot, loss=ClickShares(), sample_weight=shown)
-
-    def least_loss(scores):
-        attracted = shown * np.exp(scores)
-        theta = np.bincount(slot, clicked) / np.bincount(slot, attracted)
-        expected = theta[slot] * attracted
-        return (expected - clicked * np.log(expected)).sum()
-
-    one, other = rng.normal(size=(2, 8))
-    difference = objective(one)[0] - objective(other)[0]
-    assert difference == pytest.approx(least_loss(one) - least_loss(other))
 
 
 def test_intervals_come_from_any_estimate_of_propensities():

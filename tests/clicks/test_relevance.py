@@ -35,10 +35,16 @@ def data():
     return X, y, qid, log
 
 
+def relevance_of(data, log=None, part=FEW_TREES, **settings):
+    """Return the relevance of the log of the data, or of another log of its documents."""
+    X, y, qid, own = data
+    found = ClickRelevance(part, random_state=0, **settings)
+    return found.fit(own if log is None else log, (X, qid, np.arange(len(y))))
+
+
 @pytest.fixture(scope="module")
 def fitted(data):
-    X, y, qid, log = data
-    return ClickRelevance(FEW_TREES, random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    return relevance_of(data)
 
 
 @pytest.mark.parametrize("severity", [0.0, 1.0, 2.0])
@@ -60,10 +66,6 @@ def test_monotone_propensities_never_rise():
     assert (np.diff(free) > 0).any()
     assert (np.diff(monotone) <= 0).all()
     assert monotone[0] == 1.0
-    steep = make_click_log(20_000, random_state=0)
-    assert estimate_propensities(steep, monotone=True) == pytest.approx(
-        estimate_propensities(steep)
-    )
 
 
 def test_intervals_of_propensities_hold_the_truth():
@@ -123,13 +125,6 @@ def test_click_shares_have_the_derivatives_of_their_value():
         assert hessian[i] == pytest.approx((up[1][i] - down[1][i]) / (2 * step), abs=1e-6)
 
 
-def test_click_shares_of_a_document_are_those_of_its_copies():
-    one = make_objective([0.5, 0.2], loss=ClickShares(), sample_weight=[4, 3])
-    two = make_objective([0.5, 0.5, 0.2], loss=ClickShares(), sample_weight=[2, 2, 3])
-    gradient, copies = one([1.0, 0.0])[1], two([1.0, 1.0, 0.0])[1]
-    assert gradient == pytest.approx([copies[0] + copies[1], copies[2]])
-
-
 def test_click_shares_refuse_a_negative_rate():
     with pytest.raises(ValueError, match=r"y must be at least 0 as a rate; got -1.0 in row 1\."):
         make_objective([0, -1], loss=ClickShares())
@@ -166,15 +161,12 @@ def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted
 
 
 def test_counts_tell_as_much_as_the_log(data, fitted):
-    X, y, qid, log = data
-    found = ClickRelevance(FEW_TREES, random_state=0)
-    found.fit(log.counts(), (X, qid, np.arange(len(y))))
-    assert (found.relevance_ == fitted.relevance_).all()
+    assert (relevance_of(data, data[3].counts()).relevance_ == fitted.relevance_).all()
 
 
 def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
     X, y, qid, log = data
-    found = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    found = relevance_of(data, part=None)
     name, session = np.random.default_rng(1).permutation(len(y)), log.session[::-1]
     document, query = name[log.items.document[log.item]], -log.items.query[log.item]
     columns = (query, document, log.position, log.clicked)
@@ -223,25 +215,18 @@ def test_clicks_of_a_single_query_are_learned_from():
     assert np.isfinite(found.relevance_).all()
 
 
-def test_given_propensities_are_used(data):
-    X, y, qid, log = data
-    given = ClickRelevance(FEW_TREES, propensities=np.ones(10), random_state=0)
-    given.fit(log, (X, qid, np.arange(len(y))))
-    assert given.exposure_ == pytest.approx(log.counts().by_item(log.counts().shown))
-
-
 @pytest.mark.parametrize("correction", [0.0, 0.5])
 def test_features_predict_from_propensities_to_the_power_of_the_correction(data, correction):
-    X, y, qid, log = data
     theta = 1 / np.arange(1.0, 11.0)
-    predicted = [
-        ClickRelevance(FEW_TREES, propensities=given, correction=power, random_state=0)
-        .fit(log, (X, qid, np.arange(len(y))))
-        .predicted_
+    found, expected = (
+        relevance_of(data, propensities=given, correction=power)
         for given, power in ((theta, correction), (theta**correction, 1.0))
-    ]
-    ratio = predicted[0] / predicted[1]
+    )
+    ratio = found.predicted_ / expected.predicted_
     assert ratio == pytest.approx(ratio.mean())
+    counts = data[3].counts()
+    exposure = counts.by_item(counts.shown * theta[counts.slot])
+    assert found.exposure_ == pytest.approx(exposure)
 
 
 def test_many_clicks_are_corrected_in_full_whatever_features_predict(data):
@@ -255,25 +240,10 @@ def test_many_clicks_are_corrected_in_full_whatever_features_predict(data):
     assert np.median(error) < 0.2
 
 
-@pytest.mark.parametrize(
-    ("propensities", "message"),
-    [
-        ([1.0] * 9 + [0.0], r"above 0 and at most 1; got 0.0 at position 10\."),
-        ([1.5] * 10, r"above 0 and at most 1; got 1.5 at position 1\."),
-        ([1.0], r"propensities must have an entry for each of 10 positions; got 1\."),
-    ],
-)
-def test_propensities_that_no_position_has_are_refused(data, propensities, message):
-    X, y, qid, log = data
-    with pytest.raises(ValueError, match=message):
-        ClickRelevance(propensities=propensities).fit(log, (X, qid, np.arange(len(y))))
-
-
 def test_a_log_without_clicks_tells_no_relevance(data):
-    X, y, qid, log = data
-    without = log.with_clicks(np.zeros(len(log.item), dtype=bool))
+    without = data[3].with_clicks(np.zeros(len(data[3].item), dtype=bool))
     with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
-        ClickRelevance(propensities=np.ones(10)).fit(without, (X, qid, np.arange(len(y))))
+        relevance_of(data, without, propensities=np.ones(10))
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "Parquet", sparse.coo_matrix])
@@ -299,11 +269,10 @@ def test_features_are_found_by_query_and_document(data, fitted, kind, tmp_path):
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (([[1.0]], [[0]], [0]), r"features: query must be one-dimensional; got shape \(1, 1\)"),
         (([[1.0]], [0], 0), r"features: document must be one-dimensional; got shape \(\)"),
         (([[1.0]], [0], [0]), r"got none for \(0, 1\), and 599 are missing in all\."),
         (([[1.0]] * 2, [0, 0], [0, 0]), r"one row for each document .* got \(0, 0\) twice\."),
-        (pd.DataFrame({"query": [0]}), r"must have the columns \['query', 'document'\]; got"),
+        (pd.DataFrame({"sku": [0]}), r"columns \['query', 'document'\]; .*'sku'.* Write query='N"),
         (np.ones((2, 2)), r"must have the columns \['query', 'document'\]; got no data frame\."),
     ],
 )

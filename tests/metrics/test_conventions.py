@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.metrics import CONVENTIONS, METRICS, NDCG, with_convention
+from treerank.metrics import METRICS, NDCG, with_convention
 
 documents = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=14)
 KNOWN = [f"{stem}{cut}" for stem in ("ndcg", "map", "p") for cut in ("", "@1", "@2", "@3", "@10")]
@@ -40,15 +40,6 @@ def test_letor4_is_the_official_script(name, documents):
     y, scores = zip(*documents, strict=True)
     expected = letor_value(name, [label for label, _ in by_score])
     assert with_convention(name, "letor4")(y, scores) == pytest.approx(expected, abs=1e-12)
-
-
-def test_letor4_worked_by_hand():
-    # gains 0, 3, 1 at discounts 1, 1, 1/log2(3); the best order has 3, 1, 0
-    y, scores, third = [0, 2, 1], [0.3, 0.2, 0.1], 1 / math.log2(3)
-    value = with_convention("ndcg@3", "letor4")(y, scores)
-    assert value == pytest.approx((3 + third) / 4)
-    assert with_convention("ndcg@4", "letor4")(y, scores) == 0.0
-    assert with_convention("map", "letor4")(y, scores) == pytest.approx((1 / 2 + 2 / 3) / 2)
 
 
 def test_letor4_counts_every_query():
@@ -94,7 +85,3 @@ def test_ideal_is_the_value_of_the_best_order_whatever_the_discount(k):
 def test_bad_conventions_are_named(build, message):
     with pytest.raises(ValueError, match=message):
         build()
-
-
-def test_every_convention_says_what_it_does():
-    assert all(len(convention.summary) > 40 for convention in CONVENTIONS.values())

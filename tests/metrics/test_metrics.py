@@ -112,30 +112,16 @@ def test_stable_takes_the_first_rows_of_a_long_tie(k):
 
 @every_metric
 @pytest.mark.parametrize("ties", ["average", "pessimistic"])
-def test_order_of_rows_does_not_change_a_bit(metric, ties):
+def test_rows_names_of_queries_and_threads_change_no_bit(metric, ties):
     y, scores, qid = make_judged()
-    metric = replace(metric, ties=ties)
-    shuffle = np.random.default_rng(1).permutation(len(y))
-    before = metric.per_query(y, scores, qid)
-    after = metric.per_query(y[shuffle], scores[shuffle], qid[shuffle])
-    np.testing.assert_array_equal(before, after)
-
-
-@every_metric
-def test_names_of_queries_do_not_change_a_bit(metric):
-    y, scores, qid = make_judged()
-    names = np.random.default_rng(1).permutation(40).astype(str)
-    assert metric(y, scores, qid) == metric(y, scores, names[qid])
-
-
-@every_metric
-def test_number_of_threads_does_not_change_a_bit(metric):
-    y, scores, qid = make_judged()
-    values = []
+    metric, random = replace(metric, ties=ties), np.random.default_rng(1)
+    values = metric.per_query(y, scores, qid)
+    rows, names = random.permutation(len(y)), random.permutation(40).astype(str)
+    assert metric(y, scores, qid) == metric(y[rows], scores[rows], names[qid][rows])
     for n_threads in (1, 2):
         with kernel_threads(n_threads, few_documents=0):
-            values.append(metric.per_query(y, scores, qid))
-    np.testing.assert_array_equal(*values)
+            again = metric.per_query(y[rows], scores[rows], qid[rows])
+        np.testing.assert_array_equal(again, values)
 
 
 @every_metric
@@ -152,16 +138,12 @@ def test_lies_between_zero_and_one_and_a_better_order_is_no_worse(metric):
     for values in (perfect, noisy, reverse):
         assert (np.isnan(values) | ((values >= 0) & (values <= 1))).all()
     assert (np.isnan(perfect) | ((perfect >= noisy) & (noisy >= reverse))).all()
+    if metric.name in ("ndcg", "ndcg@3", "map", "mrr", "pairwise_accuracy"):
+        assert metric(y, y, qid) == 1.0
     sees_no_order = metric.stem in ("p", "recall", "success") and metric.k in (None, 100)
     if not sees_no_order:
         assert np.nanmean(perfect) >= np.nanmean(noisy) > np.nanmean(reverse)
         assert np.nanmean(perfect) > np.nanmean(noisy) or metric.name == "success@3"
-
-
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "map", "mrr", "pairwise_accuracy"])
-def test_a_perfect_order_scores_exactly_one(name):
-    y, _, qid = make_judged()
-    assert get_metric(name)(y, y, qid) == 1.0
 
 
 @every_metric
@@ -234,19 +216,15 @@ def test_lists_series_and_arrays_are_measured_alike_under_any_settings(stem):
         ("ndcg@2", [2, 0, 1], [0.2, 0.3, 0.1], (3 / math.log2(3)) / (3 + 1 / math.log2(3))),
         ("ndcg@1", [2, 0, 1], [1, 1, 1], (3 + 0 + 1) / 3 / 3),
         ("map", [0, 1, 0, 1], [4, 3, 2, 1], (1 / 2 + 2 / 4) / 2),
-        ("map@2", [0, 1, 0, 1], [4, 3, 2, 1], (1 / 2) / 2),
         ("map", [1, 0], [1, 1], (1 + 1 / 2) / 2),
         ("mrr", [0, 0, 2], [3, 2, 1], 1 / 3),
-        ("mrr@2", [0, 0, 2], [3, 2, 1], 0),
         ("mrr", [0, 0, 1], [1, 1, 1], (1 + 1 / 2 + 1 / 3) / 3),
         ("p@5", [1, 0, 3], [3, 2, 1], 2 / 5),
         ("p@1", [1, 0, 3], [1, 1, 1], 2 / 3),
         ("err", [2, 1], [2, 1], 3 / 4 + (1 / 4) * (1 / 4) / 2),
         ("err", [2, 1], [1, 1], (3 / 4 + 1 / 32 + 1 / 4 + (3 / 4) * (3 / 4) / 2) / 2),
         ("bpref", [1, 0, 0, 1, 0], [5, 4, 3, 2, 1], (1 + 0) / 2),
-        ("bpref", [0, 1, 0, 1, 1], [5, 4, 3, 2, 1], (1 / 2 + 0 + 0) / 3),
         ("bpref", [0, 1], [1, 1], (1 + 0) / 2),
-        ("bpref", [2, 1], [1, 2], 1),
         ("pairwise_accuracy", [0, 1, 2], [1, 1, 0], (1 / 2 + 0 + 0) / 3),
     ],
 )
@@ -281,8 +259,6 @@ def test_threshold_says_from_which_label_on_a_document_is_relevant():
 def test_max_label_fixes_the_scale_of_err():
     assert ExpectedReciprocalRank()([1], [0.0]) == 1 / 2
     assert ExpectedReciprocalRank(max_label=4)([1], [0.0]) == 1 / 16
-    with pytest.raises(ValueError, match=r"y must be at most max_label=1\.0; got 2"):
-        ExpectedReciprocalRank(max_label=1)([2], [0.0])
     with pytest.raises(ValueError, match=r"y must be at most max_label=2\.0; got 2\.5"):
         ExpectedReciprocalRank(max_label=2)([2.5], [0.0])
 

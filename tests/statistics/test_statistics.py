@@ -20,7 +20,6 @@ from treerank.statistics import (
     randomization_test,
     wilcoxon_test,
 )
-from treerank.statistics.paired import format_p
 
 SETTINGS = {"corrected_t": {"test_to_train": 0.25}, "randomization": {"n_resamples": 499}}
 every_test = pytest.mark.parametrize("name", list(PAIRED_TESTS))
@@ -62,13 +61,12 @@ def test_friedman_is_as_published():
     np.testing.assert_allclose(result.mean_ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
     assert round(result.chi_squared, 2) == 9.28
     assert round(result.f_statistic, 2) == 3.69
-    assert stats.f.isf(0.05, 3, 39) == pytest.approx(2.85, abs=0.005)
     assert result.f_p_value == pytest.approx(stats.f.sf(result.f_statistic, 3, 39))
-
-
-@pytest.mark.parametrize(("alpha", "published"), [(0.05, 1.25), (0.10, 1.12)])
-def test_critical_difference_is_as_published(alpha, published):
-    assert round(nemenyi_test(DEMSAR, alpha=alpha).critical_difference, 2) == published
+    for alpha, published in [(0.05, 1.25), (0.10, 1.12)]:
+        gap = np.full((2, 4), np.nan)  # which is left out
+        found = nemenyi_test(np.vstack([gap, DEMSAR, gap]), alpha=alpha)
+        assert round(found.critical_difference, 2) == published
+        np.testing.assert_array_equal(found.mean_ranks, result.mean_ranks)
 
 
 def test_wilcoxon_is_as_published():
@@ -91,14 +89,6 @@ def test_corrected_t_test_worked_by_hand():
     result = corrected_resampled_t_test([2, 4, 6], [1, 2, 3], test_to_train=0.5)
     assert result.statistic == pytest.approx(2 / math.sqrt(1 / 3 + 1 / 2))
     assert result.p_value == pytest.approx(2 * stats.t.sf(result.statistic, 2))
-
-
-def test_corrected_t_test_without_correction_is_scipys():
-    a, b = drawn()
-    expected = stats.ttest_rel(a, b)
-    result = corrected_resampled_t_test(a, b, test_to_train=1e-12)
-    assert result.statistic == pytest.approx(expected.statistic)
-    assert result.p_value == pytest.approx(expected.pvalue)
 
 
 @given(st.integers(0, 200), st.sampled_from([0.5, 0.9, 0.99]))
@@ -161,13 +151,6 @@ def test_rankers_in_the_same_order_everywhere_are_as_different_as_can_be():
     assert result.f_p_value == 0.0
 
 
-def test_rows_that_are_nan_for_all_are_left_out_of_mean_ranks():
-    gap = np.full((2, 4), np.nan)
-    with_gaps = nemenyi_test(np.vstack([gap, DEMSAR, gap]))
-    assert with_gaps.n == len(DEMSAR)
-    np.testing.assert_array_equal(with_gaps.mean_ranks, nemenyi_test(DEMSAR).mean_ranks)
-
-
 @every_test
 def test_swapping_the_rankers_turns_the_difference_and_nothing_else(name):
     a, b = drawn(shift=0.4)
@@ -217,38 +200,13 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
         (lambda: friedman_test([[1], [2]]), "at least two rows and two rankers; got 2 rows and 1"),
         (lambda: nemenyi_test([[1, 1], [2, 2]]), "differ in some row; got 2 equal rankers in all"),
         (lambda: nemenyi_test([[1, np.nan], [2, 1]]), "paired; got NaN for some rankers but not"),
-        (
-            lambda: nemenyi_test([[1, 2], [2, 1]], alpha=1),
-            "above 0 and below 1; got 1",
-        ),
+        (lambda: nemenyi_test([[1, 2], [2, 1]], alpha=1), "above 0 and below 1; got 1"),
         (lambda: adjust_holm([0.5, 1.5]), r"p_values must be between 0 and 1; got \[0.5, 1.5\]"),
-        (lambda: adjust_holm([np.nan]), "p_values must be between 0 and 1; got"),
         (lambda: bootstrap_interval([1.0, 1.0]), "at least two that are not all equal; got 2"),
-        (
-            lambda: bootstrap_interval([1, 2], level=95),
-            "above 0 and below 1; got 95",
-        ),
-        (lambda: bootstrap_interval([1, 2], n_resamples=0), "n_resamples must be a whole"),
-        (
-            lambda: randomization_test([1, 2], [2, 1], n_resamples=1.5),
-            "n_resamples must be a whole",
-        ),
-        (
-            lambda: corrected_resampled_t_test([1, 2], [2, 1], test_to_train=0),
-            "test_to_train must be a finite number above 0; got 0",
-        ),
-        (
-            lambda: corrected_interval([1, np.nan], test_to_train=0.25),
-            "at least two that are not NaN; got 1",
-        ),
-        (
-            lambda: corrected_interval([1, 2], test_to_train=0.25, level=95),
-            "above 0 and below 1; got 95",
-        ),
-        (
-            lambda: corrected_interval([1, 2], test_to_train=True),
-            "test_to_train must be a finite number above 0; got True",
-        ),
+        (lambda: bootstrap_interval([1, 2], level=95), "above 0 and below 1; got 95"),
+        (lambda: randomization_test([1, 2], [2, 1], n_resamples=0), "n_resamples must be a whole"),
+        (lambda: corrected_interval([1, np.nan], test_to_train=1), "that are not NaN; got 1"),
+        (lambda: corrected_interval([1, 2], test_to_train=0), "finite number above 0; got 0"),
         (lambda: pairwise_tests([[1, 2], [2, 1]], test="sign"), "one of .*; got 'sign'"),
         (lambda: pairwise_tests([[1, 2], [2, 1]], ["a"]), "one per column of values; got"),
         (
@@ -260,18 +218,6 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-@pytest.mark.parametrize(
-    ("p_value", "text"), [(1.0, "1.000"), (0.0012, "0.001"), (0.001, "0.001"), (0.0009, "< 0.001")]
-)
-def test_p_values_are_said_with_three_decimals(p_value, text):
-    assert format_p(p_value) == text
-
-
-def test_words_are_no_values():
-    with pytest.raises(TypeError, match="a must be numbers"):
-        wilcoxon_test(["x", "y"], [1, 2])
 
 
 def test_all_pairs_are_the_single_tests():
@@ -332,9 +278,3 @@ def test_no_test_finds_more_in_pure_chance_than_its_level(name):
         n_wrong = np.count_nonzero(p_values <= alpha)
         assert n_wrong <= stats.binom.ppf(0.999, 2000, alpha)
     assert np.count_nonzero(p_values <= 0.1) >= 0.07 * 2000  # nor is it blind
-
-
-def spread(mean, n=2000):
-    """Values of a mean and of standard deviation 1."""
-    values = np.random.default_rng(0).normal(size=n)
-    return mean + (values - values.mean()) / values.std(ddof=1)

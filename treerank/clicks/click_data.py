@@ -22,18 +22,7 @@ from treerank.parameters import check_arguments
 def features_of(items: Items, features: Any, *, query: str, document: str) -> Any:
     """Return the features of items; refuse a table that lacks one or has one twice.
 
-    Parameters
-    ----------
-    items : Items
-        Documents of queries.
-    features : data frame, path of a table, or tuple (X, query, document)
-        A row for each document of a query. Rows of other documents are left out.
-    query, document : str
-        Names of the columns of a data frame that are no features.
-
-    Returns
-    -------
-    data frame or array of shape (n_items, n_features)
+    ``features``, ``query`` and ``document`` are those of :func:`count_data`.
 
     Examples
     --------

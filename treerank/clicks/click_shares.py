@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treerank.clicks.session_checks import refuse_where
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.kernels import cross_entropy
 from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, PricedQueries
@@ -51,9 +52,7 @@ class ClickShares(ListwiseLoss):
 
     def check_labels(self, y: np.ndarray) -> None:
         """Refuse negative rates."""
-        if (y < 0).any():
-            row = int(np.argmax(y < 0))
-            raise ValueError(f"y must be at least 0 as a rate; got {float(y[row])!r} in row {row}.")
+        refuse_where(y < 0, y, "y must be at least 0 as a rate")
 
     def prepared(self, lists: ListwiseObjective) -> tuple[np.ndarray, np.ndarray]:
         """Return the logarithm of the exposure, and the clicks."""

@@ -93,23 +93,26 @@ class ClickCounts:
         """
         names = {"query": query, "document": document, "position": position}
         names |= {"shown": shown, "clicked": clicked}
-        return cls._checked(*named_columns(table, names))
-
-    @classmethod
-    def _checked(cls, query: Any, document: Any, position: Any, shown: Any, clicked: Any) -> Self:
-        """Add up the rows of a table; refuse what are no counts at positions."""
-        query, document = check_ids("query", query), check_ids("document", document)
-        names = ("query", "document", "position", "shown", "clicked")
-        lengths = list(map(len, (query, document, position, shown, clicked)))
+        columns = named_columns(table, names)
+        ids = check_ids("query", columns[0]), check_ids("document", columns[1])
+        lengths = list(map(len, (*ids, *columns[2:])))
         if min(lengths) < max(lengths):
             raise ValueError(f"{', '.join(names)} must have equally many entries; got {lengths}.")
-        place = check_whole_positions(position) - 1
-        columns = check_counts(shown, clicked)
-        items, item = Items.of_rows(query, document)
+        place = check_whole_positions(columns[2]) - 1
+        numbers = check_counts(*columns[3:])
+        items, item = Items.of_rows(*ids)
         n_slots = int(place.max()) + 1
         key, row = np.unique(item * n_slots + place, return_inverse=True)
-        seen, clicks = (np.bincount(row, each).astype(np.int64) for each in columns)
-        return cls(_narrow(key // n_slots), _narrow(key % n_slots), seen, clicks, items, n_slots)
+        seen, clicks = (np.bincount(row, each).astype(np.int64) for each in numbers)
+        return cls.of_keys(key, seen, clicks, items, n_slots)
+
+    @classmethod
+    def of_keys(
+        cls, key: np.ndarray, shown: np.ndarray, clicked: np.ndarray, items: Items, n_slots: int
+    ) -> Self:
+        """Return counts by ascending keys: the number of the item times ``n_slots``, and a slot."""
+        place = (key // n_slots).astype(np.int32), (key % n_slots).astype(np.int32)
+        return cls(*place, shown, clicked, items, n_slots)
 
     @classmethod
     def of_impressions(
@@ -118,9 +121,9 @@ class ClickCounts:
         """Sum impressions, given as items, slots and clicks."""
         ordered = np.sort(2 * (item.astype(np.int64) * n_slots + slot) + clicked)  # click: last bit
         starts = np.flatnonzero(np.diff(ordered >> 1, prepend=-1))
-        key, seen = ordered[starts] >> 1, _narrow(np.diff(starts, append=len(ordered)))
-        clicks = _narrow(np.add.reduceat(ordered & 1, starts))
-        return cls(_narrow(key // n_slots), _narrow(key % n_slots), seen, clicks, items, n_slots)
+        seen = np.diff(starts, append=len(ordered)).astype(np.int32)
+        clicks = np.add.reduceat(ordered & 1, starts).astype(np.int32)
+        return cls.of_keys(ordered[starts] >> 1, seen, clicks, items, n_slots)
 
     def of_items(self, items: np.ndarray) -> Self:
         """Return the counts of some items alone, by their numbers; they are numbered anew."""
@@ -134,7 +137,7 @@ class ClickCounts:
     def without_gaps(self) -> tuple[Self, np.ndarray]:
         """Return the counts with the slots that were shown counted anew, and these slots."""
         slots, slot = np.unique(self.slot, return_inverse=True)
-        return replace(self, slot=_narrow(slot), n_slots=len(slots)), slots
+        return replace(self, slot=slot.astype(np.int32), n_slots=len(slots)), slots
 
     def canonical_order(self, X: Any) -> QueryGroups:
         """Sort items, all of them shown, by their features ``X`` and their counts alone."""
@@ -166,11 +169,6 @@ def spread(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
     return found
 
 
-def _narrow(numbers: np.ndarray) -> np.ndarray:
-    """Return whole numbers in half the memory."""
-    return numbers.astype(np.int32)
-
-
 def shown_documents(
     features: np.ndarray,
     groups: QueryGroups,
@@ -182,18 +180,9 @@ def shown_documents(
 
     Rows of one query with equal features are one document, as no ranker tells them apart.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_rows,)
-        A number for the features of each row, see :func:`treerank.inputs.canonical.row_hashes`.
-    groups : QueryGroups
-        Queries of the rows.
-    position : ndarray of int of shape (n_rows,)
-        Position, from 1, at which each row was shown.
-    clicked : ndarray of shape (n_rows,)
-        Whether it was clicked, 0 or 1.
-    weight : ndarray of shape (n_rows,), default=None
-        A row of weight 2 counts as two.
+    ``features`` has a number for the features of each row, as
+    :func:`~treerank.inputs.canonical.row_hashes`. Positions count from 1, ``clicked`` is 0 or 1,
+    and a row of ``weight`` 2 counts as two.
 
     Examples
     --------
@@ -206,11 +195,8 @@ def shown_documents(
     """
     query = groups.codes
     order = np.lexsort((features, query))
-    changes = [
-        np.diff(column[order], prepend=column[order[0]]) != 0 for column in (query, features)
-    ]
-    is_first = changes[0] | changes[1]
-    is_first[0] = True
+    changes = (np.diff(query[order]) != 0) | (np.diff(features[order]) != 0)
+    is_first = np.append(True, changes)
     item = np.empty(len(order), dtype=np.int64)
     item[order] = np.cumsum(is_first) - 1
     first = order[is_first]
@@ -218,5 +204,4 @@ def shown_documents(
     key, count = np.unique(item * n_slots + position - 1, return_inverse=True)
     times = np.ones(len(item)) if weight is None else weight
     shown, clicked = (np.bincount(count, each) for each in (times, times * clicked))
-    narrow = (key // n_slots).astype(np.int32), (key % n_slots).astype(np.int32)
-    return first, ClickCounts(*narrow, shown, clicked, items, n_slots)
+    return first, ClickCounts.of_keys(key, shown, clicked, items, n_slots)

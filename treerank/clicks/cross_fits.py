@@ -6,7 +6,6 @@ the same round, which all rows choose together: few rows choose it badly.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from treerank.feature_parts.ensembles.bags import Bag
 from treerank.feature_parts.ensembles.part_list import weighed
 from treerank.feature_parts.registry import feature_part_class, make_feature_part
 from treerank.feature_parts.rows import Rows
-from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.base import Derivatives, Objective
 from treerank.objectives.batches import taken
 
@@ -38,19 +36,11 @@ class CrossFits:
     """
 
     def __init__(self, objective: Objective, bags: Sequence[Bag]) -> None:
-        self.objective, self.bags = objective, bags
+        self.objective, self.bags, self.groups = objective, bags, objective.groups
         self.n_outputs = len(bags)
         self.best_scores = np.zeros(len(objective.groups.order))
         self._best = -np.inf
-
-    @property
-    def groups(self) -> QueryGroups:
-        """Queries of the rows."""
-        return self.objective.groups
-
-    @cached_property
-    def _kept(self) -> list[Objective]:
-        return [taken(self.objective, bag.kept) for bag in self.bags]
+        self._kept = [taken(objective, bag.kept) for bag in bags]
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian, which are 0 for rows that an output leaves out."""

@@ -22,6 +22,7 @@ from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import SessionPropensities
 from treerank.clicks.rewards import Ranking, Reward
+from treerank.clicks.session_checks import refuse_where
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
 from treerank.statistics.resampled import Interval
@@ -33,20 +34,9 @@ def left_out_errors(
     n_parts: int,
     rng: np.random.RandomState,
 ) -> np.ndarray:
-    """Return standard errors.
+    """Return standard errors; sessions are dealt to ``n_parts`` at random.
 
-    Parameters
-    ----------
-    estimate : callable
-        Returns estimates where each session counts so many times, 0 or 1.
-    n_sessions, n_parts : int
-        Numbers of sessions, and of parts that they are dealt to at random.
-    rng : RandomState
-        Random numbers.
-
-    Returns
-    -------
-    ndarray of shape (n_estimates,)
+    ``estimate`` returns estimates where each session counts so many times, 0 or 1.
 
     Examples
     --------
@@ -200,20 +190,20 @@ def evaluate_from_log(
     """
     candidates = log.items if candidates is None else candidates
     theta = SessionPropensities(log, propensities)
-    n_parts = _n_parts(log, n_resamples)
+    if len(log) < 2:
+        raise ValueError(f"log must have at least 2 sessions; got {len(log)}.")
+    n_parts = min(n_resamples, len(log))
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
-    given = [
-        None if column is None else check_column(name, column, len(candidates))
-        for name, column in (("exposure", exposure), ("relevance", relevance))
-    ]
-    if given[0] is not None and given[0].min() < 0:
-        row = int(np.argmin(given[0]))
-        raise ValueError(f"exposure must not be negative; got {given[0][row]} in row {row}.")
+    if exposure is not None:
+        exposure = check_column("exposure", exposure, len(candidates))
+        refuse_where(exposure < 0, exposure, "exposure must not be negative")
+    if relevance is not None:
+        relevance = check_column("relevance", relevance, len(candidates))
     earning = Reward.of(reward, theta.whole)
     rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
     clicks = _valued_clicks(log, click_value, earning)
     logged = _check_logged(log, logged_propensities, can_use=earning.propensities is None)
-    sums = _Sums(log, clicks, candidates, given[0], given[1], logged)
+    sums = _Sums(log, clicks, candidates, exposure, relevance, logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
     names = [name for name in ESTIMATORS if name not in unknown]
@@ -242,30 +232,13 @@ def evaluate_from_log(
     return LogEvaluation(found, sums.effective_sample_size(whole, theta.whole), overlap)
 
 
-def _n_parts(log: ClickLog, n_resamples: int) -> int:
-    """Return the number of parts to leave out; refuse a log of a single session."""
-    if len(log) < 2:
-        raise ValueError(f"log must have at least 2 sessions; got {len(log)}.")
-    return min(n_resamples, len(log))
-
-
 class _Sums:
     """Sums over sessions by item, for any number of copies of each session of the log."""
 
-    def __init__(
-        self,
-        log: ClickLog,
-        clicks: np.ndarray,
-        candidates: Items,
-        exposure: np.ndarray | None,
-        relevance: np.ndarray | None,
-        logged: np.ndarray | None,
-    ) -> None:
-        rows = (
-            np.arange(len(candidates)) if candidates is log.items else candidates.rows_of(log.items)
-        )
-        known = rows[log.item] >= 0
-        self.item, self.session = rows[log.item][known], log.session[known]
+    def __init__(self, log, clicks, candidates, exposure, relevance, logged):
+        item = candidates.rows_of(log.items)[log.item]
+        known = item >= 0
+        self.item, self.session = item[known], log.session[known]
         self.clicked = clicks[known]
         self.place = log.position[known] - 1
         self.logged = None if logged is None else logged[known]

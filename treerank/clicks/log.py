@@ -229,10 +229,7 @@ class ClickLog:
     @cached_property
     def n_clicks_of_sessions(self) -> np.ndarray:
         """Number of clicks of each session."""
-        clicks = np.zeros(len(self), dtype=np.int64)
-        for rows, n in zip(self.positions(), self.n_at, strict=True):
-            clicks[:n] += self.clicked[rows]
-        return clicks
+        return np.bincount(self.session, self.clicked, minlength=len(self)).astype(np.int64)
 
     @cached_property
     def lengths(self) -> np.ndarray:

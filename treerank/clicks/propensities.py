@@ -207,12 +207,7 @@ def _of_resample(log: ClickLog, estimate: Any, rng: np.random.RandomState) -> np
 def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray:
     """Return given propensities; refuse what is not above 0 and at most 1, or too short.
 
-    Parameters
-    ----------
-    propensities : array-like
-        Propensity of each position; NaN where it is not known.
-    is_shown : ndarray of bool of shape (n_positions,)
-        Whether each position shows documents, so that its propensity must be known.
+    A propensity may be NaN, not known, unless its position shows documents (``is_shown``).
 
     Examples
     --------

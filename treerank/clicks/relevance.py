@@ -217,7 +217,10 @@ class ClickRelevance(BaseEstimator):
         clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])
         left = np.maximum(clicks, 0)
         rows = Rows(numbers, groups.order, None, tuple(self.columns_.categories) or None)
-        scores = self._predicted_scores(rows, left, smoothed, queries)
+        objective = ClickShares().bind(Judgments.of(left / smoothed, queries, smoothed))
+        rng = check_random_state(self.random_state)
+        bags = deal_bags(queries, self.n_bags, rng)
+        scores = left_out_scores(self.feature_part, rows, objective, bags, rng)
         predicted, relevance, self.shapes_ = _corrected(
             np.exp(scores), left, exposure, queries.codes
         )
@@ -249,16 +252,6 @@ class ClickRelevance(BaseEstimator):
         examined = found.examination[~np.isnan(found.examination)]
         return np.maximum(found.examination / examined[0], _LEAST), found.trust
 
-    def _predicted_scores(
-        self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
-    ) -> np.ndarray:
-        """Return the score of each item by fits that have not seen its query."""
-        rates = Judgments.of(clicks / exposure, groups, exposure)
-        objective = ClickShares().bind(rates)
-        rng = check_random_state(self.random_state)
-        bags = deal_bags(groups, self.n_bags, rng)
-        return left_out_scores(self.feature_part, rows, objective, bags, rng)
-
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: X may be sparse if the feature part reads that."""
         tags = super().__sklearn_tags__()
@@ -266,9 +259,7 @@ class ClickRelevance(BaseEstimator):
         return tags
 
 
-def _corrected(
-    predicted: np.ndarray, clicks: np.ndarray, exposure: np.ndarray, query: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
+def _corrected(predicted, clicks, exposure, query):
     """Return predicted rates, rates corrected by the clicks, and the shapes of the factors."""
     predicted = predicted * clicks.sum() / (exposure * predicted).sum()
     expected = exposure * predicted

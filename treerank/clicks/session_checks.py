@@ -17,11 +17,23 @@ def check_clicks(click: object) -> np.ndarray:
     ValueError: click must be 0 or 1; got 2.0 in row 1.
     """
     click = check_column("click", click)  # type: ignore[arg-type]
-    wrong = (click != 0) & (click != 1)
+    refuse_where((click != 0) & (click != 1), click, "click must be 0 or 1")
+    return click == 1
+
+
+def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str) -> None:
+    """Refuse numbers that break a rule in some row; name the first of them.
+
+    Examples
+    --------
+    >>> refuse_where(np.array([False, True]), np.array([1.0, -1.0]), "y must be at least 0")
+    Traceback (most recent call last):
+    ...
+    ValueError: y must be at least 0; got -1.0 in row 1.
+    """
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"click must be 0 or 1; got {float(click[row])!r} in row {row}.")
-    return click == 1
+        raise ValueError(f"{rule}; got {float(values[row])!r} in row {row}.")
 
 
 def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
@@ -36,12 +48,8 @@ def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.n
     """
     of = check_column("shown", impressions)  # type: ignore[arg-type]
     clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
-    wrong = (of != np.floor(of)) | (of < 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"shown must be a whole number of at least 1; got {float(of[row])!r} in row {row}."
-        )
+    no_count = (of != np.floor(of)) | (of < 1)
+    refuse_where(no_count, of, "shown must be a whole number of at least 1")
     wrong = (clicks != np.floor(clicks)) | (clicks < 0) | (clicks > of)
     if wrong.any():
         row = int(np.argmax(wrong))

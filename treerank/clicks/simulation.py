@@ -67,17 +67,13 @@ def simulate_clicks(
     groups = QueryGroups.from_qid(qid, len(y))
     scores = check_column("scores", scores, len(y))
     rng = check_random_state(random_state)
-    lists = [
-        _drawn_lists(scores[rows], exploration * scores.std(), n_sessions, rng)
-        for rows in np.split(groups.order, groups.indptr[1:-1])
-    ]
+    shown, scale = [], exploration * scores.std()
+    for rows in np.split(groups.order, groups.indptr[1:-1]):
+        drawn = rng.gumbel(size=(n_sessions, len(rows)))
+        best_first = rows[np.argsort(-(scores[rows] + scale * drawn), axis=1)]
+        shown.append(best_first[:, :n_positions].ravel())
     lengths = np.repeat([min(n_positions, size) for size in groups.sizes], n_sessions)
-    document = np.concatenate(
-        [
-            groups.order[start + places[:, :n_positions]].ravel()
-            for start, places in zip(groups.indptr, lists, strict=False)
-        ]
-    )
+    document = np.concatenate(shown)
     position = np.concatenate([np.arange(1, length + 1) for length in lengths])
     session = np.repeat(np.arange(len(lengths)), lengths)
     proba = noise + (1 - noise) * gain / max(gain.max(), 1.0)
@@ -127,9 +123,3 @@ def make_click_log(
     return simulate_clicks(
         y, qid, scores, **options, severity=severity, exploration=100.0, random_state=rng
     )
-
-
-def _drawn_lists(scores, scale, n_sessions, rng):
-    """Return the places of documents, best first, for each session."""
-    noise = rng.gumbel(size=(n_sessions, len(scores)))
-    return np.argsort(-(scores + scale * noise), axis=1)

@@ -10,19 +10,9 @@ from treerank.lazy import naming_the_extra
 
 
 def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
-    """Return columns of a table.
+    """Return columns of a file, a data frame or a mapping from names to columns.
 
-    Parameters
-    ----------
-    table : path, data frame or mapping from names to columns
-        The table.
-    names : mapping from str to str
-        Name of each column by what it is for: the argument that names it, if there is one.
-
-    Returns
-    -------
-    list of array-like
-        The columns, in the order of ``names``.
+    ``names`` has the name of each column by what it is for: the argument that names it, if any.
 
     Examples
     --------

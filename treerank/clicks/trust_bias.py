@@ -108,13 +108,7 @@ def _rate_at_first(counts: ClickCounts) -> float:
     return float(np.clip(rate, 1e-4, 1 - 1e-4))
 
 
-def _expected(
-    counts: ClickCounts,
-    grid: np.ndarray,
-    weight: np.ndarray,
-    attracted: np.ndarray,
-    other: np.ndarray,
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _expected(counts, grid, weight, attracted, other):
     """Return the log likelihood, attractions, and expected items, clicks and skips of the grid."""
     click = other[:, None] + (attracted - other)[:, None] * grid
     with np.errstate(divide="ignore"):
@@ -126,13 +120,7 @@ def _expected(
     return value, attraction, items, clicks, skips
 
 
-def _rates(
-    attracted: np.ndarray,
-    other: np.ndarray,
-    grid: np.ndarray,
-    clicks: np.ndarray,
-    skips: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+def _rates(attracted, other, grid, clicks, skips):
     """Return the rates of clicks of what attracts and of what does not, by expected clicks."""
     click = other[:, None] + (attracted - other)[:, None] * grid
     by_attraction = attracted[:, None] * grid / click * clicks
@@ -151,19 +139,9 @@ def _log_prior(rates: np.ndarray) -> float:
 
 @njit
 def _expect(
-    item: np.ndarray,
-    slot: np.ndarray,
-    shown: np.ndarray,
-    clicked: np.ndarray,
-    log_click: np.ndarray,
-    log_skip: np.ndarray,
-    log_weight: np.ndarray,
-    grid: np.ndarray,
-    attraction: np.ndarray,
-    items: np.ndarray,
-    clicks: np.ndarray,
-    skips: np.ndarray,
-) -> float:
+    item, slot, shown, clicked, log_click, log_skip, log_weight, grid,
+    attraction, items, clicks, skips,
+):  # fmt: skip
     """Add the items, clicks and skips expected of each attraction; return the log likelihood."""
     value, start, n_grid = 0.0, 0, len(grid)
     likely = np.empty(n_grid)

@@ -29,7 +29,7 @@ relevant documents over its positions.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -111,8 +111,8 @@ class NDCG(Metric):
     discount: Annotated[str, Rule.one_of(DISCOUNTS)] = "log2"
     short_lists: Annotated[str, Rule.one_of(SHORT_LISTS)] = "as_is"
 
-    stem: ClassVar[str] = "ndcg"
-    list_total: ClassVar[Callable[..., float]] = discounted_gain
+    stem = "ndcg"
+    list_total = discounted_gain
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -188,8 +188,8 @@ class ExpectedReciprocalRank(Metric):
     gain: Gain = "exponential"
     max_label: NotNegative | None = None
 
-    stem: ClassVar[str] = "err"
-    list_total: ClassVar[Callable[..., float]] = _expected_reciprocal_rank
+    stem = "err"
+    list_total = _expected_reciprocal_rank
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -247,8 +247,8 @@ class RankBiasedPrecision(ThresholdMetric):
 
     persistence: Annotated[float, Rule(check_number, above=0, below=1)] = 0.8
 
-    stem: ClassVar[str] = "rbp"
-    list_total: ClassVar[Callable[..., float]] = discounted_gain
+    stem = "rbp"
+    list_total = discounted_gain
 
     def discounts(self, indptr: np.ndarray) -> np.ndarray:
         """Return the probability that the user stops at each position that counts."""

@@ -4,9 +4,7 @@ Bounds: the least and the largest NDCG that labels of all other documents might 
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,8 +34,8 @@ class Judged(Metric):
     0.5
     """
 
-    stem: ClassVar[str] = "judged"
-    list_total: ClassVar[Callable[..., float]] = expected_hits
+    stem = "judged"
+    list_total = expected_hits
 
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return 1 for judged documents and 0 for others."""

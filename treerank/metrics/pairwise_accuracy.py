@@ -5,9 +5,7 @@ r"""Pairwise accuracy: the share of pairs of different labels that are in the ri
 A pair of equal scores counts one half. For two labels, this is the area under the ROC curve.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -54,9 +52,9 @@ class PairwiseAccuracy(Metric):
     0.75
     """
 
-    stem: ClassVar[str] = "pairwise_accuracy"
-    has_cutoff: ClassVar[bool] = False
-    list_total: ClassVar[Callable[..., float]] = _right_pairs
+    stem = "pairwise_accuracy"
+    has_cutoff = False
+    list_total = _right_pairs
 
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return the labels."""

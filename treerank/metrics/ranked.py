@@ -44,15 +44,7 @@ NO_CUTOFF = int(np.iinfo(np.int64).max)
 def totals_kernel(list_total: Callable[..., float]) -> Callable[..., np.ndarray]:
     """Return the kernel that ranks every query and computes the total of its list.
 
-    Parameters
-    ----------
-    list_total : callable
-        ``(ranked, ends, k, discounts) -> float``, plain Python that numba can compile.
-
-    Returns
-    -------
-    callable
-        ``(scores, worth, indptr, k, by_worth, in_blocks, discounts) -> totals``, one per query.
+    ``list_total(ranked, ends, k, discounts) -> float`` is plain Python that numba can compile.
     """
 
     @kernel_for(list_total, parallel=True)

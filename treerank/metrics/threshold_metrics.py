@@ -3,9 +3,7 @@
 To add one, derive it from :class:`ThresholdMetric` instead of ``Metric``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +36,13 @@ class ThresholdMetric(Metric):
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return 1 for relevant documents, 0 for others."""
         return is_relevant(y, self.threshold)
+
+
+def number_of_relevant(
+    metric: ThresholdMetric, worth: np.ndarray, indptr: np.ndarray
+) -> np.ndarray:
+    """Return the number of relevant documents, the ideal of metrics that are shares of them."""
+    return count_relevant(worth, indptr).astype(np.float64)
 
 
 @register_jitable
@@ -73,8 +78,8 @@ class Precision(ThresholdMetric):
     1.0
     """
 
-    stem: ClassVar[str] = "p"
-    list_total: ClassVar[Callable[..., float]] = expected_hits
+    stem = "p"
+    list_total = expected_hits
 
     def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return k, or the number of documents without a cutoff."""
@@ -100,12 +105,9 @@ class Recall(ThresholdMetric):
     0.5
     """
 
-    stem: ClassVar[str] = "recall"
-    list_total: ClassVar[Callable[..., float]] = expected_hits
-
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return the number of relevant documents."""
-        return count_relevant(worth, indptr).astype(np.float64)
+    stem = "recall"
+    list_total = expected_hits
+    ideal = number_of_relevant
 
 
 @register_jitable
@@ -140,8 +142,8 @@ class Success(ThresholdMetric):
     0.5
     """
 
-    stem: ClassVar[str] = "success"
-    list_total: ClassVar[Callable[..., float]] = _any_hit
+    stem = "success"
+    list_total = _any_hit
 
 
 @register_jitable
@@ -182,8 +184,8 @@ class ReciprocalRank(ThresholdMetric):
     0.5
     """
 
-    stem: ClassVar[str] = "mrr"
-    list_total: ClassVar[Callable[..., float]] = _reciprocal_rank
+    stem = "mrr"
+    list_total = _reciprocal_rank
 
 
 @register_jitable
@@ -231,12 +233,9 @@ class AveragePrecision(ThresholdMetric):
     0.8333333333333333
     """
 
-    stem: ClassVar[str] = "map"
-    list_total: ClassVar[Callable[..., float]] = _sum_of_precisions
-
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return the number of relevant documents."""
-        return count_relevant(worth, indptr).astype(np.float64)
+    stem = "map"
+    list_total = _sum_of_precisions
+    ideal = number_of_relevant
 
 
 @register_jitable
@@ -289,10 +288,7 @@ class BinaryPreference(ThresholdMetric):
     0.75
     """
 
-    stem: ClassVar[str] = "bpref"
-    has_cutoff: ClassVar[bool] = False
-    list_total: ClassVar[Callable[..., float]] = _sum_of_preferences
-
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return the number of relevant documents."""
-        return count_relevant(worth, indptr).astype(np.float64)
+    stem = "bpref"
+    has_cutoff = False
+    list_total = _sum_of_preferences
+    ideal = number_of_relevant

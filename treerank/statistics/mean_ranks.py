@@ -189,15 +189,11 @@ def compare_mean_ranks(mean_ranks: np.ndarray, n: int, alpha: float = 0.05) -> N
     """Return the result of Nemenyi's test for mean ranks over ``n`` rows."""
     k = len(mean_ranks)
     gaps = np.abs(mean_ranks[:, None] - mean_ranks)
-    p_values = stats.studentized_range.sf(np.sqrt(2) * gaps / rank_error(k, n), k, np.inf)
+    error = np.sqrt(k * (k + 1) / (6 * n))  # standard error of the difference of two mean ranks
+    p_values = stats.studentized_range.sf(np.sqrt(2) * gaps / error, k, np.inf)
     quantile = stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2)
-    critical_difference = float(quantile * rank_error(k, n))
+    critical_difference = float(quantile * error)
     return NemenyiResult(n, mean_ranks, np.clip(p_values, 0, 1), alpha, critical_difference)
-
-
-def rank_error(n_rankers: int, n: int) -> float:
-    """Return the standard error of the difference of two mean ranks."""
-    return np.sqrt(n_rankers * (n_rankers + 1) / (6 * n))
 
 
 def _check_table(values: ArrayLike) -> np.ndarray:

@@ -104,16 +104,14 @@ class PairwiseResult:
 
     def __str__(self) -> str:
         """Return the matrix of p-values as text."""
-        first = max(len(name) for name in self.names)
-        widths = [max(len(name), 7) for name in self.names]
-        lines = [
-            f"{name:<{first}}"
-            + "".join(f"  {cell:>{w}}" for cell, w in zip(cells, widths, strict=True))
-            for name, cells in [
-                ("", self.names),
-                *zip(self.names, [[_cell(p) for p in row] for row in self.p_values], strict=True),
-            ]
-        ]
+        first = max(map(len, self.names))
+        lines = [" " * first + "".join(f"  {name:>7}" for name in self.names)]
+        for name, row in zip(self.names, self.p_values, strict=True):
+            cells = ("" if np.isnan(p) else format_p(p) for p in row)
+            about = zip(cells, self.names, strict=True)
+            lines.append(
+                f"{name:<{first}}" + "".join(f"  {p:>{max(len(of), 7)}}" for p, of in about)
+            )
         adjusted = ", adjusted by Holm" if self.adjusted else ""
         return "\n".join([f"p-values of the {self.test}{adjusted}", *lines])
 
@@ -198,7 +196,3 @@ def _test_pair(paired_test, values, names, i, j, settings):
         raise ValueError(f"{names[i]} and {names[j]} cannot be compared: {error}") from error
     check_instance("the result of test", result, [PairedResult])
     return result
-
-
-def _cell(p_value):
-    return "" if np.isnan(p_value) else format_p(p_value)

@@ -56,19 +56,7 @@ class LinearTerm:
         return np.where(np.isnan(rows), 0.0, rows * self.coef + self.offset)
 
     def added_to(self, scores: np.ndarray, X: Any) -> np.ndarray:
-        """Return scores to which the features are added, one after the other.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_documents,)
-            Scores so far.
-        X : ndarray or sparse matrix of shape (n_documents, n_features)
-            Documents.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-        """
+        """Return scores to which the features of ``X`` are added, one after the other."""
         total, features = scores.copy(), self.features
         for begin in range(0, len(total), _BLOCK):
             rows = doubles(X, begin, begin + _BLOCK)

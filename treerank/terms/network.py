@@ -149,11 +149,6 @@ class Network:
     layers: tuple[Layer, ...]
     weight: np.ndarray
 
-    @property
-    def features(self) -> np.ndarray:
-        """Numbers of the features."""
-        return np.arange(len(self.mean))
-
     def line(self) -> LinearTerm | None:
         """Return the network as a line, if it is one but for rounding."""
         if not all(isinstance(layer, Affine) for layer in self.layers):
@@ -164,10 +159,6 @@ class Network:
             return None
         coef = (self._outputs(np.eye(len(self.mean))) @ self.weight) * self.inverse
         return LinearTerm.centered(coef, self.mean)
-
-    def added_to(self, scores: np.ndarray, X: Any) -> np.ndarray:
-        """Return scores to which those of the network are added."""
-        return scores + self.scores(X)
 
     def scaled(self, factor: float) -> "Network":
         """Return a multiple."""

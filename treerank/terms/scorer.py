@@ -9,12 +9,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers
 from treerank.forests.forest import Forest
-from treerank.forests.scoring import (
-    check_width,
-    scoring_arguments,
-    scoring_buffers,
-    write_scores,
-)
+from treerank.forests.scoring import check_width, scoring_arguments, scoring_buffers, write_scores
 from treerank.inputs.columns import Columns, as_frame, fitted_columns
 from treerank.inputs.documents import has_infinite
 from treerank.terms.linear import add_line

@@ -54,9 +54,8 @@ class Terms:
             return self
         if factor == 0:
             return Terms(no_trees(self.forest.n_features))
-        forest = self.forest
-        if not is_empty(forest):
-            forest = side_by_side([forest], [0], factor)
+        trees = self.forest
+        forest = trees if is_empty(trees) else side_by_side([trees], [0], factor)
         line = self.line and self.line.scaled(factor)
         return Terms(forest, line, tuple(network.scaled(factor) for network in self.networks))
 
@@ -65,12 +64,8 @@ class Terms:
         lines = [network.line() for network in self.networks]
         rest = [net for net, line in zip(self.networks, lines, strict=True) if line is None]
         none = no_trees(self.forest.n_features)
-        return total(
-            [
-                Terms(self.forest, self.line, tuple(rest)),
-                *(Terms(none, line) for line in lines if line is not None),
-            ]
-        )
+        own = [Terms(none, line) for line in lines if line is not None]
+        return total([Terms(self.forest, self.line, tuple(rest)), *own])
 
     def added_to(self, scores: np.ndarray, X: Any) -> np.ndarray:
         """Return scores of the trees to which the line and the networks are added."""
@@ -123,8 +118,5 @@ def total(parts: Sequence[Terms]) -> Terms:
     forest = side_by_side(forests, [0] * len(forests), 1.0) if forests else parts[0].forest
     line = None
     if lines:
-        line = LinearTerm(*(sum(getattr(each, name) for each in lines) for name in _OF_LINE))
+        line = LinearTerm(*(sum(getattr(each, n) for each in lines) for n in ("coef", "offset")))
     return Terms(forest, line, sum((part.networks for part in parts), ()))
-
-
-_OF_LINE = ("coef", "offset")
