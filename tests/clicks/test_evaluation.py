@@ -32,6 +32,8 @@ WORTH = {
 OWN = {"own": WORTH["own"]}
 REWARDS = [*WORTH, "first_click"]
 FIRST = {"reward": "first_click"}
+#: Options of estimates whose intervals do not matter.
+QUICK = {"propensities": THETA, "n_resamples": 2, "random_state": 0}
 
 
 def drawn(n_sessions, seed, **options):
@@ -58,14 +60,15 @@ def mean_reciprocal_rank(scores):
     return total
 
 
-def test_equal_scores_share_what_their_positions_earn():
-    log = drawn(500, 0)
-    same, by_row = np.zeros(30), -np.arange(30.0)
-    options = {"propensities": THETA, "n_resamples": 2}
-    ties = everything(log, same, **options)["direct"].estimate
-    expected = (RELEVANCE.reshape(5, 6).mean(axis=1) * THETA.sum()).mean()
-    assert ties == pytest.approx(expected)
-    assert everything(log, by_row, **options)["direct"].estimate != ties
+@pytest.mark.parametrize("reward", ["clicks", "first_click"])
+def test_equal_scores_share_what_their_positions_earn(reward):
+    log, options = drawn(50, 0), QUICK | {"reward": reward}
+    ties = everything(log, np.zeros(30), **options)["direct"].estimate
+    click = RELEVANCE.reshape(5, 6).mean(axis=1, keepdims=True) * THETA
+    missed = np.cumprod(np.column_stack([np.ones(5), 1 - click[:, :3]]), axis=1)
+    earned = click if reward == "clicks" else click * missed / np.arange(1, 5)
+    assert ties == pytest.approx(earned.sum(axis=1).mean())
+    assert everything(log, -np.arange(30.0), **options)["direct"].estimate != ties
 
 
 def everything(log, scores, **options):
@@ -95,10 +98,8 @@ def with_propensities(log):
 
 @pytest.mark.parametrize("reward", REWARDS)
 def test_many_sessions_tell_the_truth(reward):
-    found = everything(
-        drawn(4000, 0), SCORES, reward=OWN.get(reward, reward), propensities=THETA, clip=1e6,
-        n_resamples=2,
-    )  # fmt: skip
+    options = QUICK | {"clip": 1e6, "reward": OWN.get(reward, reward)}
+    found = everything(drawn(4000, 0), SCORES, **options)
     expected = truth(SCORES, WORTH[reward]) if reward in WORTH else mean_reciprocal_rank(SCORES)
     assert set(ESTIMATORS) - set(found) == set(NEED_LOGGED if reward == "first_click" else ())
     for name, interval in found.items():
@@ -107,7 +108,7 @@ def test_many_sessions_tell_the_truth(reward):
 
 @pytest.mark.parametrize("reward", ["clicks", "first_click"])
 def test_the_mean_over_logs_is_the_truth(reward):
-    options = {"propensities": THETA, "clip": 1e6, "n_resamples": 2, "reward": reward}
+    options = QUICK | {"clip": 1e6, "reward": reward}
     logs = [everything(drawn(40, seed), SCORES, **options) for seed in range(200)]
     expected = truth(SCORES, THETA) if reward == "clicks" else mean_reciprocal_rank(SCORES)
     for name in sorted(set(logs[0]) - {"direct"}):
@@ -119,10 +120,9 @@ def test_the_mean_over_logs_is_the_truth(reward):
 
 @pytest.mark.parametrize("scores", [SCORES, np.zeros(30)])
 def test_logged_propensities_tell_the_truth_where_nothing_can_be_counted(scores):
-    options = {"propensities": THETA, "n_resamples": 2, "random_state": 0}
     with warnings.catch_warnings():  # a session of each query shows few documents
         warnings.simplefilter("ignore")
-        logs = [everything(drawn(1, seed), scores, **options) for seed in range(800)]
+        logs = [everything(drawn(1, seed), scores, **QUICK) for seed in range(800)]
     expected = truth(SCORES, THETA)
     if not scores.any():
         expected = (RELEVANCE.reshape(5, 6).mean(axis=1) * THETA.sum()).mean()
@@ -148,32 +148,21 @@ def test_logged_propensities_need_no_model_of_clicks():
 
 
 def test_logged_propensities_may_be_given_or_be_in_a_column_of_any_name():
-    log, options = drawn(50, 0), {"propensities": THETA, "n_resamples": 2, "random_state": 0}
+    log = drawn(50, 0)
     logged = with_propensities(log).extra["propensity"]
     named = replace(log, extra={"p": logged})
     scores = SCORES[log.items.document]
-    expected = evaluate_from_log(with_propensities(log), scores, **options)
-    for found in (
-        evaluate_from_log(named, scores, logged_propensities="p", **options),
-        evaluate_from_log(log, scores, logged_propensities=logged, **options),
-    ):
-        assert found == expected
+    expected = evaluate_from_log(with_propensities(log), scores, **QUICK)
+    for each, given in ((named, "p"), (log, logged)):
+        assert evaluate_from_log(each, scores, logged_propensities=given, **QUICK) == expected
     assert set(NEED_LOGGED) <= set(expected.estimates)
-    assert not set(NEED_LOGGED) & set(evaluate_from_log(named, scores, **options).estimates)
-
-
-def test_the_first_click_among_equal_scores_is_that_of_their_mean_relevance():
-    log, options = drawn(50, 0), {"propensities": THETA, "n_resamples": 2, "reward": "first_click"}
-    found = everything(log, np.zeros(30), **options)["direct"].estimate
-    mean = RELEVANCE.reshape(5, 6).mean(axis=1, keepdims=True) * THETA
-    missed = np.cumprod(np.column_stack([np.ones(5), 1 - mean[:, :3]]), axis=1)
-    assert found == pytest.approx((mean * missed / np.arange(1, 5)).sum(axis=1).mean())
+    assert not set(NEED_LOGGED) & set(evaluate_from_log(named, scores, **QUICK).estimates)
 
 
 def test_a_wrong_relevance_misleads_the_direct_estimate_but_not_the_doubly_robust_one():
     log = drawn(4000, 0)
-    options = {"relevance": np.full(30, 0.9), "propensities": THETA, "clip": 1e6}
-    found = evaluate_from_log(log, Y[log.items.document], n_resamples=2, **options).estimates
+    options = QUICK | {"relevance": np.full(30, 0.9), "clip": 1e6}
+    found = evaluate_from_log(log, Y[log.items.document], **options).estimates
     assert found["direct"].estimate > truth(Y, THETA) * 1.3
     assert found["doubly_robust"].estimate == pytest.approx(truth(Y, THETA), rel=0.03)
 
@@ -192,16 +181,15 @@ def test_a_known_exposure_is_used():
     log = drawn(4000, 0)
     counts = log.counts()
     exposure = counts.by_item(counts.shown * THETA[counts.slot]) / 4000
-    options = {"propensities": THETA, "n_resamples": 2}
-    known = everything(log, Y, exposure=exposure, **options)["ips"].estimate
-    assert known == pytest.approx(everything(log, Y, **options)["ips"].estimate)
+    known = everything(log, Y, exposure=exposure, **QUICK)["ips"].estimate
+    assert known == pytest.approx(everything(log, Y, **QUICK)["ips"].estimate)
 
 
 def test_a_baseline_makes_differences():
     log = drawn(4000, 0)
     items = log.items.document
     scores, other = Y[items], -Y[items]
-    options = {"propensities": THETA, "n_resamples": 20, "random_state": 0}
+    options = QUICK | {"n_resamples": 20}
     found = evaluate_from_log(log, scores, baseline=other, **options).estimates["ips"]
     assert found.estimate == pytest.approx(truth(Y, THETA) - truth(-Y, THETA), rel=0.05)
     assert found.low > 0
@@ -253,12 +241,11 @@ def test_documents_that_the_log_never_shows_are_a_warning():
 def test_clicks_count_by_their_value():
     log, price = drawn(2000, 0), 2.0 + QID
     value = np.where(log.clicked, price[log.items.document[log.item]], np.nan)
-    options = {"propensities": THETA, "n_resamples": 2, "random_state": 0}
     relevance = (RELEVANCE * price)[log.items.document]
     scores = Y[log.items.document]
-    found = evaluate_from_log(log, scores, click_value=value, relevance=relevance, **options)
+    found = evaluate_from_log(log, scores, click_value=value, relevance=relevance, **QUICK)
     by_query = [
-        evaluate_from_log(log.taking(np.flatnonzero(log.query == q)), scores, **options)
+        evaluate_from_log(log.taking(np.flatnonzero(log.query == q)), scores, **QUICK)
         for q in range(5)
     ]
     expected = sum((2.0 + q) * each.estimates["ips"].estimate for q, each in enumerate(by_query))

@@ -22,16 +22,6 @@ def preference_of(better, n_sessions, seed):
     return interleaving_preference(*clicks.T)
 
 
-def test_each_ranker_places_as_many_documents_in_every_two_positions():
-    firsts = set()
-    for seed in range(20):
-        found = team_draft(np.arange(20), np.arange(20)[::-1], k=10, random_state=seed)
-        firsts.add(int(found.documents[0]))
-        assert len(set(found.documents.tolist())) == 10
-        assert (np.diff(found.team.reshape(-1, 2), axis=1) != 0).all()
-    assert firsts == {0, 19}  # the best of either
-
-
 def test_each_of_three_rankers_places_a_document_in_every_round():
     lists = [np.roll(np.arange(12), shift) for shift in (0, 4, 8)]
     orders = set()
@@ -41,6 +31,7 @@ def test_each_of_three_rankers_places_a_document_in_every_round():
         assert (np.sort(found.team.reshape(-1, 3), axis=1) == [0, 1, 2]).all()
         orders.add(tuple(found.team[:3].tolist()))
     assert len(orders) == 6
+    assert len(team_draft(*lists, k=5).documents) == 5
 
 
 def test_a_list_of_documents_without_an_id_is_named():
@@ -67,8 +58,3 @@ def test_rankers_that_are_alike_differ_rarely():
 
 def test_sessions_without_clicks_are_ties():
     assert interleaving_preference([0, 0], [0, 0]) == ((0, 0), 2, 1.0)
-
-
-def test_columns_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="other_clicks must have one entry per document"):
-        interleaving_preference([1, 0], [1])

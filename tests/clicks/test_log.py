@@ -39,7 +39,6 @@ def broken(**columns):
 def test_impressions_are_sorted_by_position_and_sessions_by_length():
     log = ClickLog.from_table(TABLE)
     assert log.sessions.tolist() == ["u", "s", "t"]
-    assert log.n_at.tolist() == [3, 2, 1]
     assert log.position.tolist() == [1, 1, 1, 2, 2, 3]
     assert log.session.tolist() == [0, 1, 2, 0, 1, 0]
     assert log.items.document[log.item].tolist() == [7, 8, 7, 8, 7, 9]
@@ -82,18 +81,25 @@ def as_arrow(table):
     return pytest.importorskip("pyarrow").table(table)
 
 
-@pytest.mark.parametrize("given", [pd.DataFrame, pl.DataFrame, as_arrow, as_parquet])
+@pytest.mark.parametrize("given", [dict, pd.DataFrame, pl.DataFrame, as_arrow, as_parquet])
 def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
     order = np.random.default_rng(0).permutation(6)  # that of rows does not matter, nor do names
-    table = {name.upper(): np.array(column)[order].tolist() for name, column in TABLE.items()}
+    table = TABLE | {"seconds": [np.nan, 40.0, np.nan, np.nan, 5.0, 6.0], "device": [*"tssuuu"]}
+    table = {name.upper(): np.array(column)[order].tolist() for name, column in table.items()}
     table = given(table, tmp_path) if given is as_parquet else given(table)
-    log = ClickLog.from_table(table, **{name: name.upper() for name in TABLE})
+    names = {name: name.upper() for name in TABLE}
+    assert ClickLog.from_table(table, **names).extra == {}
+    log = ClickLog.from_table(table, extra=["SECONDS", "DEVICE"], **names)
     expected = ClickLog.from_table(TABLE)
     assert repr(log) == repr(expected)
     assert (log.item == expected.item).all()
     assert (log.clicked == expected.clicked).all()
     assert list(log.items.pairs()) == list(expected.items.pairs())
     assert log.sessions.tolist() == expected.sessions.tolist()
+    assert log.extra["SECONDS"][log.clicked].tolist() == [5.0, 6.0, 40.0]
+    assert log.with_clicks(log.extra["SECONDS"] > 30).extra is log.extra
+    for each in (log, log.taking(np.array([1, 2, 1]))):
+        assert each.extra["DEVICE"].tolist() == each.sessions[each.session].tolist()
 
 
 @pytest.mark.parametrize(
@@ -199,19 +205,6 @@ def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():
     assert some.items is log.items
     assert some.items.document[some.item].tolist() == [8, 8, 7, 7, 7]
     assert some.clicked.tolist() == [False, False, False, True, True]
-
-
-@pytest.mark.parametrize("given", [dict, pd.DataFrame, pl.DataFrame, as_parquet])
-def test_further_columns_follow_their_impressions(given, tmp_path):
-    table = TABLE | {"seconds": [np.nan, 40.0, np.nan, np.nan, 5.0, 6.0], "device": [*"tssuuu"]}
-    table = given(table, tmp_path) if given is as_parquet else given(table)
-    log = ClickLog.from_table(table, extra=["seconds", "device"])
-    assert log.extra["device"].tolist() == log.sessions[log.session].tolist()
-    assert log.extra["seconds"][log.clicked].tolist() == [5.0, 6.0, 40.0]
-    some = log.taking(np.array([1, 2, 1]))
-    assert some.extra["device"].tolist() == some.sessions[some.session].tolist()
-    assert log.with_clicks(log.extra["seconds"] > 30).extra is log.extra
-    assert ClickLog.from_table(table).extra == {}
 
 
 def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):

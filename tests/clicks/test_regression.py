@@ -58,5 +58,3 @@ def test_bad_input_of_a_regression_is_named():
         regression_propensities(never, features)
     with pytest.raises(ValueError, match="features must have a row for each document of the log"):
         regression_propensities(log, tuple(column[:1] for column in features))
-    with pytest.raises(ValueError, match="n_bags must be a whole number of at least 2; got 1"):
-        regression_propensities(log, features, n_bags=1)

@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pytest
 import sklearn
 from metric_cases import make_judged
 from sklearn.base import BaseEstimator
@@ -46,20 +45,19 @@ def test_scorer_takes_qid_without_routing():
     assert value == AveragePrecision()(y, scores, qid)
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_scorer_gets_qid_routed_by_default(several):
+def test_scorers_get_qid_routed_by_default():
     y, scores, qid = make_judged()
-    scoring = make_ranking_scorer("ndcg@10")
+    scoring = {"a": make_ranking_scorer("ndcg@10"), "b": make_ranking_scorer("map")}
     splits = [(np.arange(300), np.arange(300, 600))]
     with sklearn.config_context(enable_metadata_routing=True):
         result = cross_validate(
             FirstFeature(),
             scores[:, None],
             y,
-            scoring={"a": scoring, "b": make_ranking_scorer("map")} if several else scoring,
+            scoring=scoring,
             cv=splits,
             params={"qid": qid},
             error_score="raise",
         )
     expected = NDCG(k=10)(y[300:], scores[300:], qid[300:])
-    assert result["test_a" if several else "test_score"] == [expected]
+    assert result["test_a"] == [expected]

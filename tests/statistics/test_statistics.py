@@ -180,9 +180,7 @@ def test_queries_with_nothing_to_find_are_left_out(name):
     [
         ([1.0, 2.0], [1.0], r"a and b must be paired; got 2 and 1 values\."),
         ([1.0, np.nan, 2.0], [1.0, 2.0, 3.0], r"paired; got NaN in one of them alone, .* at 1\."),
-        ([1.0, 2.0], [1.0, np.nan], r"paired; got NaN in one of them alone, .* at 1\."),
         ([1.0], [2.0], r"at least two pairs; got 1\."),
-        ([1.0, 2.0], [1.0, 2.0], r"constant difference of 0 in all 2\."),
         ([1.1, 2.1, 0.3], [1.0, 2.0, 0.2], r"constant difference of 0\.1 in all 3\."),
         ([1.0, np.inf], [1.0, 2.0], r"a must not be infinite; got inf\."),
         ([[1.0]], [[2.0]], r"a must have 1 dimension\(s\); got 2\."),

@@ -24,6 +24,12 @@ def scores_by_leaves(forest, X):
     return scores
 
 
+def assert_scored(forest, X):
+    expected = scores_by_leaves(forest, X)
+    np.testing.assert_array_equal(Scorer(Terms(forest))(X), expected)
+    np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
+
+
 @pytest.mark.parametrize("rule", [None, "exact", "truncated", "single"])
 @pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
 def test_scores_are_the_sums_of_leaves_bit_for_bit(rule, sum_dtype):
@@ -33,12 +39,8 @@ def test_scores_are_the_sums_of_leaves_bit_for_bit(rule, sum_dtype):
         huge = sum_dtype == "float64"
         forest = drawn_forest(random, n_trees=30, most_splits=63, huge=huge, **options)
         assert forest.bitvectors is not None
-        scorer = Scorer(Terms(forest))
         for n in (0, 1, 127, 128, 300):
-            X = drawn_documents(random, forest, n)
-            expected = scores_by_leaves(forest, X)
-            np.testing.assert_array_equal(scorer(X), expected)
-            np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
+            assert_scored(forest, drawn_documents(random, forest, n))
 
 
 @pytest.mark.parametrize("rule", [None, "exact"])
@@ -50,10 +52,7 @@ def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored(rule, sum_dtype):
     assert large.bitvectors is None
     for forest in (large, one_leaf(4)):
         for n in (1, 2, 8, 9, 137):
-            X = drawn_documents(random, large, n)
-            expected = scores_by_leaves(forest, X)
-            np.testing.assert_array_equal(Scorer(Terms(forest))(X), expected)
-            np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
+            assert_scored(forest, drawn_documents(random, large, n))
 
 
 @pytest.mark.parametrize("n_leaves", [64, 65])
@@ -62,8 +61,7 @@ def test_trees_of_a_whole_word_and_of_one_leaf_more_are_scored(n_leaves):
     forest = one_leaf(4)
     while forest.is_leaf.sum() != n_leaves:
         forest = drawn_forest(random, n_trees=1, most_splits=n_leaves - 1)
-    X = drawn_documents(random, forest, 300)
-    np.testing.assert_array_equal(Scorer(Terms(forest))(X), scores_by_leaves(forest, X))
+    assert_scored(forest, drawn_documents(random, forest, 300))
 
 
 @pytest.mark.parametrize("part", [LightGBMTrees, HistogramTrees])
@@ -89,13 +87,11 @@ def test_a_scorer_refuses_what_predict_refuses(n):
         wrong = X.copy()
         wrong[-1, 3] = infinite
         for rows in (wrong, np.asfortranarray(wrong), wrong.astype(np.float32), wrong.tolist()):
-            message = f"X must not be infinite; got {infinite} in row {n - 1}, column 3"
-            with pytest.raises(ValueError, match=message):
+            with pytest.raises(ValueError, match=f"got {infinite} in row {n - 1}, column 3"):
                 ranker.scorer()(rows)
             with pytest.raises(ValueError, match="contains infinity"):
                 ranker.predict(rows)
-    masked, dates = np.ma.array(X, mask=X > 0), X.astype("M8[s]")
-    for rows in (masked, dates, X + 1j, csr_matrix(X)):
+    for rows in (np.ma.array(X, mask=X > 0), X.astype("M8[s]"), X + 1j, csr_matrix(X)):
         with pytest.raises((TypeError, ValueError), match="X must "):
             ranker.scorer()(rows)
 

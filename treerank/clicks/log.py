@@ -185,9 +185,7 @@ class ClickLog:
             return cls.from_columns(*rows[: len(COLUMNS)], extra=others)
         check_documents(item, groups, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
-        place_of = np.empty(groups.n_queries, dtype=np.int64)
-        place_of[by_length] = np.arange(groups.n_queries)
-        order = np.lexsort((place_of[groups.codes], position))
+        order = np.lexsort((np.argsort(by_length)[groups.codes], position))
         return cls(
             items,
             groups.first_of(session)[by_length],

@@ -56,9 +56,6 @@ DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "delayed_log2": delayed_log2_discount,
 }
 
-#: Value of a query of fewer than k documents: that of the documents it has, or 0.
-SHORT_LISTS = ("as_is", "zero")
-
 
 @register_jitable
 def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
@@ -109,7 +106,7 @@ class NDCG(Metric):
 
     gain: Gain = "exponential"
     discount: Annotated[str, Rule.one_of(DISCOUNTS)] = "log2"
-    short_lists: Annotated[str, Rule.one_of(SHORT_LISTS)] = "as_is"
+    short_lists: Annotated[str, Rule.one_of(("as_is", "zero"))] = "as_is"
 
     stem = "ndcg"
     list_total = discounted_gain

@@ -72,16 +72,8 @@ def rank_query(
         scores, ranked = _at_least(first_scores[-1], scores, worth)  # more documents tie
     else:
         scores, ranked = scores.copy(), worth.copy()
-    return ranked, sort_into_blocks(scores, ranked, by_worth, in_blocks)
-
-
-@register_jitable
-def sort_into_blocks(
-    scores: np.ndarray, worth: np.ndarray, by_worth: bool, in_blocks: bool
-) -> np.ndarray:
-    """Sort both arrays by falling score, in place, and return where blocks end."""
-    _sort_falling(scores, worth, by_worth)
-    return _ends(scores, in_blocks)
+    _sort_falling(scores, ranked, by_worth)
+    return ranked, _ends(scores, in_blocks)
 
 
 @register_jitable
