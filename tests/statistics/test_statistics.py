@@ -20,6 +20,7 @@ from treerank.statistics import (
     randomization_test,
     wilcoxon_test,
 )
+from treerank.statistics.paired import format_p
 
 SETTINGS = {"corrected_t": {"test_to_train": 0.25}, "randomization": {"n_resamples": 499}}
 every_test = pytest.mark.parametrize("name", list(PAIRED_TESTS))
@@ -216,6 +217,11 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_p_values_are_said_with_three_decimals():
+    found = [format_p(p_value) for p_value in (1.0, 0.0012, 0.001, 0.0009)]
+    assert found == ["1.000", "0.001", "0.001", "< 0.001"]
 
 
 def test_all_pairs_are_the_single_tests():

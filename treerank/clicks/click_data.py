@@ -126,12 +126,8 @@ def count_data(
 
     Parameters
     ----------
-    log : ClickLog or ClickCounts
-        Sessions and their clicks, or their sums.
-    features : data frame, path of a Parquet file, or tuple (X, query, document)
-        Features of each document of a query that the log shows.
-    query, document : str, default="query" and "document"
-        Columns of a data frame that are no features.
+    log, features, query, document
+        As in :meth:`ClickRelevance.fit <treerank.clicks.relevance.ClickRelevance.fit>`.
 
     Returns
     -------

@@ -58,20 +58,12 @@ def regression_propensities(
 
     Parameters
     ----------
-    log : ClickLog or ClickCounts
-        Impressions and clicks.
-    features : data frame, path of a Parquet file, or tuple (X, query, document)
-        Features of each document of a query that the log shows. Others are left out.
-    feature_part : str, feature part or None, default=None
-        Function that predicts relevance from features. ``None`` is boosted trees that stop early.
-    n_bags : int, default=5
-        Number of its fits; each predicts the queries that it has not seen.
-    monotone : bool, default=False
-        Whether no position may have a larger propensity than the one above it.
-    query, document : str, default="query" and "document"
-        Columns of a data frame that are no features.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    log, monotone
+        As in :func:`~treerank.clicks.propensities.estimate_propensities`.
+    features, query, document
+        As in :meth:`ClickRelevance.fit <treerank.clicks.relevance.ClickRelevance.fit>`.
+    feature_part, n_bags, random_state
+        As in :class:`~treerank.clicks.relevance.ClickRelevance`.
 
     Returns
     -------

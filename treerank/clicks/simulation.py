@@ -100,10 +100,8 @@ def make_click_log(
         Sessions, in equal parts of all queries.
     n_queries, n_documents, n_positions : int
         Queries, documents of each query, and documents that a session shows.
-    severity : float, default=1.0
-        Position k is examined with the probability k to the power of minus ``severity``.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
+    severity, random_state
+        As in :func:`simulate_clicks`.
 
     Returns
     -------

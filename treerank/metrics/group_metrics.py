@@ -164,12 +164,8 @@ def exposure_by_group(
 
     Parameters
     ----------
-    group : array-like of shape (n_documents,)
-        Group of each document.
-    scores : array-like of shape (n_documents,)
-        Scores; higher is better.
-    qid : array-like of shape (n_documents,), default=None
-        Query of each document; ``None`` is a single query.
+    group, scores, qid : array-like of shape (n_documents,)
+        Group, score and query of each document; ``qid=None`` is a single query.
     k : int, default=None
         Positions after ``k`` have no exposure; ``None`` means that all have some.
     discount : {"log2", "delayed_log2"}, default="log2"

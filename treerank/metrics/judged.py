@@ -103,16 +103,11 @@ def ndcg_bounds(
 
     Parameters
     ----------
-    y : array-like of shape (n_documents,)
-        Labels; NaN is not judged.
-    scores : array-like of shape (n_documents,)
-        Scores; documents of equal scores stand in any order, each as likely.
-    qid : array-like of shape (n_documents,), default=None
-        Query of each document; ``None`` is a single query.
-    k : int, default=None
-        Only the first ``k`` positions count; ``None`` counts all.
-    gain : str or sequence of float, default="exponential"
-        Gain of a label, as in :class:`~treerank.metrics.graded_metrics.NDCG`.
+    y, scores, qid : array-like of shape (n_documents,)
+        Labels, of which NaN is not judged; scores; and queries, or ``None`` for a single one.
+        Documents of equal scores stand in any order, each as likely.
+    k, gain
+        As in :class:`~treerank.metrics.graded_metrics.NDCG`.
     highest : float, default=None
         Highest label that anybody might give; ``None`` is the highest in ``y``.
 

@@ -259,10 +259,8 @@ class RankingScorer:
 
     Parameters
     ----------
-    metric : str, Metric or callable, default="ndcg@10"
-        See :func:`~treerank.metrics.registry.get_metric`.
-    qid : array-like of shape (n_documents,), default=None
-        Query ids where the caller passes none.
+    metric, qid
+        As in :func:`make_ranking_scorer`.
 
     Examples
     --------

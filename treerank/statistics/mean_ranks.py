@@ -66,10 +66,8 @@ class NemenyiResult:
 
     Parameters
     ----------
-    n : int
-        Number of data sets.
-    mean_ranks : ndarray of shape (n_rankers,)
-        Mean rank of each ranker; 1 is the best possible.
+    n, mean_ranks
+        As in :class:`FriedmanResult`.
     p_values : ndarray of shape (n_rankers, n_rankers)
         The p-value of each pair, adjusted for all pairs together.
     alpha : float
@@ -162,7 +160,7 @@ def nemenyi_test(values: ArrayLike, *, alpha: Level = 0.05) -> NemenyiResult:
     Parameters
     ----------
     values : array-like of shape (n, n_rankers)
-        Higher is better. Rows are independent: data sets or queries, not splits of one data set.
+        As in :func:`friedman_test`.
     alpha : float, default=0.05
         Level of the critical difference.
 
