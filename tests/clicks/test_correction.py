@@ -31,24 +31,30 @@ def fitted(world, **settings):
     return found.fit(log, (X, qid, np.arange(len(qid))))
 
 
-def test_predictions_are_scaled_to_the_clicks_that_trust_leaves(world):
-    found, counts = fitted(world, trust=True), world[3].counts()
+@pytest.fixture(scope="module")
+def without(world):
+    """Relevance of whatever trust leaves."""
+    return fitted(world, trust=True)
+
+
+@pytest.fixture(scope="module")
+def naive(world):
+    return fitted(world)
+
+
+def test_trust_is_estimated_with_propensities_and_predictions_fit_what_it_leaves(world, without):
+    found, counts = without, world[3].counts()
     assert found.trust_ == pytest.approx(estimate_trust_bias(counts).trust)
-    left = counts.by_item(counts.clicked - counts.shown * found.trust_[counts.slot]).clip(0)
-    assert (found.exposure_ * found.predicted_).sum() == pytest.approx(left.sum())
-    assert not fitted(world).trust_.any()
-
-
-def test_trust_is_estimated_with_propensities(world):
-    found = fitted(world, trust=True)
     assert found.trust_ == pytest.approx(TRUST, abs=0.03)
     assert found.propensities_ == pytest.approx(THETA / THETA[0], abs=0.15)
+    left = counts.by_item(counts.clicked - counts.shown * found.trust_[counts.slot]).clip(0)
+    assert (found.exposure_ * found.predicted_).sum() == pytest.approx(left.sum())
 
 
-def test_relevance_without_trust_owes_less_to_the_old_ranking(world):
+def test_relevance_without_trust_owes_less_to_the_old_ranking(world, without, naive):
+    assert not naive.trust_.any()
     owed = []
-    for trust in (False, True):
-        found = fitted(world, trust=trust)
+    for found in (naive, without):
         document = found.items_.document
         true = world[2][document]
         error = found.relevance_ * (true.sum() / found.relevance_.sum()) - true

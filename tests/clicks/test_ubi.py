@@ -31,14 +31,12 @@ def seen(key, documents, first=1, **others):
 
 def sessions_of(log):
     """Return the documents and the clicked ones of each session, by its name."""
-    found = {}
     names, documents = log.sessions[log.session], log.items.document[log.item]
-    for *pair, clicked in zip(
-        names.tolist(), documents.tolist(), log.clicked.tolist(), strict=True
-    ):
-        shown, chosen = found.get(pair[0], ("", ""))
-        found[pair[0]] = shown + pair[1], chosen + pair[1] * clicked
-    return found
+    rows = {name: names == name for name in log.sessions.tolist()}
+    return {
+        name: ("".join(documents[own]), "".join(documents[own & log.clicked]))
+        for name, own in rows.items()
+    }
 
 
 QUERIES = [query("1", "shoes", ["a", "b", "c"]), query("2", "boots", "c"), query("3", "none", None)]
