@@ -5,21 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from treerank.cli import options as shared
 from treerank.cli.console import Reporter
-from treerank.cli.options import (
-    Document,
-    Drop,
-    Features,
-    Label,
-    Query,
-    Quiet,
-    RandomState,
-    check_written,
-    choice,
-    given,
-    metric_option,
-    read_data,
-)
 from treerank.datasets.formats import format_names
 from treerank.evaluation.data_splits import is_one_data_set, make_splits
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
@@ -47,23 +34,23 @@ _HELP = {
 
 def compare(
     data: Annotated[Path, typer.Argument(help=_HELP["data"])],
-    ranker: Annotated[list[str], choice("ranker", NAMES, _HELP["ranker"])],
-    metric: Annotated[list[str] | None, metric_option(_HELP["metric"])] = None,
+    ranker: Annotated[list[str], shared.choice("ranker", NAMES, _HELP["ranker"])],
+    metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,
     convention: Annotated[
-        str, choice("convention", CONVENTIONS, "How metrics are computed")
+        str, shared.choice("convention", CONVENTIONS, "How metrics are computed")
     ] = "treerank",
     folds: Annotated[int | None, typer.Option(min=2, help=_HELP["folds"])] = None,
     hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
     store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
-    label: Label = None,
-    query: Query = None,
-    document: Document = None,
-    features: Features = None,
-    drop: Drop = None,
-    random_state: RandomState = 0,
+    label: shared.Label = None,
+    query: shared.Query = None,
+    document: shared.Document = None,
+    features: shared.Features = None,
+    drop: shared.Drop = None,
+    random_state: shared.RandomState = 0,
     n_jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    quiet: Quiet = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Fit rankers to the same splits, compare them, and say which differences are significant.
 
@@ -73,12 +60,14 @@ def compare(
     if folds is not None and hold_outs is not None:
         raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if output is not None:
-        check_written(check_path(output), data)
+        shared.check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
-    columns = given(label=label, query=query, document=document, features=features, drop=drop)
+    columns = shared.given(
+        label=label, query=query, document=document, features=features, drop=drop
+    )
     if is_one_data_set(data) or not data.is_dir():
-        documents = read_data(reporter, data, **columns)
+        documents = shared.read_data(reporter, data, **columns)
     elif columns:
         raise typer.BadParameter(
             "must come with one data set.", param_hint="--label, --query, --id"

@@ -8,18 +8,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from treerank.cli import options as shared
 from treerank.cli.console import Reporter
-from treerank.cli.options import (
-    DataFile,
-    Document,
-    Drop,
-    Features,
-    Label,
-    Query,
-    Quiet,
-    check_written,
-    given,
-)
 from treerank.datasets.formats import (
     PARQUET,
     format_names,
@@ -33,13 +23,13 @@ from treerank.lazy import load_object
 
 
 def convert(
-    data: DataFile,
+    data: shared.DataFile,
     target: Annotated[Path, typer.Argument(help=f"File to write: {format_names()}.")],
-    label: Label = None,
-    query: Query = None,
-    document: Document = None,
-    features: Features = None,
-    drop: Drop = None,
+    label: shared.Label = None,
+    query: shared.Query = None,
+    document: shared.Document = None,
+    features: shared.Features = None,
+    drop: shared.Drop = None,
     judgments: Annotated[
         Path | None,
         typer.Option(
@@ -53,18 +43,18 @@ def convert(
     n_features: Annotated[
         int | None, typer.Option(min=1, help="Number of features; by default, the highest in DATA.")
     ] = None,
-    quiet: Quiet = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.
 
     The name of the new file says which. Rows are read and written in batches, so a file may be
     larger than memory. An existing file is replaced only once the new one is whole.
     """
-    check_written(target, data, judgments, feature_set)
+    shared.check_written(target, data, judgments, feature_set)
     writer = format_to_write(target)
     reporter = Reporter(quiet)
-    columns = given(label=label, query=query)
-    chosen = given(document=document, features=features, drop=drop)
+    columns = shared.given(label=label, query=query)
+    chosen = shared.given(document=document, features=features, drop=drop)
     reading = (columns if format_of(data) is PARQUET else {}) | chosen
     writing = columns if writer is PARQUET else {}
     if columns and not reading and not writing:

@@ -86,12 +86,7 @@ def demo(
     with reporter.counting("writing the report"):
         ranker = rankers["TreeDirectRanker"].fit(*train)
         baseline = adapted(rankers["LGBMRanker"]).fit(*train).predict(test[0])
-        page = report(
-            ranker,
-            *test,
-            baseline=baseline,
-            train=tuple(train),
-            title="TreeDirectRanker beside LGBMRanker",
-        )
+        title = "TreeDirectRanker beside LGBMRanker"
+        page = report(ranker, *test, baseline=baseline, train=tuple(train), title=title)
         page.save(output)
     reporter.say(f"wrote {output}: open it in a browser")

@@ -9,20 +9,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from treerank.cli import options as shared
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
-from treerank.cli.options import (
-    DataFile,
-    Document,
-    Label,
-    ModelFile,
-    Query,
-    Quiet,
-    Sparse,
-    choice,
-    given,
-    metric_option,
-)
 from treerank.clicks.rewards import REWARDS
 from treerank.lazy import load_object
 from treerank.metrics.judged import judged_share, warn_of_unjudged
@@ -41,9 +30,9 @@ _LOG_HELP = (
 
 
 def evaluate(
-    model: ModelFile,
-    data: DataFile,
-    metric: Annotated[list[str] | None, metric_option(_METRIC_HELP)] = None,
+    model: shared.ModelFile,
+    data: shared.DataFile,
+    metric: Annotated[list[str] | None, shared.metric_option(_METRIC_HELP)] = None,
     per_query: Annotated[
         bool, typer.Option("--per-query", help="Also print the values of each query.")
     ] = False,
@@ -51,7 +40,7 @@ def evaluate(
     log: Annotated[Path | None, typer.Option("--log", help=_LOG_HELP)] = None,
     reward: Annotated[
         str | None,
-        choice("reward", REWARDS, "With --log, what a ranking earns instead of clicks"),
+        shared.choice("reward", REWARDS, "With --log, what a ranking earns instead of clicks"),
     ] = None,
     click_value: Annotated[
         str | None,
@@ -64,19 +53,19 @@ def evaluate(
             "document at its position."
         ),
     ] = None,
-    label: Label = None,
-    query: Query = None,
-    document: Document = None,
+    label: shared.Label = None,
+    query: shared.Query = None,
+    document: shared.Document = None,
     memory: Memory = None,
-    sparse: Sparse = False,
-    quiet: Quiet = False,
+    sparse: shared.Sparse = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Measure a model by the labels of a data file, or by a log of clicks.
 
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    reading = {"sparse": sparse} | given(label=label, query=query)
+    reading = {"sparse": sparse} | shared.given(label=label, query=query)
     reporter = Reporter(quiet)
     if log is not None:
         if metric or per_query or label or memory or sparse:
@@ -84,13 +73,13 @@ def evaluate(
                 "--log must be without --metric, --per-query, --label, --memory and --sparse."
             )
         evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
-        options = given(reward=reward, click_value=click_value, propensity=propensity)
+        options = shared.given(reward=reward, click_value=click_value, propensity=propensity)
         options |= {"query": query or "query", "document": document or "document"}
         evaluate_log(reporter, model, data, log, as_json=as_json, **options)
         return
     if reward or click_value or propensity:
         raise ValueError("--reward, --click-value and --propensity must come with --log.")
-    reading |= given(document=document)
+    reading |= shared.given(document=document)
     scores, documents = score_data(reporter, model, data, memory, **reading)
     y, qid = documents.y, documents.qid
     warn_of_unjudged(judged_share(y, scores, qid))

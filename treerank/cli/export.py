@@ -6,20 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from treerank.checks import check_choice
+from treerank.cli import options as shared
 from treerank.cli.console import Reporter
-from treerank.cli.options import (
-    Label,
-    ModelFile,
-    Query,
-    Quiet,
-    Sparse,
-    check_written,
-    checked,
-    choice,
-    given,
-    read_for,
-    read_model,
-)
 from treerank.exports.exporting import REASONS, check_reason
 from treerank.exports.exporting import export as export_ranker
 from treerank.exports.formats import FORMATS
@@ -28,9 +16,9 @@ from treerank.exports.uploads import FEATURE_SETS, write_feature_set
 
 
 def export(
-    model: ModelFile,
+    model: shared.ModelFile,
     output: Annotated[Path, typer.Argument(help="File to write.")],
-    format: Annotated[str, choice("format", FORMATS, "Format of the file")],
+    format: Annotated[str, shared.choice("format", FORMATS, "Format of the file")],
     check: Annotated[
         Path | None,
         typer.Option(
@@ -41,7 +29,7 @@ def export(
     allow: Annotated[
         list[str] | None,
         typer.Option(
-            callback=checked(check_reason),
+            callback=shared.checked(check_reason),
             metavar="NAME",
             help=f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
         ),
@@ -54,34 +42,34 @@ def export(
         str | None,
         typer.Option(help="Name in a search engine; the file is then the request that uploads it."),
     ] = None,
-    label: Label = None,
-    query: Query = None,
-    sparse: Sparse = False,
-    quiet: Quiet = False,
+    label: shared.Label = None,
+    query: shared.Query = None,
+    sparse: shared.Sparse = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Write a model in the format of another program, such as a search engine.
 
     The documents of --check are scored as the other program would score them. A model that would
     rank them differently is refused with the reason, or written with a warning by --allow.
     """
-    check_written(output, model, check)
+    shared.check_written(output, model, check)
     if features is not None:
         check_choice("format", format, FEATURE_SETS)
-        check_written(features, model, check)
+        shared.check_written(features, model, check)
         if features.resolve() == output.resolve():
             raise ValueError(
                 f"{features}: the features must not be written to the file of the model."
             )
-    reporter, ranker = Reporter(quiet), read_model(model)
+    reporter, ranker = Reporter(quiet), shared.read_model(model)
     documents: tuple[Any, ...] | None = None
     if check is not None:
-        options = {"sparse": sparse} | given(label=label, query=query)
+        options = {"sparse": sparse} | shared.given(label=label, query=query)
         try:
-            documents = tuple(read_for(ranker, reporter, check, **options))
+            documents = tuple(shared.read_for(ranker, reporter, check, **options))
         except ValueError:  # labels are not needed, only told of
             if label is not None:
                 raise
-            X, _, qid = read_for(ranker, reporter, check, label=None, **options)
+            X, _, qid = shared.read_for(ranker, reporter, check, label=None, **options)
             documents = X, None, qid
     allowed = allow or ()
     report = export_ranker(ranker, output, format=format, check=documents, allow=allowed, name=name)

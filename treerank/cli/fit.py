@@ -6,33 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
-from treerank.cli.options import (
-    DataFile,
-    Document,
-    Drop,
-    Features,
-    Label,
-    Query,
-    Quiet,
-    RandomState,
-    Sparse,
-    check_written,
-    choice,
-    given,
-    metric_option,
-    positive,
-    read_data,
-    width_of,
-)
 from treerank.datasets.formats import format_names
 from treerank.feature_parts.base import traits_of
-from treerank.feature_parts.registry import (
-    FEATURE_PARTS,
-    make_feature_part,
-    reads_sparse,
-)
+from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part, reads_sparse
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs.rules import PAIRS
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
@@ -48,7 +27,7 @@ def make_trees(feature_part: str, **sizes: float | None) -> Any:
     if not {"n_estimators", "num_leaves"} <= part.get_params().keys():
         rule = "feature_part must grow trees of leaves"
         raise ValueError(f"{rule}; got {feature_part!r}. lightgbm, xgboost and histogram do.")
-    return part.set_params(**given(**sizes))
+    return part.set_params(**shared.given(**sizes))
 
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
@@ -78,22 +57,22 @@ _NEEDS = {
     "alone": "without --memory, --sparse, --n-features, --id, --features and --drop",
 }
 
-FeaturePart = Annotated[str, choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
-Loss = Annotated[str, choice("loss", LOSSES, "Loss")]
-Weight = Annotated[str | None, choice("weight", PAIR_WEIGHTS, _HELP["weight"])]
-Pairs = Annotated[str | None, choice("pairs", PAIRS, _HELP["pairs"])]
+FeaturePart = Annotated[str, shared.choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
+Loss = Annotated[str, shared.choice("loss", LOSSES, "Loss")]
+Weight = Annotated[str | None, shared.choice("weight", PAIR_WEIGHTS, _HELP["weight"])]
+Pairs = Annotated[str | None, shared.choice("pairs", PAIRS, _HELP["pairs"])]
 Smoothing = Annotated[float | None, typer.Option(min=0, help=_HELP["smoothing"])]
 Estimators = Annotated[int | None, typer.Option(min=1, help=f"Number of trees. {_HELP['size']}")]
 Leaves = Annotated[
     int | None, typer.Option(min=2, help=f"Largest number of leaves of a tree. {_HELP['size']}")
 ]
 LearningRate = Annotated[
-    float | None, positive("learning_rate", f"Factor of each tree. {_HELP['size']}")
+    float | None, shared.positive("learning_rate", f"Factor of each tree. {_HELP['size']}")
 ]
 
 
 def fit(
-    train: DataFile,
+    train: shared.DataFile,
     model: Annotated[Path, typer.Option("--model", "-m", help="Model file to write.")],
     valid: Annotated[Path | None, typer.Option(help=_HELP["valid"])] = None,
     best: Annotated[bool, typer.Option("--best", help=_HELP["best"])] = False,
@@ -109,20 +88,22 @@ def fit(
         int | None, typer.Option(min=1, help=_HELP["stopping"])
     ] = None,
     all_trees: Annotated[bool, typer.Option("--all-trees", help=_HELP["all_trees"])] = False,
-    metric: Annotated[str, metric_option("Metric of the --valid file.")] = _DEFAULTS["metric"],
+    metric: Annotated[str, shared.metric_option("Metric of the --valid file.")] = _DEFAULTS[
+        "metric"
+    ],
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
-    label: Label = None,
-    query: Query = None,
-    document: Document = None,
-    features: Features = None,
-    drop: Drop = None,
+    label: shared.Label = None,
+    query: shared.Query = None,
+    document: shared.Document = None,
+    features: shared.Features = None,
+    drop: shared.Drop = None,
     position: Annotated[str | None, typer.Option(metavar="TEXT", help=_HELP["position"])] = None,
-    random_state: RandomState = 0,
+    random_state: shared.RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
     memory: Memory = None,
     workers: Annotated[int | None, typer.Option(min=1, help=_HELP["workers"])] = None,
-    sparse: Sparse = False,
-    quiet: Quiet = False,
+    sparse: shared.Sparse = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Learn a ranker from a data file and write it to a model file.
 
@@ -150,15 +131,17 @@ def fit(
         (is_watched and valid is None, "--early-stopping-rounds", "with --valid"),
         (all_trees and is_watched, "--all-trees", "without --early-stopping-rounds"),
     )
-    check_written(model, train, valid)
-    settings = given(weight=weight, pairs=pairs, smoothing=smoothing)
+    shared.check_written(model, train, valid)
+    settings = shared.given(weight=weight, pairs=pairs, smoothing=smoothing)
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
     growing = reporter.counting("fitting an ensemble" if best else "growing trees", n_estimators)
     if workers is None:
-        columns = given(label=label, query=query, document=document, features=features, drop=drop)
+        columns = shared.given(
+            label=label, query=query, document=document, features=features, drop=drop
+        )
         reading = {"sparse": sparse, "n_features": n_features} | columns
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
         with growing as show, listening(show, reporter.tell):
@@ -186,14 +169,14 @@ def _read(
     if memory is not None:
         held_out = None if valid is None else in_batches(valid, memory, **options)
         return in_batches(train, memory, **options), held_out, None
-    data = read_data(reporter, train, **options)
+    data = shared.read_data(reporter, train, **options)
     X, (shown_at,) = take_columns(data.X, position=position)
     data = replace(data, X=X)
     if valid is None:
         return data, None, shown_at
-    width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
+    width = shared.width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
     columns = {name: options[name] for name in ("label", "query", "sparse") if name in options}
-    return data, tuple(read_data(reporter, valid, **columns, **width)), shown_at
+    return data, tuple(shared.read_data(reporter, valid, **columns, **width)), shown_at
 
 
 def _refuse(*rules: tuple[Any, str, str]) -> None:

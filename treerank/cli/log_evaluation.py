@@ -41,13 +41,8 @@ def evaluate_log(
         options["logged_propensities"] = propensity
         earned = evaluate_from_log(clicks, ranker.predict(X), **options)
     if as_json:
-        about: dict[str, Any] = {
-            "model": str(model),
-            "data": str(data),
-            "log": str(log),
-            "reward": reward,
-        }
-        about |= {"click_value": click_value, "propensity": propensity}
+        about: dict[str, Any] = {"model": str(model), "data": str(data), "log": str(log)}
+        about |= {"reward": reward, "click_value": click_value, "propensity": propensity}
         sys.stdout.write(json.dumps(about | asdict(earned), indent=2) + "\n")
     else:
         _print(earned, clicks, reward, click_value)

@@ -12,19 +12,9 @@ import numpy as np
 import typer
 
 from treerank.checks import shown
+from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, score_data
-from treerank.cli.options import (
-    DataFile,
-    Document,
-    ModelFile,
-    Query,
-    Quiet,
-    Sparse,
-    check_written,
-    choice,
-    given,
-)
 from treerank.datasets.ranking_data import RankingData
 from treerank.files.replaced import replaced_file
 from treerank.inputs.grouping import QueryGroups
@@ -38,8 +28,8 @@ HEADERS = {"tsv": "qid\tdocument\trank\tscore\n", "trec": ""}
 
 
 def rank(
-    model: ModelFile,
-    data: DataFile,
+    model: shared.ModelFile,
+    data: shared.DataFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write; - is stdout.")
     ] = Path("-"),
@@ -47,13 +37,13 @@ def rank(
         int | None, typer.Option(min=1, help="Print only so many documents of each query.")
     ] = None,
     format: Annotated[
-        str, choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
+        str, shared.choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
     ] = "tsv",
-    query: Query = None,
-    document: Document = None,
+    query: shared.Query = None,
+    document: shared.Document = None,
     memory: Memory = None,
-    sparse: Sparse = False,
-    quiet: Quiet = False,
+    sparse: shared.Sparse = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Rank the documents of each query of a data file, best first.
 
@@ -62,10 +52,10 @@ def rank(
     order of the file, and so are documents with equal scores.
     """
     if output != STDOUT:
-        check_written(output, model, data)
+        shared.check_written(output, model, data)
     reporter = Reporter(quiet)
     options = {"comments": True, "sparse": sparse, "label": None}
-    options |= given(query=query, document=document)
+    options |= shared.given(query=query, document=document)
     scores, documents = score_data(reporter, model, data, memory, **options)
     rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))

@@ -5,22 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
-from treerank.cli.options import (
-    DataFile,
-    Document,
-    Label,
-    ModelFile,
-    Query,
-    Quiet,
-    RandomState,
-    Sparse,
-    check_written,
-    given,
-    metric_option,
-    read_model_and_data,
-)
 from treerank.cli.rank import document_names
 from treerank.clicks.tables import named_columns
 from treerank.reports.reporting import report as make_report
@@ -36,38 +23,38 @@ _HELP = {
 
 
 def report(
-    model: ModelFile,
-    data: DataFile,
+    model: shared.ModelFile,
+    data: shared.DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help=_HELP["output"])] = Path(
         "report.html"
     ),
     baseline: Annotated[Path | None, typer.Option(help=_HELP["baseline"])] = None,
     train: Annotated[Path | None, typer.Option(help=_HELP["train"])] = None,
-    metric: Annotated[list[str] | None, metric_option(_HELP["metric"])] = None,
+    metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,
     texts: Annotated[Path | None, typer.Option(help=_HELP["texts"])] = None,
     examples: Annotated[int, typer.Option(min=1, help=_HELP["examples"])] = 20,
-    label: Label = None,
-    query: Query = None,
-    document: Document = None,
-    random_state: RandomState = 0,
-    sparse: Sparse = False,
-    quiet: Quiet = False,
+    label: shared.Label = None,
+    query: shared.Query = None,
+    document: shared.Document = None,
+    random_state: shared.RandomState = 0,
+    sparse: shared.Sparse = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Write an HTML page on how good a model is, where it fails, and why.
 
     The page is one file that loads nothing. It shows queries and values of documents.
     """
-    check_written(output, model, data, baseline, train, texts)
-    reading = {"sparse": sparse} | given(label=label, query=query)
+    shared.check_written(output, model, data, baseline, train, texts)
+    reading = {"sparse": sparse} | shared.given(label=label, query=query)
     reporter = Reporter(quiet)
-    named = {"comments": True} | given(document=document)
-    ranker, test = read_model_and_data(reporter, model, data, **named, **reading)
+    named = {"comments": True} | shared.given(document=document)
+    ranker, test = shared.read_model_and_data(reporter, model, data, **named, **reading)
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
     others: dict[str, Any] = {}
     if baseline is not None:
         others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
     if train is not None:
-        others["train"] = tuple(read_model_and_data(reporter, model, train, **reading)[1])
+        others["train"] = tuple(shared.read_model_and_data(reporter, model, train, **reading)[1])
     if texts is not None:
         ids, values = named_columns(texts, {"ids of --texts": "id", "texts of --texts": "text"})
         others["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
