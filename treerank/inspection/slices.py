@@ -5,7 +5,7 @@ p-values are adjusted for the number of slices.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -121,10 +121,7 @@ def slices(
             if min(len(inside), len(others)) >= at_least and np.ptp(values[is_measured]) > 0:
                 found.append(_compared(name, text, inside, others))
     adjusted = adjust_holm([one.p_value for one in found])
-    found = [
-        Slice(s.column, s.values, s.n_queries, s.mean, s.difference, float(p))
-        for s, p in zip(found, adjusted, strict=True)
-    ]
+    found = [replace(s, p_value=float(p)) for s, p in zip(found, adjusted, strict=True)]
     return sorted(found, key=lambda one: (one.p_value, -abs(one.difference.estimate)))
 
 

@@ -43,15 +43,8 @@ def table(
         )
         for row in rows
     ]
-    return scrolling(
-        caption,
-        element(
-            "table",
-            element("caption", caption),
-            element("thead", element("tr", *head)),
-            element("tbody", *body),
-        ),
-    )
+    parts = [element("caption", caption), element("thead", element("tr", *head))]
+    return scrolling(caption, element("table", *parts, element("tbody", *body)))
 
 
 def scrolling(label: str, *content: Any) -> Markup:
