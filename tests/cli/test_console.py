@@ -98,13 +98,15 @@ def test_help_and_version_import_no_large_packages():
     assert done.stdout == "[0, 0]\n[]\n"
 
 
+def wait_until_trees_grow(process):
+    next(line for line in process.stderr if line.startswith("growing"))
+
+
 def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):
     model = tmp_path / "old"
     model.write_bytes(b"old")
     with start("fit", files.train, "-m", model, *SMALL, "--n-estimators", 10**7) as process:
-        for line in process.stderr:
-            if line.startswith("growing"):
-                break
+        wait_until_trees_grow(process)
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == "treerank: interrupted\n"
         assert process.wait(timeout=120) == 130
@@ -116,9 +118,7 @@ def test_an_interrupt_of_a_fit_by_several_workers_is_one_line_too(files, tmp_pat
     words = "fit", files.train, "-m", tmp_path / "new", *SMALL[2:]
     words += "--feature-part", "histogram", "--workers", 2
     with start(*words, "--n-estimators", 10**7, start_new_session=True) as process:
-        for line in process.stderr:
-            if line.startswith("growing"):
-                break
+        wait_until_trees_grow(process)
         time.sleep(1)
         os.killpg(process.pid, signal.SIGINT)
         assert process.stderr.read() == "treerank: interrupted\n"

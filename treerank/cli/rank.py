@@ -32,7 +32,7 @@ def rank(
     data: shared.DataFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write; - is stdout.")
-    ] = Path("-"),
+    ] = STDOUT,
     top: Annotated[
         int | None, typer.Option(min=1, help="Print only so many documents of each query.")
     ] = None,
