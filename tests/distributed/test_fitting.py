@@ -28,10 +28,10 @@ from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit, processes
 from treerank.distributed.collective import Collective
-from treerank.distributed.columns import FeatureColumns, agree_on_columns
+from treerank.distributed.columns import agree_on_columns
 from treerank.distributed.connections import Connection
 from treerank.distributed.processes import Processes
-from treerank.distributed.shards import Shard, gather_queries, id_hashes
+from treerank.distributed.shards import gather_queries, id_hashes
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -355,19 +355,20 @@ def test_queries_become_whole_and_loads_are_even():
 
     def shard(rank):
         rows = parts[rank]
-        weights = {"sample_weight": numbers[rows] + 1}
-        half = Shard(numbers[rows, None], numbers[rows], id_hashes(names[rows]), weights)
-        return gather_queries([half.taking(slice(0, 9)), half.taking(slice(9, None))])
+        part = {"X": numbers[rows, None], "y": numbers[rows], "qid": id_hashes(names[rows])}
+        part["sample_weight"] = numbers[rows] + 1
+        halves = slice(0, 9), slice(9, None)
+        return gather_queries([{name: part[name][half] for name in part} for half in halves])
 
     shards = in_threads(3, shard)
-    rows = [shard.y.astype(int) for shard in shards]
+    rows = [shard["y"].astype(int) for shard in shards]
     np.testing.assert_array_equal(np.sort(np.concatenate(rows)), np.arange(len(qid)))
     assert sum(len(set(qid[own])) for own in rows) == 40
     assert max(map(len, rows)) - min(map(len, rows)) <= 1
     for own, shard in zip(rows, shards, strict=True):
-        np.testing.assert_array_equal(shard.X[:, 0], own)
-        np.testing.assert_array_equal(shard.weights["sample_weight"], own + 1)
-        np.testing.assert_array_equal(shard.qid, id_hashes(names)[own])
+        np.testing.assert_array_equal(shard["X"][:, 0], own)
+        np.testing.assert_array_equal(shard["sample_weight"], own + 1)
+        np.testing.assert_array_equal(shard["qid"], id_hashes(names)[own])
 
 
 def test_hashes_are_equal_where_query_ids_are():
@@ -432,7 +433,7 @@ def test_workers_of_other_versions_are_refused():
             return [value, (value[0] | {"xgboost": "0.1"}, value[1])]
 
     with working_in(WithAnOldOne()), pytest.raises(RuntimeError, match=r"same versions; .*'0\.1'"):
-        agree_on_columns(FeatureColumns(1, None, "<f4"))
+        agree_on_columns(TreeDirectRanker(), [], None)
 
 
 def test_outside_of_a_team_a_fit_is_alone():

@@ -1,14 +1,17 @@
 """Columns of the workers: their features must be the same, by number and by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import treerank
 from treerank.checks import check_weight, shown
+from treerank.distributed.parts import Arguments
+from treerank.inputs.columns import Columns
+from treerank.inputs.documents import feature_names_of
 from treerank.rankers.reading import read_share
 from treerank.team import current_team
 
@@ -16,8 +19,8 @@ from treerank.team import current_team
 _ENGINES = ("lightgbm", "xgboost")
 
 
-def dense_columns(ranker: Any, columns: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return documents, labels, query ids, and weights by name, of arguments of ``fit``.
+def dense_columns(ranker: Any, columns: Mapping[str, Any]) -> Arguments:
+    """Return arguments of ``fit`` as checked arrays, but query ids as they are.
 
     The first call tells a ranker its columns, which those of the next calls must have, too.
     """
@@ -25,52 +28,52 @@ def dense_columns(ranker: Any, columns: Mapping[str, Any]) -> tuple[Any, ...]:
     if ranker.columns_.categories or not hasattr(X, "flags"):
         raise ValueError("X must be dense numbers, without categories, for several workers.")
     weights = [name for name in columns if name not in ("X", "y", "qid")]
-    return X, y, qid, {name: check_weight(name, columns[name], len(y)) for name in weights}
+    checked = {name: check_weight(name, columns[name], len(y)) for name in weights}
+    return {"X": X, "y": y, "qid": qid, **checked}
 
 
-class FeatureColumns(NamedTuple):
-    """What a worker knows of the features.
+def agree_on_columns(
+    ranker: Any, shards: Sequence[Arguments], names: Sequence[str] | None
+) -> list[Arguments]:
+    """Return shards with the columns of all workers, at least one; set the ranker's columns.
 
-    Attributes
+    Parameters
     ----------
-    n_features : int
-        Number of features.
-    names : list of str or None
-        Their names.
-    dtype : str
-        Type of the numbers.
-    """
-
-    n_features: int
-    names: list[str] | None
-    dtype: str
-
-
-def agree_on_columns(own: FeatureColumns | None) -> FeatureColumns:
-    """Return the features of all workers; a worker without rows passes None.
-
-    Examples
-    --------
-    >>> agree_on_columns(FeatureColumns(2, ["a", "b"], "<f4")).names
-    ['a', 'b']
+    ranker : DirectRanker
+        Ranker that knows the columns of the shards, if there are any.
+    shards : sequence of dict
+        Documents of this worker, maybe none.
+    names : sequence of str or None
+        Names of the features, where the shards have none.
     """
     versions = {name: version(name) for name in _ENGINES if find_spec(name)}
     versions["treerank"] = treerank.__version__
+    own = None
+    if shards:
+        names = names if feature_names_of(ranker) is None else ranker.feature_names_in_
+        dtype = np.result_type(*(shard["X"] for shard in shards)).str
+        features = [ranker.n_features_in_, None if names is None else list(names)]
+        own = [features, dtype, list(shards[0])]
     gathered = current_team().gather((versions, own))
     for each, _ in gathered:
         if each != gathered[0][0]:
             raise RuntimeError(
                 f"All workers must have the same versions; got {gathered[0][0]} and {each}."
             )
-    known = [FeatureColumns(*each) for _, each in gathered if each is not None]
+    known = [each for _, each in gathered if each is not None]
     if not known:
         raise ValueError("X must have rows whose weights are not 0; got none.")
-    first = known[0]
-    for each in known:
-        if each[:2] != first[:2]:
+    (n_features, names), _, columns = known[0]
+    for (n_theirs, theirs), _, _ in known:
+        if (n_theirs, theirs) != (n_features, names):
             raise ValueError(
                 "X must have the same columns in all partitions; got "
-                f"{shown(first.names or first.n_features)} and "
-                f"{shown(each.names or each.n_features)}."
+                f"{shown(names or n_features)} and {shown(theirs or n_theirs)}."
             )
-    return first._replace(dtype=np.result_type(*(each.dtype for each in known)).str)
+    ranker.columns_, ranker.n_features_in_ = Columns(), n_features
+    if names is not None:
+        ranker.feature_names_in_ = np.array(names, dtype=object)
+    nothing = dict.fromkeys(columns, np.empty(0))
+    nothing |= {"X": np.empty((0, n_features)), "qid": np.empty(0, dtype=np.uint64)}
+    dtype = np.result_type(*(each for _, each, _ in known)).str
+    return [each | {"X": each["X"].astype(dtype, copy=False)} for each in shards or [nothing]]

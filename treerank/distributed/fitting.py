@@ -1,6 +1,7 @@
 """Fitting by several workers."""
 
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from treerank.checks import check_count, naming, shown, warn_user
 from treerank.distributed.columns import dense_columns
 from treerank.distributed.launcher import Launcher
-from treerank.distributed.parts import FilePart
+from treerank.distributed.parts import Arguments, Part, read_file_share
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
@@ -27,8 +28,6 @@ from treerank.rankers.direct_ranker import DirectRanker
 
 #: Settings of the ranker without which several workers would fit another model.
 _RANKER_SETTINGS = {"per_level": False, "warm_start": False, "clicks": None}
-#: Arguments of ``fit`` and the names of the features.
-_Columns = tuple[dict[str, Any], Any]
 
 
 def fit(
@@ -102,54 +101,49 @@ def fit(
     seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
     reader: Any = clone(ranker)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-    train = _columns_of(reader, X, y, qid, **weights)
+    train, held_out = _columns_of(reader, X, y, qid, **weights), None
     with naming("eval_set"):
-        held_out = None if eval_set is None else _columns_of(reader, *_documents_of(eval_set))
+        if isinstance(eval_set, str | Path):
+            held_out = _columns_of(reader, eval_set, None, None)
+        elif eval_set is not None:
+            held_out = _columns_of(reader, *parts_of_eval_set(eval_set))
     with Processes(workers) if isinstance(workers, int) else nullcontext(workers) as launcher:
-        shares = [_shares(launcher, *train)]
-        shares.append([None] * len(shares[0]) if held_out is None else _shares(launcher, *held_out))
+        own = _shares(launcher, *train)
+        others = [None] * len(own) if held_out is None else _shares(launcher, *held_out)
         task = {"ranker": clone(ranker), "seed": seed, "checkpoint": current_checkpoint()}
-        both = zip(*shares, strict=True)
-        results = launcher.run([task | {"train": own, "held_out": other} for own, other in both])
+        shares = zip(own, others, strict=True)
+        results = launcher.run([task | {"train": each, "held_out": rest} for each, rest in shares])
     fitted, messages = zip(*results, strict=True)
     for message, category in dict.fromkeys(chain.from_iterable(messages)):
         warn_user(message, category)
     return next(each for each in fitted if each is not None)
 
 
-def _documents_of(eval_set: Any) -> tuple[Any, ...]:
-    """Return documents, labels and query ids."""
-    if isinstance(eval_set, str | Path):
-        return eval_set, None, None
-    return parts_of_eval_set(eval_set)
-
-
-def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> _Columns:
+def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> tuple[Arguments, Any]:
     """Return arguments of ``fit``, as checked arrays if they are in memory, and feature names."""
-    columns: dict[str, Any] = {"X": X, "y": y, "qid": qid}
+    columns: Arguments = {"X": X, "y": y, "qid": qid}
     columns |= {name: weight for name, weight in weights.items() if weight is not None}
     if isinstance(X, str | Path):
         if len(columns) > 3:
             raise ValueError("sample_weight and query_weight must be None where X is a file.")
     elif type(X).__module__.partition(".")[0] != "dask":
-        X, y, qid, weights = dense_columns(reader, columns)
-        qid = QueryGroups.from_qid(qid, len(y)).codes
-        names = feature_names_of(reader)
-        return {"X": X, "y": y, "qid": qid, **weights}, names
+        columns = dense_columns(reader, columns)
+        columns["qid"] = QueryGroups.from_qid(columns["qid"], len(columns["y"])).codes
+        return columns, feature_names_of(reader)
     elif y is None or qid is None:
         raise ValueError("y and qid must be given where X is spread over workers; got None.")
     return columns, None
 
 
-def _shares(launcher: Launcher, columns: dict[str, Any], names: Any) -> list[Any]:
+def _shares(launcher: Launcher, columns: Arguments, names: Any) -> list[Arguments]:
     """Return the documents of each worker, as arguments of ``whole_queries``."""
     if isinstance(columns["X"], str | Path):
-        file = Path(columns["X"]), columns["y"], columns["qid"]
-        parts: Any = [[FilePart(*file, t, launcher.n_workers)] for t in range(launcher.n_workers)]
+        read = partial(read_file_share, Path(columns["X"]), columns["y"], columns["qid"])
+        n = launcher.n_workers
+        parts: list[list[Part]] = [[partial(read, number, n)] for number in range(n)]
     else:
         parts = launcher.parts(columns)
-    common = {"names": names, "weights": list(columns)[3:]}
-    return [common | {"parts": each} for each in parts]
+    return [{"parts": each, "names": names} for each in parts]
 
 
 def _check_supported(ranker: Any, with_metric: bool) -> None:

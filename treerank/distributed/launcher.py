@@ -1,8 +1,11 @@
 """Launchers: what starts the workers of a fit. Each one is a class with the methods of Launcher."""
 
+import math
 import ssl
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 from treerank.distributed.connections import LostTeamError
 from treerank.distributed.parts import Part
@@ -10,11 +13,16 @@ from treerank.progress import current_listener
 
 #: Seconds after the first error of a worker in which the others may tell its cause.
 _PATIENCE = 5
+#: Seconds between two looks at the workers.
+PULSE = 1
 #: Host and port.
 Address = tuple[str, int]
+#: Number of a worker, and its ``"result"``, its ``"error"``, or ``"progress"`` for a listener.
+News = tuple[int, str, Any]
 
 
-class Channel(Protocol):
+@dataclass
+class Channel:
     """What a worker knows of its fit, and how it speaks to the launcher.
 
     Attributes
@@ -32,20 +40,20 @@ class Channel(Protocol):
     rank: int
     size: int
     secret: bytes
-    host: str
-    encryption: tuple[ssl.SSLContext, ssl.SSLContext] | None
+    host: str = "127.0.0.1"
+    encryption: tuple[ssl.SSLContext, ssl.SSLContext] | None = None
 
     def first_address(self, own: Address | None) -> Address:
         """Return where the first worker listens, which tells it by ``own``."""
-        ...
+        raise NotImplementedError
 
     def tell(self, n_done: int, n_total: int | None, note: Any) -> None:
         """Tell the launcher how far the fit is."""
-        ...
+        raise NotImplementedError
 
     def is_over(self) -> bool:
         """Tell whether the launcher has given the fit up."""
-        ...
+        return False
 
 
 @runtime_checkable
@@ -83,45 +91,38 @@ class Launcher(Protocol):
         ...
 
 
-class News(NamedTuple):
-    """What a launcher hears of a worker: one of a result, an error, and arguments of a listener."""
-
-    rank: int
-    result: Any = None
-    error: Exception | None = None
-    progress: Sequence[Any] | None = None
-
-
-def results_of(n_workers: int, next_news: Callable[[float | None], News | None]) -> list[Any]:
+def results_of(n_workers: int, news: Iterator[News | None]) -> list[Any]:
     """Return the results of all workers; raise the error that the others follow from.
 
     Parameters
     ----------
     n_workers : int
         Number of workers.
-    next_news : callable
-        ``next_news(patience)`` waits for news, for so many seconds or forever, and returns them or
-        None. It is not called again after all workers have a result or an error.
+    news : iterator
+        Waits for news, and is None from time to time. It is not asked again after all workers have
+        a result or an error.
 
     Examples
     --------
-    >>> news = iter([News(1, "b"), News(0, "a")])
-    >>> results_of(2, lambda patience: next(news))
+    >>> results_of(2, iter([(1, "result", "b"), None, (0, "result", "a")]))
     ['a', 'b']
     """
-    listener, found = current_listener(), dict[int, Any]()
-    loss: Exception | None = None
-    while len(found) < n_workers:
-        news = next_news(None if loss is None else _PATIENCE)
-        if news is None:
-            break
-        if news.progress is not None:
-            listener(*news.progress)
+    listener, found, end = current_listener(), dict[int, Any](), math.inf
+    losses: list[Exception] = []
+    while len(found) < n_workers and time.monotonic() < end:
+        told = next(news)
+        if told is None:
             continue
-        found[news.rank] = news.result
-        if news.error is not None and not isinstance(news.error, LostTeamError):
-            raise news.error
-        loss = loss or news.error
-    if loss is not None:
-        raise loss
+        rank, kind, value = told
+        if kind == "progress":
+            listener(*value)
+            continue
+        found[rank] = value
+        if kind == "error":
+            if not isinstance(value, LostTeamError):
+                raise value
+            losses.append(value)
+            end = min(end, time.monotonic() + _PATIENCE)
+    if losses:
+        raise losses[0]
     return [found[rank] for rank in range(n_workers)]

@@ -1,13 +1,12 @@
 """Parts: documents of a worker, which are sent to it, or which it reads from files.
 
 A part is a dict with the arguments ``X``, ``y``, ``qid`` and the weights of ``fit`` for some rows,
-or a share of a file, whose ``read`` yields such dicts.
+or a function that yields such dicts.
 """
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,31 @@ from treerank.lazy import naming_the_extra
 
 #: Arguments of ``fit`` by name, for some rows.
 Arguments = dict[str, Any]
+Part = Arguments | Callable[[], Iterable[Arguments]]
 
 
-@dataclass(frozen=True)
-class FilePart:
-    """A share of a data file, or of a folder of Parquet files.
+def blocks(columns: Mapping[str, Any], n_blocks: int) -> list[Part]:
+    """Return so many parts of about the same length that hold all rows of columns in memory.
+
+    Examples
+    --------
+    >>> blocks({"y": [1, 0, 2, 0, 1]}, 2)
+    [{'y': [1, 0, 2]}, {'y': [0, 1]}]
+    """
+    size = math.ceil(len(columns["y"]) / n_blocks)
+    slices = [slice(number * size, (number + 1) * size) for number in range(n_blocks)]
+    return [{name: column[rows] for name, column in columns.items()} for rows in slices]
+
+
+def read_file_share(
+    path: Path, y: str | None, qid: str | None, number: int, of: int
+) -> Iterator[Arguments]:
+    """Yield the rows of a share of a data file, or of a folder of Parquet files, some at a time.
 
     Of a Parquet file, every ``of``-th row group is read. Any other file is read as a whole, but
     only every ``of``-th batch of rows is kept.
 
-    Attributes
+    Parameters
     ----------
     path : Path
         File or folder.
@@ -34,45 +48,12 @@ class FilePart:
     number, of : int
         Number of the share, from 0, and number of shares.
     """
-
-    path: Path
-    y: str | None
-    qid: str | None
-    number: int
-    of: int
-
-    def read(self) -> Iterator[Arguments]:
-        """Yield the rows, some at a time."""
-        for batch in self._batches():
-            yield {"X": batch.X, "y": batch.y, "qid": batch.qid}
-
-    def _batches(self):
-        if format_of(self.path) is not PARQUET:
-            batches = read_batches(self.path, label=self.y, query=self.qid)
-            return islice(batches, self.number, None, self.of)
+    if format_of(path) is PARQUET:
         with naming_the_extra("read_parquet"):
             from treerank.datasets.parquet import parquet_batches
-        label, query = self.y or "label", self.qid or "query"
-        share = self.number, self.of
-        return parquet_batches(self.path, label=label, query=query, share=share)
-
-
-Part = Arguments | FilePart
-
-
-def read_part(part: Part) -> Iterable[Arguments]:
-    """Return the documents of a part, some at a time."""
-    return [part] if isinstance(part, dict) else part.read()
-
-
-def blocks(n_rows: int, n_blocks: int) -> list[slice]:
-    """Return so many slices of about the same length that hold all rows.
-
-    Examples
-    --------
-    >>> blocks(5, 2)
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
-    size = math.ceil(n_rows / n_blocks)
-    starts = [min(number * size, n_rows) for number in range(n_blocks + 1)]
-    return [slice(start, stop) for start, stop in pairwise(starts)]
+        label, query = y or "label", qid or "query"
+        batches = parquet_batches(path, label=label, query=query, share=(number, of))
+    else:
+        batches = islice(read_batches(path, label=y, query=qid), number, None, of)
+    for batch in batches:
+        yield {"X": batch.X, "y": batch.y, "qid": batch.qid}

@@ -8,7 +8,7 @@ import secrets
 import signal
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
@@ -17,7 +17,7 @@ from typing import Any, Self
 import joblib
 import numpy as np
 
-from treerank.distributed.launcher import Address, News, results_of
+from treerank.distributed.launcher import PULSE, Address, Channel, News, results_of
 from treerank.distributed.parts import Part, blocks
 from treerank.distributed.worker import fit_share
 
@@ -77,8 +77,7 @@ class Processes:
                 "X must be in memory or a file for processes of this machine; "
                 f"got {type(columns['X'])}."
             )
-        slices = blocks(len(columns["y"]), self.n_workers)
-        return [[{name: column[rows] for name, column in columns.items()}] for rows in slices]
+        return [[part] for part in blocks(columns, self.n_workers)]
 
     def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
         """Run each task in a process of its own, all of them one team; return their results.
@@ -93,9 +92,10 @@ class Processes:
             )
         workers, secret = self._workers[: len(tasks)], secrets.token_bytes()
         try:
-            for rank, ((process, pipe), task) in enumerate(zip(workers, tasks, strict=True)):
-                _send(process, pipe, (task, rank, len(tasks), secret))
-            return results_of(len(tasks), _Inbox(workers).next_news)
+            for rank, ((_, pipe), task) in enumerate(zip(workers, tasks, strict=True)):
+                with contextlib.suppress(BrokenPipeError):  # of one that is dead: told below
+                    pipe.send((task, rank, len(tasks), secret))
+            return results_of(len(tasks), _news_of(workers))
         except BaseException:
             self._kill()
             raise
@@ -123,15 +123,10 @@ def _held_interrupts() -> Iterator[None]:
 
 
 @dataclass
-class _PipeChannel:
-    """See :class:`treerank.distributed.launcher.Channel`; this one is a pipe."""
+class _PipeChannel(Channel):
+    """A channel over a pipe; the launcher ends processes whose fit is over."""
 
-    pipe: Any
-    rank: int
-    size: int
-    secret: bytes
-    host: str = "127.0.0.1"
-    encryption: Any = None
+    pipe: Any = field(kw_only=True)
 
     def first_address(self, own: Address | None) -> Address:
         if own is not None:
@@ -142,35 +137,27 @@ class _PipeChannel:
     def tell(self, *progress: Any) -> None:
         self.pipe.send(("progress", progress))
 
-    def is_over(self) -> bool:
-        return False  # the launcher ends processes whose fit is over
 
-
-class _Inbox:
-    """What the workers of a fit send to the process that has started them."""
-
-    def __init__(self, workers: Sequence[tuple[Any, Any]]):
-        self.workers = {pipe: (rank, process) for rank, (process, pipe) in enumerate(workers)}
-        self.pending = set(self.workers)
-
-    def next_news(self, patience: float | None) -> News | None:
-        """Return what the next worker tells, or None after so many seconds."""
-        while ready := wait(self.pending, patience):
-            pipe: Any = ready[0]
-            rank, process = self.workers[pipe]
+def _news_of(workers: Sequence[tuple[Any, Any]]) -> Iterator[News | None]:
+    """Yield what workers send; hand the address of the first one on to the others."""
+    pending: dict[Any, int] = {pipe: rank for rank, (_, pipe) in enumerate(workers)}
+    while True:
+        for ready in wait(pending, PULSE):
+            pipe: Any = ready
+            rank = pending[pipe]
             try:
                 kind, value = pipe.recv()
             except (EOFError, ConnectionResetError):
-                kind, value = "error", _death_of(process)
+                kind, value = "error", _death_of(workers[rank][0])
             if kind == "address":
-                for other, (number, its_process) in self.workers.items():
-                    if number:
-                        _send(its_process, other, value)
+                for _, other in workers[1:]:
+                    with contextlib.suppress(BrokenPipeError):
+                        other.send(value)
                 continue
             if kind != "progress":
-                self.pending.remove(pipe)
-            return News(rank, **{kind: value})
-        return None
+                del pending[pipe]
+            yield rank, kind, value
+        yield None
 
 
 def serve(pipe: Any, n_threads: int) -> None:
@@ -189,7 +176,7 @@ def _answer_to(message: bytes, pipe: Any) -> tuple[str, Any]:
     """Return the result of a pickled task, or an error."""
     try:
         task, *known = pickle.loads(message)
-        return "result", fit_share(**task, channel=_PipeChannel(pipe, *known))
+        return "result", fit_share(**task, channel=_PipeChannel(*known, pipe=pipe))
     except Exception as error:
         return "error", portable(error)
 
@@ -211,14 +198,6 @@ def portable(error: Exception) -> Exception:
         error = RuntimeError(f"{type(error).__name__}: {error}")
     error.add_note(f"In a worker:\n{trace}")
     return error
-
-
-def _send(process: Any, pipe: Any, message: Any) -> None:
-    """Send something to a process."""
-    try:
-        pipe.send(message)
-    except BrokenPipeError:
-        raise _death_of(process) from None
 
 
 def _death_of(process: Any) -> RuntimeError:

@@ -5,7 +5,6 @@ Hashes of query ids: the same for the same id, in every process.
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
 from numbers import Real
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank.distributed.parts import Arguments
 from treerank.inputs.grouping import QueryGroups
 from treerank.team import Table, current_team
 
@@ -57,73 +57,32 @@ _N_GROUPS = 2**16
 _ROWS_AT_ONCE = 2**14
 
 
-@dataclass(frozen=True, eq=False)
-class Shard:
-    """Documents of one worker.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_documents, n_features)
-        Features.
-    y : ndarray of shape (n_documents,)
-        Labels.
-    qid : ndarray of uint64, shape (n_documents,)
-        Hash of the query id of each document.
-    weights : dict from str to ndarray of shape (n_documents,)
-        Weights by the name of the argument of ``fit``.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    qid: np.ndarray
-    weights: dict[str, Any]
-
-    def __len__(self) -> int:
-        """Return the number of documents."""
-        return len(self.y)
-
-    def taking(self, rows: np.ndarray) -> "Shard":
-        """Return the documents of some rows."""
-        weights = {name: weight[rows] for name, weight in self.weights.items()}
-        return Shard(self.X[rows], self.y[rows], self.qid[rows], weights)
-
-    @property
-    def columns(self) -> Table:
-        """All columns."""
-        return [self.X, self.y, self.qid, *self.weights.values()]
-
-    def tables_of(self, is_sent: np.ndarray) -> Iterator[Table]:
-        """Yield the columns of the rows of some groups of queries, some rows at a time."""
-        for start in range(0, len(self), _ROWS_AT_ONCE):
-            part = [column[start : start + _ROWS_AT_ONCE] for column in self.columns]
-            rows = np.flatnonzero(is_sent[_groups_of(part[2])])
-            if len(rows):
-                yield [column[rows] for column in part]
-
-
-def gather_queries(parts: Sequence[Shard]) -> Shard:
+def gather_queries(parts: Sequence[Arguments]) -> Arguments:
     """Return the documents of whole queries; every worker of the team passes what it has.
 
-    The parts of all workers have the same columns, and every worker has a part, maybe without rows.
+    A part has the arguments of ``fit`` as arrays, with hashes of the query ids. The parts of all
+    workers have the same columns, and every worker has a part, maybe without rows.
     """
     team = current_team()
-    own = [np.bincount(_groups_of(part.qid), minlength=_N_GROUPS) for part in parts]
+    own = [np.bincount(_groups_of(part["qid"]), minlength=_N_GROUPS) for part in parts]
     sizes = team.total(np.sum(own, axis=0))
     worker = deal(sizes, team.size)
     n_rows = int(sizes[worker == team.rank].sum())
-    like = parts[0]
-    whole = Shard(
-        np.empty((n_rows, like.X.shape[1]), dtype=like.X.dtype),
-        np.empty(n_rows),
-        np.empty(n_rows, dtype=np.uint64),
-        {name: np.empty(n_rows) for name in like.weights},
-    )
+    whole = {
+        name: np.empty((n_rows, *like.shape[1:]), like.dtype if name in ("X", "qid") else float)
+        for name, like in parts[0].items()
+    }
 
     def outgoing(rank: int) -> Iterator[Table]:
+        is_sent = worker == rank
         for part in parts:
-            yield from part.tables_of(worker == rank)
+            for start in range(0, len(part["y"]), _ROWS_AT_ONCE):
+                some = {name: each[start : start + _ROWS_AT_ONCE] for name, each in part.items()}
+                rows = np.flatnonzero(is_sent[_groups_of(some["qid"])])
+                if len(rows):
+                    yield [some[name][rows] for name in whole]
 
-    team.exchange(outgoing, whole.columns)
+    team.exchange(outgoing, list(whole.values()))
     return whole
 
 

@@ -1,9 +1,8 @@
 """Worker: one process of a fit by several, whoever starts it."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,15 @@ from sklearn.base import clone
 
 from treerank.checks import naming, shown
 from treerank.distributed.collective import Collective
-from treerank.distributed.columns import FeatureColumns, agree_on_columns, dense_columns
+from treerank.distributed.columns import agree_on_columns, dense_columns
 from treerank.distributed.connections import LOSS, LostTeamError
 from treerank.distributed.launcher import Channel
 from treerank.distributed.meeting import meeting
-from treerank.distributed.parts import Part, read_part
-from treerank.distributed.shards import Shard, gather_queries, id_hashes
+from treerank.distributed.parts import Arguments, Part
+from treerank.distributed.shards import gather_queries, id_hashes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
-from treerank.inputs.columns import Columns
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -64,10 +62,10 @@ def fit_share(
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost
         shard = whole_queries(ranker, **train)
-        data = training_set(shard.X, shard.y, shard.qid, **shard.weights)
+        data = training_set(**shard)
         eval_set = None if held_out is None else _held_out(ranker, held_out)
         ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
-        is_first = team.rank == team.gather(len(shard) > 0).index(True)
+        is_first = team.rank == team.gather(len(shard["y"]) > 0).index(True)
     messages = [(str(warning.message), warning.category) for warning in caught]
     return ranker if is_first else None, messages
 
@@ -104,25 +102,25 @@ def _listener(channel: Channel) -> Listener:
     return hear
 
 
-def whole_queries(
-    ranker: Any, parts: Iterable[Part], names: Sequence[str] | None, weights: Sequence[str]
-) -> Shard:
+def whole_queries(ranker: Any, parts: Sequence[Part], names: Sequence[str] | None) -> Arguments:
     """Exchange rows with the other workers, and tell the ranker its columns.
 
     Parameters
     ----------
     ranker : DirectRanker
         Ranker that knows no columns.
-    parts : iterable of Part
+    parts : sequence of Part
         Documents of this worker, maybe none.
     names : sequence of str or None
         Names of the features, where the parts do not know them.
-    weights : sequence of str
-        Names of the weights that the parts have.
     """
-    batches = (columns for part in parts for columns in read_part(part))
-    shards = [_checked(ranker, columns) for columns in batches if columns["X"].shape[0]]
-    return gather_queries(_agreed(ranker, shards, names, weights))
+    shards = [
+        _checked(ranker, columns)
+        for part in parts
+        for columns in (part() if callable(part) else [part])
+        if columns["X"].shape[0]
+    ]
+    return gather_queries(agree_on_columns(ranker, shards, names))
 
 
 def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
@@ -137,34 +135,14 @@ def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
             raise ValueError(
                 f"X must have the columns of training, {shown(needed)}; got {shown(names)}."
             )
-        groups = QueryGroups.from_qid(shard.qid)
-        metric = get_metric(ranker.metric).prepared(shard.y, groups)
-    return HeldOut(shard.X, shard.y, groups, metric)
+        groups = QueryGroups.from_qid(shard["qid"])
+        metric = get_metric(ranker.metric).prepared(shard["y"], groups)
+    return HeldOut(shard["X"], shard["y"], groups, metric)
 
 
-def _checked(ranker: Any, columns: dict[str, Any]) -> Shard:
+def _checked(ranker: Any, columns: Arguments) -> Arguments:
     """Return documents as checked arrays, without rows of weight zero."""
-    X, y, qid, weights = dense_columns(ranker, columns)
-    shard = Shard(X, y, id_hashes(qid, len(y)), weights)
-    idle = np.any([weight == 0 for weight in weights.values()], axis=0)
-    return shard.taking(np.flatnonzero(~idle)) if np.any(idle) else shard
-
-
-def _agreed(
-    ranker: Any, shards: list[Shard], names: Sequence[str] | None, weight_names: Sequence[str]
-) -> list[Shard]:
-    """Return shards with the columns of all workers, at least one; set the ranker's columns."""
-    own = None
-    if shards:
-        own_names = feature_names_of(ranker)
-        names = names if own_names is None else list(own_names)
-        dtype = np.result_type(*(shard.X for shard in shards)).str
-        own = FeatureColumns(ranker.n_features_in_, None if names is None else list(names), dtype)
-    columns = agree_on_columns(own)
-    ranker.columns_, ranker.n_features_in_ = Columns(), columns.n_features
-    if columns.names is not None:
-        ranker.feature_names_in_ = np.array(columns.names, dtype=object)
-    weights = dict.fromkeys(weight_names, np.empty(0))
-    nothing = np.empty((0, columns.n_features), dtype=columns.dtype)
-    shards = shards or [Shard(nothing, np.empty(0), np.empty(0, dtype=np.uint64), weights)]
-    return [replace(shard, X=shard.X.astype(columns.dtype, copy=False)) for shard in shards]
+    shard = dense_columns(ranker, columns)
+    shard["qid"] = id_hashes(shard["qid"], len(shard["y"]))
+    counts = np.all([shard[name] != 0 for name in shard if name.endswith("_weight")], axis=0)
+    return shard if np.all(counts) else {name: column[counts] for name, column in shard.items()}

@@ -8,7 +8,6 @@ killed in this moment waits until it is restarted. Processes of this machine are
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from treerank.distributed.collective import Collective
 from treerank.distributed.connections import LOSS, LostTeamError
@@ -25,27 +24,15 @@ _PATIENCE = 60
 @contextmanager
 def xgboost_network(team: Collective, host: str) -> Iterator[None]:
     """Let XGBoost train by all workers of the team in this block; this one is at ``host``."""
-    tracker = None
-    if team.rank == 0:
-        tracker = xgboost.RabitTracker(team.size, host, timeout=_PATIENCE)
-    with _naming_the_loss():
-        address = team.gather(None if tracker is None else _started(tracker))[0]
-        with collective.CommunicatorContext(**address):
+    address = None
+    try:
+        if team.rank == 0:
+            tracker = xgboost.RabitTracker(team.size, host, timeout=_PATIENCE)
+            tracker.start()
+            address = tracker.worker_args()
+        with collective.CommunicatorContext(**team.gather(address)[0]):
             yield
         team.gather(None)  # the tracker lives until all have left
-
-
-def _started(tracker: xgboost.RabitTracker) -> dict[str, Any]:
-    """Let the tracker listen; return the arguments of all workers for their communicator."""
-    tracker.start()
-    return tracker.worker_args()
-
-
-@contextmanager
-def _naming_the_loss() -> Iterator[None]:
-    """Tell the loss of another worker from other errors."""
-    try:
-        yield
     except ValueError as error:  # XGBoost's errors are such
         if "collective" not in str(error):
             raise
