@@ -52,7 +52,8 @@ def read_file_share(
         with naming_the_extra("read_parquet"):
             from treerank.datasets.parquet import parquet_batches
         label, query = y or "label", qid or "query"
-        batches = parquet_batches(path, label=label, query=query, share=(number, of))
+        share = number, of
+        batches: Iterable[Any] = parquet_batches(path, label=label, query=query, share=share)
     else:
         batches = islice(read_batches(path, label=y, query=qid), number, None, of)
     for batch in batches:
