@@ -30,14 +30,8 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         ({"k": 0}, "k must be a whole number of at least 1; got 0"),
         ({"gain": "cubic"}, r"gain must be an array or one of .*got 'cubic'"),
         ({"weight": "ndcg", "gain": [0, 1]}, "y must be integers below 2.*got 2.0"),
-        (
-            {"sample_weight": [1, 1, np.nan, 1]},
-            "sample_weight must be finite; got nan in row 2",
-        ),
-        (
-            {"sample_weight": [1, -1, 1, 1]},
-            "sample_weight must not be negative; got -1.0 in row",
-        ),
+        ({"sample_weight": [1, 1, np.nan, 1]}, "sample_weight must be finite; got nan in row 2"),
+        ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; got -1.0 in row"),
         ({"sample_weight": [1, 1]}, "sample_weight must have one entry.*got 2 for 4"),
         ({"query_weight": [1, 2, 1, 1]}, "query_weight must be constant within a query"),
         ({"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equal"),

@@ -4,9 +4,17 @@ import math
 
 import numpy as np
 
+from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
 from treerank.metrics.base import Metric
-from treerank.metrics.registry import FunctionMetric
+from treerank.metrics.registry import FunctionMetric, get_metric
+from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
+
+#: Why a ranker that optimizes a metric of whole queries refuses other weights.
+_OF_WHOLE_QUERIES = {
+    "sample_weight": "a metric of whole queries is optimized; query_weight weighs those",
+    "given_pairs": "a metric of whole queries is optimized, no pairs are compared",
+}
 
 
 class QueryMeasure:
@@ -21,6 +29,8 @@ class QueryMeasure:
 
     Attributes
     ----------
+    data : TrainingSet
+        These documents.
     weight : ndarray of shape (n_queries,)
         The user's weight of each query in the mean.
 
@@ -34,7 +44,7 @@ class QueryMeasure:
     """
 
     def __init__(self, data: TrainingSet, metric: Metric | FunctionMetric) -> None:
-        self.prepared = metric.prepared(data.y, data.groups)
+        self.data, self.prepared = data, metric.prepared(data.y, data.groups)
         given = data.weight_of_queries
         self.weight = np.ones(data.groups.n_queries) if given is None else given
         self.total_weight = math.fsum(self.weight)
@@ -46,6 +56,20 @@ class QueryMeasure:
     def mean(self, values: np.ndarray) -> float:
         """Return the weighted mean over queries; its sum is rounded once."""
         return math.fsum((self.weight * values).tolist()) / self.total_weight
+
+
+def query_measure(ranker: Ranker, data: TrainingSet) -> QueryMeasure | None:
+    """Return the measure of the queries in which a ranker's metric depends on the order.
+
+    Without such a query, warn and return ``None``. Weights of documents and pairs are refused.
+    """
+    refuse_weights(ranker, data, _OF_WHOLE_QUERIES)
+    metric = get_metric(ranker.metric)
+    found = measurable(data, metric)
+    if found is None:
+        warn_of_constant_model(f"In no query does {metric.name} depend on the order")
+        return None
+    return QueryMeasure(found, metric)
 
 
 def measurable(data: TrainingSet, metric: Metric | FunctionMetric) -> TrainingSet | None:

@@ -142,9 +142,7 @@ def _best_of_feature(codes, potentials):
             cut, missing, value = code - 1, 0, above
         if sums[0] != 0 and abs(above + sums[0]) > abs(value) and code > 1:
             cut, missing, value = code - 1, 1, above + sums[0]
-        if code == 1 and abs(sums[0]) > abs(
-            value
-        ):  # it only separates missing values from all others
+        if code == 1 and abs(sums[0]) > abs(value):  # only missing values are below
             cut, missing, value = 0, 0, above
     return cut, missing, value
 

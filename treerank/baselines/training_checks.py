@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.baselines.query_measure import measurable
 from treerank.checks import check_count, warn_user
-from treerank.metrics.registry import get_metric
 from treerank.progress import Progress, patience_of
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -40,24 +38,6 @@ def refuse_weights(ranker: Ranker, data: TrainingSet, reasons: dict[str, str]) -
                 f"{name} must be None or the same throughout for {type(ranker).__name__}, since "
                 f"{reason}."
             )
-
-
-def refuse_weights_within_queries(ranker: Ranker, data: TrainingSet) -> None:
-    """Refuse weights of documents and pairs: the ranker optimizes a metric of whole queries."""
-    reasons = {
-        "sample_weight": "a metric of whole queries is optimized; query_weight weighs those",
-        "given_pairs": "a metric of whole queries is optimized, no pairs are compared",
-    }
-    refuse_weights(ranker, data, reasons)
-
-
-def measurable_queries(ranker: Ranker, data: TrainingSet) -> TrainingSet | None:
-    """Return the queries in which the metric depends on the order; warn if there are none."""
-    metric = get_metric(ranker.metric)
-    found = measurable(data, metric)
-    if found is None:
-        warn_of_constant_model(f"In no query does {metric.name} depend on the order")
-    return found
 
 
 def start_progress(rounds: int | str | None, held_out: HeldOut | None, total: int) -> Progress:

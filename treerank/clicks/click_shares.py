@@ -17,7 +17,7 @@ import numpy as np
 from treerank.clicks.session_checks import refuse_where
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.kernels import cross_entropy
-from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +59,7 @@ class ClickShares(ListwiseLoss):
         exposure = lists.judgments.sample_weight[lists.rows]
         return np.log(exposure), lists.weight * lists.y
 
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the negative log likelihood of each query and its derivatives."""
         log_exposure, clicks = lists.prepared
         return cross_entropy(scores + log_exposure, clicks, lists.groups.indptr)

@@ -8,7 +8,6 @@ An objective of the user's own needs ``groups``, ``n_outputs``, ``__call__``, ``
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,6 +111,43 @@ class Objective(ABC):
 
 
 @dataclass(frozen=True, eq=False)
+class WrappedObjective(Objective):
+    """An objective that says of itself what another one says; what differs is for subclasses.
+
+    Attributes
+    ----------
+    objective : Objective
+        The other objective.
+    """
+
+    objective: Objective
+
+    @property
+    def groups(self) -> QueryGroups:
+        """Queries of the rows."""
+        return self.objective.groups
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns of ``scores``."""
+        return self.objective.n_outputs
+
+    @property
+    def name(self) -> str:
+        """What errors call the objective."""
+        return self.objective.name
+
+    @property
+    def steepness(self) -> float:
+        """What turns a margin of scores into log odds."""
+        return self.objective.steepness
+
+    def has_anything_to_learn(self) -> bool:
+        """Tell whether the objective can learn from other scores than equal ones."""
+        return self.objective.has_anything_to_learn()
+
+
+@dataclass(frozen=True, eq=False)
 class OwnObjective(Objective):
     """An objective of the user's own, with defaults for what it does not have.
 
@@ -148,13 +184,11 @@ class OwnObjective(Objective):
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian."""
-        priced: Priced = self.objective(scores, iteration=iteration)
-        return priced
+        return self.objective(scores, iteration=iteration)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
-        found: Derivatives = self.objective.derivatives(scores, iteration=iteration)
-        return found
+        return self.objective.derivatives(scores, iteration=iteration)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
         """Return the objective of the given rows alone."""
@@ -163,12 +197,12 @@ class OwnObjective(Objective):
 
     def convex(self) -> Objective | None:
         """Return the convex form of the objective, if it has one."""
-        own: Callable[[], Any] | None = self._own("convex", None)
+        own = self._own("convex", None)
         return None if own is None else as_objective(own())
 
     def has_anything_to_learn(self) -> bool:
         """Ask the objective; if it does not say, take a slope or two labels of a query."""
-        own: Callable[[], bool] | None = self._own("has_anything_to_learn", None)
+        own = self._own("has_anything_to_learn", None)
         if own is not None:
             return bool(own())
         has_labels = self.y is not None and bool(self.groups.with_two_labels(self.y).any())

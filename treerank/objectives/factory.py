@@ -248,20 +248,14 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
-    largest = judgments.totals.largest_label
-    problem = PairProblem(
-        judgments,
-        loss,
-        weight,
-        judgments.totals.typical_size,
-        pairs,
-        WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest),
-        float(settings.sigma),
-        settings.target_margin,
-        float(settings.smoothing),
-        settings.query_normalization,
+    size, largest = judgments.totals.typical_size, judgments.totals.largest_label
+    options = WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest)
+    rest = float(settings.sigma), settings.target_margin, float(settings.smoothing)
+    whole = PairwiseObjective(
+        PairProblem(
+            judgments, loss, weight, size, pairs, options, *rest, settings.query_normalization
+        )
     )
-    whole = PairwiseObjective(problem)
     if settings.per_level:
         from treerank.objectives.pairs.per_level import PerLevelObjective
 
@@ -278,9 +272,11 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
 def _which_pairs(
     pairs: str | Pairs | None, given_pairs: ArrayLike | None, groups: QueryGroups
 ) -> str | Pairs | GivenPairs | None:
+    if isinstance(pairs, str) and pairs == "all":
+        pairs = None
     if given_pairs is None:
-        return None if isinstance(pairs, str) and pairs == "all" else pairs
-    if pairs is not None and not (isinstance(pairs, str) and pairs == "all"):
+        return pairs
+    if pairs is not None:
         rule = "None or 'all' when given_pairs lists them"
         raise ValueError(f"pairs must be {rule}; got {shown(pairs)}.")
     return GivenPairs.from_table(given_pairs, groups)

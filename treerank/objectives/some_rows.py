@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, NoDocuments, Objective, Priced
+from treerank.objectives.base import Derivatives, NoDocuments, Priced, WrappedObjective
 
 
 @dataclass(frozen=True, eq=False)
-class SomeRows(Objective):
+class SomeRows(WrappedObjective):
     """The price of the scores of some documents, as an objective over more of them.
 
     So labels that are known for different documents can be added up.
@@ -32,7 +32,6 @@ class SomeRows(Objective):
     array([-0.5,  0. ,  0.5])
     """
 
-    objective: Objective
     rows: np.ndarray
     all_groups: QueryGroups
 
@@ -41,33 +40,16 @@ class SomeRows(Objective):
         """Queries of all rows."""
         return self.all_groups
 
-    @property
-    def name(self) -> str:
-        """What errors call it: the name of the objective."""
-        return self.objective.name
-
-    @property
-    def n_outputs(self) -> int:
-        """Columns of the scores."""
-        return self.objective.n_outputs
-
-    @property
-    def steepness(self) -> float:
-        """What turns a margin of scores into log odds."""
-        return self.objective.steepness
-
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian."""
         scores = np.asarray(scores, dtype=np.float64)
         value, *found = self.objective(scores[self.rows], iteration=iteration)
-        gradient, hessian = (self._spread(part, scores) for part in found)
-        return value, gradient, hessian
+        return value, *self._spread(found, scores)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
         found = self.objective.derivatives(scores[self.rows], iteration=iteration)
-        gradient, hessian = (self._spread(part, scores) for part in found)
-        return gradient, hessian
+        return self._spread(found, scores)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "SomeRows":
         """Return the objective of the given rows alone."""
@@ -88,12 +70,8 @@ class SomeRows(Objective):
         found = self.objective.with_loss(loss)
         return None if found is None else SomeRows(found, self.rows, self.all_groups)
 
-    def has_anything_to_learn(self) -> bool:
-        """Tell whether the objective can learn from other scores than equal ones."""
-        return self.objective.has_anything_to_learn()
-
-    def _spread(self, part: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    def _spread(self, found: Any, scores: np.ndarray) -> Derivatives:
         """Return derivatives of all rows: 0 where nothing is known."""
-        whole = np.zeros(scores.shape)
-        whole[self.rows] = part
-        return whole
+        gradient, hessian = np.zeros(scores.shape), np.zeros(scores.shape)
+        gradient[self.rows], hessian[self.rows] = found
+        return gradient, hessian

@@ -16,7 +16,13 @@ import numpy as np
 
 from treerank.checks import check_number
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
+from treerank.objectives.base import (
+    Derivatives,
+    Objective,
+    Priced,
+    WrappedObjective,
+    as_objective,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +157,7 @@ def _refuse_other_documents(first: Any, other: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Started(Objective):
+class Started(WrappedObjective):
     """The price of ``start + scores``: what is fitted to it adds to the start.
 
     Parameters
@@ -170,40 +176,19 @@ class Started(Objective):
     True
     """
 
-    objective: Any
     start: np.ndarray
 
-    @property
-    def name(self) -> str:
-        """What errors call it: the name of the objective."""
-        return as_objective(self.objective).name
-
-    @property
-    def groups(self) -> QueryGroups:
-        """Queries of the rows."""
-        groups: QueryGroups = self.objective.groups
-        return groups
-
-    @property
-    def n_outputs(self) -> int:
-        """Columns of the scores."""
-        return int(self.objective.n_outputs)
-
-    @property
-    def steepness(self) -> float:
-        """What turns a margin of scores into log odds."""
-        return as_objective(self.objective).steepness
+    def __post_init__(self) -> None:
+        """Give an objective of the user's own what it does not have."""
+        object.__setattr__(self, "objective", as_objective(self.objective))
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian."""
-        priced: Priced = self.objective(from_start(self.start, scores), iteration=iteration)
-        return priced
+        return self.objective(from_start(self.start, scores), iteration=iteration)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
-        at = from_start(self.start, scores)
-        found: Derivatives = self.objective.derivatives(at, iteration=iteration)
-        return found
+        return self.objective.derivatives(from_start(self.start, scores), iteration=iteration)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
         """Return the objective of the given rows alone."""
@@ -211,12 +196,7 @@ class Started(Objective):
 
     def convex(self) -> Objective:
         """Return the convex form, which starts from the sum over outputs."""
-        convex = as_objective(self.objective).convex_or_itself()
-        return Started(convex, self.start.sum(axis=1, keepdims=True))
-
-    def has_anything_to_learn(self) -> bool:
-        """Tell whether the objective can learn from other scores than equal ones."""
-        return as_objective(self.objective).has_anything_to_learn()
+        return Started(self.objective.convex_or_itself(), self.start.sum(axis=1, keepdims=True))
 
 
 def from_start(start: np.ndarray, scores: Any) -> np.ndarray:

@@ -18,15 +18,12 @@ from typing import ClassVar
 import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
-from treerank.baselines.linear.query_boosting import QueryBoosting
-from treerank.baselines.query_measure import QueryMeasure
-from treerank.baselines.training_checks import (
-    measurable_queries,
-    refuse_weights_within_queries,
-    start_progress,
-)
+from treerank.baselines.linear.products import moved_scores
+from treerank.baselines.linear.query_boosting import boosting_rounds
+from treerank.baselines.query_measure import query_measure
+from treerank.baselines.training_checks import start_progress
 from treerank.files.states import count, history
-from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Positive, Size
 from treerank.rankers.calibration import Calibration
 
@@ -96,22 +93,30 @@ class AdaRank(LinearRanker):
     calibration: Calibration = "eval_set"
 
     def _weigh(self, data, scale, held_out, seed):
-        refuse_weights_within_queries(self, data)
+        measure = query_measure(self, data)
         progress = start_progress(self.early_stopping_rounds, held_out, self.n_estimators)
-        data, rounds = measurable_queries(self, data), []
-        if data is not None:
-            columns = scale.by_column(data.X, data.rows)
-            boosting = QueryBoosting(
-                columns,
-                QueryMeasure(data, get_metric(self.metric)),
-                self.n_estimators,
-                self.tolerance,
-                self.max_consecutive,
-            )
+        rounds = []
+        if measure is not None:
+            columns = scale.by_column(measure.data.X, measure.data.rows)
+            limits = self.n_estimators, self.tolerance, self.max_consecutive
             held_out = None if held_out is None else scale.by_column(held_out.X)
-            rounds = boosting.rounds(progress, held_out)[: progress.kept()]
+            rounds = _watched(boosting_rounds(columns, measure, *limits), progress, held_out)
         self.evals_result_, self.best_iteration_ = progress.history(), len(rounds)
         coef = np.zeros(len(scale.mean))
         for feature, step in rounds:
             coef[feature] += step
         return coef
+
+
+def _watched(rounds, progress, held_out):
+    """Return the rounds to keep, given held-out standard features by column, or ``None``."""
+    scores = np.zeros(0 if held_out is None else held_out.shape[1])
+    done = []
+    for move in rounds:
+        done.append(move)
+        if held_out is not None:
+            scores = moved_scores(scores, held_out, *move)
+            progress.measure(scores)
+        if progress.record(len(done)):
+            break
+    return done[: progress.kept()]

@@ -12,9 +12,8 @@ import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores
-from treerank.baselines.query_measure import QueryMeasure
-from treerank.baselines.training_checks import measurable_queries, refuse_weights_within_queries
-from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.baselines.query_measure import query_measure
+from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, NotNegative, Seed
 from treerank.rankers.calibration import Calibration
 
@@ -66,13 +65,10 @@ class CoordinateAscent(LinearRanker):
     random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
-        refuse_weights_within_queries(self, data)
-        rng = np.random.RandomState(seed)
-        data = measurable_queries(self, data)
-        if data is None:
+        rng, measure = np.random.RandomState(seed), query_measure(self, data)
+        if measure is None:
             return np.zeros(len(scale.mean))
-        columns = scale.by_column(data.X, data.rows)
-        measure = QueryMeasure(data, get_metric(self.metric))
+        columns = scale.by_column(measure.data.X, measure.data.rows)
         Z = None if held_out is None else scale.by_row(held_out.X)
         best, best_value = None, -np.inf
         for _ in range(self.n_restarts):

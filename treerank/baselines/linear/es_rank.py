@@ -14,14 +14,10 @@ import numpy as np
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores, transposed_product
 from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.baselines.query_measure import QueryMeasure
-from treerank.baselines.training_checks import (
-    measurable_queries,
-    refuse_weights_within_queries,
-    start_progress,
-)
+from treerank.baselines.query_measure import query_measure
+from treerank.baselines.training_checks import start_progress
 from treerank.files.states import history
-from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Seed
 from treerank.rankers.calibration import Calibration
 
@@ -81,15 +77,13 @@ class ESRank(LinearRanker):
     random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
-        refuse_weights_within_queries(self, data)
+        measure = query_measure(self, data)
         progress = start_progress(self.early_stopping_rounds, held_out, self.n_generations)
         rng, weight = np.random.RandomState(seed), np.zeros(len(scale.mean))
-        measured = measurable_queries(self, data)
-        if measured is not None:
+        if measure is not None:
             weight = _of_unit_size(self._start(data, scale, rng))
-            columns = scale.by_column(measured.X, measured.rows)
+            columns = scale.by_column(measure.data.X, measure.data.rows)
             held_out = None if held_out is None else scale.by_row(held_out.X)
-            measure = QueryMeasure(measured, get_metric(self.metric))
             weight = self._evolve(weight, columns, measure, rng, progress, held_out)
         self.evals_result_ = progress.history()
         return weight

@@ -105,7 +105,11 @@ class PRank(LinearRanker):
     def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, _NO_WEIGHTS)
         self.levels_, level = np.unique(data.y, return_inverse=True)
-        _refuse_many(self.levels_)
+        if len(self.levels_) > _MOST_LEVELS:
+            raise ValueError(
+                f"y must have at most {_MOST_LEVELS} levels, which PRank separates by thresholds; "
+                f"got {len(self.levels_)}."
+            )
         metric = _minus_errors if held_out is None else held_out.metric
         progress = Progress(metric, self.early_stopping_rounds, total=self.n_epochs)
         n_weights = n_products(len(scale.mean), self._quadratic)
@@ -130,9 +134,8 @@ class PRank(LinearRanker):
             choice = self.share, seed, epoch, self._quadratic
             train_epoch(Z, level, order, *choice, weights, thresholds, errors)
             mean = weights.mean(axis=0), thresholds.mean(axis=0)
-            progress.measure(
-                errors.astype(np.float64) if held_out is None else self._score(held_out, mean[0])
-            )
+            measured = errors if held_out is None else self._score(held_out, mean[0])
+            progress.measure(measured.astype(np.float64))
             is_last = progress.record(epoch + 1)
             if progress.best_iteration == epoch + 1:
                 best = mean
@@ -144,14 +147,6 @@ class PRank(LinearRanker):
         if self._quadratic:
             return quadratic_scores(Z, weight)
         return linear_scores(Z, weight, np.zeros(len(weight)))
-
-
-def _refuse_many(levels):
-    if len(levels) > _MOST_LEVELS:
-        raise ValueError(
-            f"y must have at most {_MOST_LEVELS} levels, which PRank separates by thresholds; "
-            f"got {len(levels)}."
-        )
 
 
 def _minus_errors(errors):

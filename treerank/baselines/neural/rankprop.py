@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,7 @@ class SortedTargets(ListwiseLoss):
     array([0.5, 1. , 1.5])
     """
 
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the squared distance of each query and its derivatives."""
         distance = scores - _targets(lists, scores)
         values = lists.weight * distance**2 / 2

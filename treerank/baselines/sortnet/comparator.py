@@ -90,7 +90,6 @@ class Comparator(NamedTuple):
         pairs: tuple[np.ndarray, np.ndarray],
         weight: np.ndarray,
         check: Callable[["Comparator"], float],
-        *,
         n_epochs: int,
         batch_size: int,
         learning_rate: float,
@@ -123,9 +122,8 @@ class Comparator(NamedTuple):
             for _ in range(n_epochs):
                 turn = torch.from_numpy(rng.permutation(len(better)))
                 for batch in turn.split(batch_size):
-                    cost = _squared_error(
-                        tensors, documents[better[batch]], documents[worse[batch]]
-                    )
+                    pair = documents[better[batch]], documents[worse[batch]]
+                    cost = _squared_error(tensors, *pair)
                     optimizer.zero_grad()
                     (scaled[batch] * cost).mean().backward()
                     optimizer.step()

@@ -1,24 +1,18 @@
 """SortNet: a neural comparator, trained on the pairs that sorting by it gets wrong."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
-from treerank.baselines.sortnet.sorting import (
-    ComparedDocuments,
-    Preference,
-    sort_by_comparison,
-)
+from treerank.baselines.sortnet.sorting import ComparedDocuments, Preference, sort_by_comparison
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
 from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.standardization import (
-    STANDARDIZATION_RULES,
-    Standardization,
-)
+from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_labels, check_n_pairs
 from treerank.inputs.grouping import QueryGroups
@@ -207,16 +201,9 @@ class SortNet(Ranker):
         self.n_pairs_ = wrong.shape[1]
         if not wrong.shape[1]:
             return comparator
-        return comparator.trained(
-            train.X,
-            tuple(wrong),
-            train.weight[wrong].prod(axis=0),
-            lambda now: judge.error(now, wrong_to_judge),
-            n_epochs=self.n_epochs,
-            batch_size=int(self.batch_size),
-            learning_rate=self.learning_rate,
-            seed=seed,
-        )
+        weight, check = train.weight[wrong].prod(axis=0), partial(judge.error, pairs=wrong_to_judge)
+        settings = self.n_epochs, int(self.batch_size), self.learning_rate, seed
+        return comparator.trained(train.X, tuple(wrong), weight, check, *settings)
 
     def _scores(self, X):
         comparator, references = self._comparator, self.references_

@@ -20,12 +20,8 @@ import numpy as np
 
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.lists.kernels import (
-    approximate_dcg,
-    cross_entropy,
-    grouped_plackett_luce,
-)
-from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.objectives.lists.kernels import approximate_dcg, cross_entropy, grouped_plackett_luce
+from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
 from treerank.parameters import Positive, Rule
 
 TARGETS = ("softmax", "gain")
@@ -75,9 +71,7 @@ class ListNetLoss(ListwiseLoss):
         total = lists.per_query(np.add, mass)
         return lists.weight * np.divide(mass, total, out=np.zeros(len(y)), where=total > 0)
 
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the cross entropy of each query and its derivatives."""
         return cross_entropy(scores, lists.prepared, lists.groups.indptr)
 
@@ -114,9 +108,7 @@ class ListMLE(ListwiseLoss):
         """Return the rows sorted by query, then by label."""
         return np.lexsort((judgments.y, judgments.groups.codes))
 
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the negative log likelihood of each query and its derivatives."""
         return grouped_plackett_luce(scores, lists.y, lists.weight, lists.groups.indptr)
 
@@ -146,9 +138,7 @@ class XENDCG(ListwiseLoss):
         """Refuse labels without a gain."""
         _check_gains(y)
 
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the cross entropy of each query and its derivatives."""
         mass = np.exp2(lists.y) - uniforms(lists.judgments.seed, iteration, lists.keys)
         target = lists.weight * mass / lists.per_query(np.add, mass)
@@ -208,9 +198,7 @@ class ApproxNDCG(ListwiseLoss):
         cost[query[orderable]] = 1.0
         return cost * lists.judgments.query_weight, lists.weight * share
 
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return one minus the smooth NDCG of each query and its derivatives."""
         cost, gain = lists.prepared
         indptr = lists.groups.indptr
@@ -266,9 +254,7 @@ class HalfSquaredError(ListwiseLoss):
         """Return the rows as they are: no term looks at another document."""
         return np.arange(len(judgments.y))
 
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the squared error of each document and its derivatives."""
         residual, weight = scores - lists.y, lists.weight
         return weight * residual**2 / 2, weight * residual, weight.copy()

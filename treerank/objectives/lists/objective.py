@@ -24,7 +24,7 @@ from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 
 #: Values of the queries or documents, gradients and hessians of the documents.
-PricedQueries = tuple[np.ndarray, np.ndarray, np.ndarray]
+Prices = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ListwiseLoss(ABC):
@@ -65,7 +65,7 @@ class ListwiseLoss(ABC):
     @abstractmethod
     def over_queries(
         self, lists: "ListwiseObjective", scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
+    ) -> Prices:
         """Return values, one per query or per document, and gradients and hessians per document.
 
         ``scores`` and all columns of ``lists`` are in the order of :meth:`order`.

@@ -165,11 +165,7 @@ class PairLoss:
 
 
 PAIR_LOSSES = {
-    "logistic": PairLoss(
-        logistic,
-        is_likelihood=True,
-        shape=Shape(_logistic_shape, -1.0, 1.0),
-    ),
+    "logistic": PairLoss(logistic, is_likelihood=True, shape=Shape(_logistic_shape, -1.0, 1.0)),
     "half_squared": PairLoss(half_squared),
     "half_squared_tanh": PairLoss(
         half_squared_tanh,
@@ -177,16 +173,12 @@ PAIR_LOSSES = {
         shape=Shape(_squared_shape, -8.0, 16.0, steepness=2.0),
     ),
     "squared_sigmoid": PairLoss(
-        squared_sigmoid,
-        approximate_hessian=True,
-        shape=Shape(_squared_shape, -2.0, 2.0),
+        squared_sigmoid, approximate_hessian=True, shape=Shape(_squared_shape, -2.0, 2.0)
     ),
     "hinge": PairLoss(hinge, approximate_hessian=True),
     "squared_hinge": PairLoss(squared_hinge),
     "exponential": PairLoss(exponential),
     "fidelity": PairLoss(
-        fidelity,
-        approximate_hessian=True,
-        shape=Shape(_fidelity_shape, -0.5, 0.25),
+        fidelity, approximate_hessian=True, shape=Shape(_fidelity_shape, -0.5, 0.25)
     ),
 }

@@ -18,30 +18,12 @@ from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
 
 
 @register_jitable
-def no_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def no_values(order, falling, discount, gain, above, below, within, working):
     """Leave everything at 0: for weights that do not depend on ranks."""
 
 
 @register_jitable
-def ndcg_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def ndcg_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the mean discount of each block of ties, and the mean gap of its discounts."""
     if not has_ties(falling):
         for rank in range(len(order)):
@@ -57,16 +39,7 @@ def ndcg_values(
 
 
 @register_jitable
-def map_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def map_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the expected precision at the document, less the gains of all documents above."""
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
@@ -119,16 +92,7 @@ def _map_gap(discount, start, size, relevant, seen):
 
 
 @register_jitable
-def mrr_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def mrr_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the values for MRR: only the first two relevant documents and those above matter."""
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
@@ -189,16 +153,7 @@ def _first_relevant(discount, start, end, relevant):
 
 
 @register_jitable
-def err_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def err_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the probability that the reader comes so far, over the rank, plus the ERR above."""
     worth = working[0]
     start, reach, gained = 0, 1.0, 0.0

@@ -32,15 +32,7 @@ def is_narrow(longest: int, limited: bool) -> bool:
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
-def exponentials(
-    first: int,
-    last: int,
-    x: np.ndarray,
-    steepness: float,
-    indptr: np.ndarray,
-    e: np.ndarray,
-    wide: np.ndarray,
-) -> None:
+def exponentials(first, last, x, steepness, indptr, e, wide):
     """Fill ``e`` with exp(steepness * x), centered by query; tell which single precision can't."""
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
@@ -59,7 +51,7 @@ def exponentials(
 
 
 @register_jitable(inline="always")
-def width_for(length: int) -> int:
+def width_for(length):
     """Return a length of columns that differs from ``WIDTH`` by whole pages, with two vectors more.
 
     Where columns lie whole pages from each other, a load waits for the store to another column.
@@ -68,21 +60,13 @@ def width_for(length: int) -> int:
 
 
 @register_jitable(inline="always")
-def rounded_up(size: int) -> np.uint64:
+def rounded_up(size):
     """Return the least number of places of whole vectors that is not below ``size``."""
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
 
 
 @register_jitable(inline="always")
-def set_partners(
-    columns: np.ndarray,
-    again: np.ndarray,
-    limited: bool,
-    filled: int,
-    high: int,
-    emptied: int,
-    low: int,
-) -> None:
+def set_partners(columns, again, limited, filled, high, emptied, low):
     """Make places ``low`` to ``high`` and their copies the partners; both only grow."""
     e = columns[EXPONENTIAL]
     partner = columns[PARTNER]
@@ -98,9 +82,7 @@ def set_partners(
 
 
 @register_jitable(inline="always")
-def copy_top(
-    columns: np.ndarray, size: int, top: np.ndarray, again: np.ndarray, chosen: np.ndarray
-) -> None:
+def copy_top(columns, size, top, again, chosen):
     """Copy the places of the top to the places from ``size`` on, in their order.
 
     Fill in for each place the place behind the copies of those before it. ``chosen`` is working
@@ -124,7 +106,7 @@ def copy_top(
 
 
 @register_jitable(inline="always")
-def add_copies(columns: np.ndarray, again: np.ndarray) -> None:
+def add_copies(columns, again):
     """Add the sums of the copies to those of the places they were copied from."""
     for k in (GRADIENT, HESSIAN):
         for t in range(len(again) - 1):

@@ -14,8 +14,7 @@ import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.threads import in_parts
-from treerank.objectives.pairs.kernels.label_order import Sums, Weights
-from treerank.objectives.pairs.kernels.ranking import Ranks
+from treerank.objectives.pairs.kernels.label_order import Sums
 from treerank.objectives.pairs.problem import PairProblem
 
 
@@ -37,9 +36,7 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
 
 
 @functools.cache
-def exact_kernel(
-    of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool, ties: bool
-) -> Callable[..., Any]:
+def exact_kernel(of_margin, of_pair, truncated, ties):
     """Make the kernel for a loss and a weight."""
 
     @kernel_for(of_margin, of_pair, truncated, ties, nogil=True, error_model="numpy")
@@ -74,9 +71,7 @@ def exact_kernel(
 
 
 @register_jitable
-def weigh(
-    of_pair: Callable[..., Any], truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
-) -> float:
+def weigh(of_pair, truncated, i, j, weights, ranks):
     """Return the weight of a pair of places, document weights included."""
     tied = ranks.block[i] == ranks.block[j]
     gain, above, below = weights.gain, ranks.above, ranks.below

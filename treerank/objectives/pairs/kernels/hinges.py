@@ -18,8 +18,6 @@ all lower levels take O(log n_levels) each.
 """
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +30,7 @@ from treerank.objectives.pairs.problem import PairProblem
 
 
 @register_jitable(inline="always")
-def add_moments(trees: np.ndarray, level: int, w: float, x: float) -> None:
+def add_moments(trees, level, w, x):
     """Add a document of weight ``w`` at ``x`` to three trees: sums of w, w x and w x^2.
 
     The trees are the columns of one array, because three arrays take 1.4 times as long to read.
@@ -46,7 +44,7 @@ def add_moments(trees: np.ndarray, level: int, w: float, x: float) -> None:
 
 
 @register_jitable(inline="always")
-def moments_below(trees: np.ndarray, level: int) -> tuple[float, float, float]:
+def moments_below(trees, level):
     """Return the sums of w, w x and w x^2 over the documents of all levels below a level."""
     weight, first, second = 0.0, 0.0, 0.0
     while level > 0:
@@ -85,7 +83,7 @@ def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
 
 
 @functools.cache
-def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., Any]:
+def hinge_kernel(of_sums, adjacent):
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(of_sums, adjacent, nogil=True, error_model="numpy")

@@ -1,8 +1,7 @@
 """Listed pairs: sums over pairs that are sampled or given, in double precision."""
 
 import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
@@ -84,9 +83,7 @@ def list_pairs(given: GivenPairs, labels: LabelOrder) -> PairList:
 
 
 @functools.cache
-def listed_kernel(
-    of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool
-) -> Callable[..., Any]:
+def listed_kernel(of_margin, of_pair, truncated):
     """Make the kernel over listed pairs, in double precision, for any loss."""
 
     @kernel_for(of_margin, of_pair, truncated, nogil=True, error_model="numpy")

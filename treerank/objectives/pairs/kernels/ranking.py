@@ -4,8 +4,7 @@ The result does not depend on the order of rows: weights treat documents of equa
 """
 
 import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -145,9 +144,7 @@ def _insert_by_gap(order, falling, gap):
 
 
 @register_jitable(inline="always")
-def chance_in_top(
-    order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
-) -> None:
+def chance_in_top(order, falling, top, inside, inside_tie):
     """Fill in the probability of each document to be among the first ``top``.
 
     Ties are broken at random. ``inside_tie`` is the probability that at least one of two
@@ -167,9 +164,7 @@ def chance_in_top(
 
 
 @functools.cache
-def value_kernel(
-    fill: Callable[..., Any], truncated: bool, two_sided: bool, single: bool
-) -> Callable[..., Any]:
+def value_kernel(fill, truncated, two_sided, single):
     """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
 
     In single precision, sums may be reordered. What is not wanted stays as it is.
@@ -177,13 +172,7 @@ def value_kernel(
     fastmath = FASTMATH if single else False
 
     @kernel_for(
-        fill,
-        truncated,
-        two_sided,
-        single,
-        nogil=True,
-        error_model="numpy",
-        fastmath=fastmath,
+        fill, truncated, two_sided, single, nogil=True, error_model="numpy", fastmath=fastmath
     )
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         working = np.empty((3, longest_query(indptr, first, last)))
@@ -210,7 +199,7 @@ def value_kernel(
 
 
 @register_jitable(inline="always")
-def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
+def longest_query(indptr, first, last):
     """Return the number of documents of the longest of some queries."""
     longest = 0
     for q in range(first, last):
@@ -237,7 +226,7 @@ def _count_near(falling, reach):
 
 
 @register_jitable(inline="always")
-def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
+def number_blocks(order, falling, block):
     """Fill in for each document where its block of equal scores begins."""
     start = 0
     while start < len(order):
@@ -248,14 +237,7 @@ def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> 
 
 
 @njit(nogil=True, error_model="numpy")
-def sort_queries(
-    first: int,
-    last: int,
-    keys: np.ndarray,
-    indptr: np.ndarray,
-    order: np.ndarray,
-    falling: np.ndarray,
-) -> None:
+def sort_queries(first, last, keys, indptr, order, falling):
     """Fill in the order of each query in which its keys fall, and the sorted keys.
 
     The documents are put into ``BINS`` times as many bins of equal width, and then sorted by
@@ -273,16 +255,7 @@ def sort_queries(
 
 
 @njit(nogil=True)
-def add_noise(
-    first: int,
-    last: int,
-    x: np.ndarray,
-    names: np.ndarray,
-    indptr: np.ndarray,
-    iteration: int,
-    rule: RankRule,
-    keys: np.ndarray,
-) -> None:
+def add_noise(first, last, x, names, indptr, iteration, rule, keys):
     """Fill ``keys`` with the scores plus the noise of this iteration."""
     state = stream(rule.seed, iteration)
     for t in range(indptr[first], indptr[last]):
