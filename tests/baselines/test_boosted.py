@@ -8,7 +8,7 @@ from example_rankers import COLUMNS_BY_NAME
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from treerank import NDCG, TreeDirectRanker
+from treerank import TreeDirectRanker
 from treerank.baselines.boosted import MART, LambdaMART
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives import make_objective
@@ -52,40 +52,18 @@ def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
     np.testing.assert_allclose(scores, repeated.predict(rounded), atol=1e-5)
 
 
-@pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
-def test_what_is_learned_ranks_fresh_queries(ranker_class):
-    ranker = ranker_class(**{**SMALL, "n_estimators": 60}).fit(X[:450], Y[:450], QID[:450])
-    chance = NDCG(k=10)(Y[450:], np.zeros(150), QID[450:])
-    assert ranker.score(X[450:], Y[450:], QID[450:]) > chance + 0.5 * (1 - chance)
-
-
 def test_knobs_reach_the_trees():
-    ranker = LambdaMART(
-        7,
-        num_leaves=4,
-        max_depth=2,
-        learning_rate=0.5,
-        min_child_samples=30,
-        subsample_queries=0.5,
-        precision="int16",
-        tree_options={"reg_lambda": 3.0},
-        random_state=0,
-    )
+    knobs = {"n_estimators": 7, "num_leaves": 4, "max_depth": 2, "learning_rate": 0.5}
+    knobs |= {"min_child_samples": 30, "subsample_queries": 0.5, "precision": "int16"}
+    ranker = LambdaMART(**knobs, tree_options={"reg_lambda": 3.0}, random_state=0)
     part = clone(ranker).fit(X, Y, QID).feature_part_
-    assert (part.n_estimators, part.num_leaves, part.max_depth) == (7, 4, 2)
-    assert (part.learning_rate, part.min_child_samples) == (0.5, 30)
-    assert (part.subsample_queries, part.precision, part.reg_lambda) == (0.5, "int16", 3.0)
+    assert (knobs | {"reg_lambda": 3.0}).items() <= part.get_params().items()
     assert max(np.diff(part.booster_.roots, append=part.booster_.n_nodes)) <= 7
 
 
 def test_a_warm_start_goes_on():
     ranker = fitted(n_estimators=12, warm_start=True).set_params(n_estimators=20).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(X), fitted().predict(X))
-
-
-def test_own_pairs_are_refused_where_documents_count_one_by_one():
-    with pytest.raises(ValueError, match="given_pairs must be None"):
-        MART(**SMALL).fit(X, Y, QID, given_pairs=[[0, 1, 1.0]])
 
 
 @pytest.mark.slow
@@ -97,16 +75,12 @@ def test_scikit_learn_accepts_them(ranker_class):
 
 def test_squared_errors_of_weight_zero_are_no_error():
     objective = make_objective(Y, QID, loss="half_squared_error", sample_weight=np.zeros(600))
-    value, gradient, hessian = objective(np.ones(len(Y)))
-    assert value == 0
-    assert not gradient.any()
-    assert not hessian.any()
+    assert not any(np.any(part) for part in objective(np.ones(len(Y))))
 
 
 def test_scores_start_at_the_best_constant():
-    objective = make_objective(
-        Y, loss="half_squared_error", sample_weight=RNG.exponential(size=600)
-    )
+    weight = RNG.exponential(size=600)
+    objective = make_objective(Y, loss="half_squared_error", sample_weight=weight)
     assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
 
 

@@ -1,6 +1,5 @@
 import math
 
-import numba
 import numpy as np
 import pytest
 from ranking_sample import make_ranking_sample
@@ -127,11 +126,3 @@ def test_scores_stay_finite_however_far_apart_they_are():
         expected = np.exp(scores[2:, None] / 2 - scores[None, :2] / 2)
     assert value == pytest.approx(expected.sum())
     np.testing.assert_allclose(gradient[:2], -expected.sum(axis=0))
-
-
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="slow as plain Python")
-def test_many_rounds_leave_scores_finite():
-    rng = np.random.default_rng(0)
-    X, qid = rng.normal(size=(200, 4)), np.repeat(np.arange(20), 10)
-    y = np.clip(np.round(X[:, 0] + 1), 0, 4)
-    assert np.isfinite(RankBoost(n_estimators=4000).fit(X, y, qid).predict(X)).all()

@@ -1,10 +1,10 @@
 """A loss, a weight and a rule of pairs may be a name or an object, and mean the same."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
-from example_rankers import Column
 from numba import njit
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -13,7 +13,6 @@ from treerank.objectives import make_objective
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE, ApproxNDCG, ListNetLoss
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
-from treerank.objectives.pairs.rules import Pairs
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -29,7 +28,6 @@ PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1),
     "mlp": MLP((4,), n_epochs=10, batch_size=60, learning_rate=0.05),
 }
-COLUMNS = Column((0, 1, 2))
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -58,10 +56,8 @@ def assert_same_scores(one, other):
 
 
 def assert_same_objective(one, other):
-    for iteration in (0, 2):
-        pairs = zip(
-            one(SCORES, iteration=iteration), other(SCORES, iteration=iteration), strict=True
-        )
+    for t in (0, 2):
+        pairs = zip(one(SCORES, iteration=t), other(SCORES, iteration=t), strict=True)
         assert all(np.array_equal(a, b) for a, b in pairs)
 
 
@@ -102,22 +98,11 @@ def test_a_pair_loss_of_the_users_own_is_worth_what_its_function_says():
 
 
 def test_a_factory_is_bound_to_labels_queries_and_weights():
-    weight, query_weight = rng.random(120), 1.0 + QID
-    seen = []
-
-    class Noting:
-        def bind(self, judgments):
-            seen.append(judgments)
-            return ListNetLoss().bind(judgments)
-
-    arguments = {"sample_weight": weight, "query_weight": query_weight, "random_state": 5}
-    objective = make_objective(Y, QID, loss=Noting(), **arguments)
-    assert_same_objective(objective, make_objective(Y, QID, loss="listnet", **arguments))
-    np.testing.assert_array_equal(seen[0].y, Y)
-    np.testing.assert_array_equal(seen[0].groups.codes, QID)
-    np.testing.assert_array_equal(seen[0].sample_weight, weight)
-    np.testing.assert_array_equal(seen[0].query_weight, 1.0 + np.arange(6))
-    assert seen[0].seed == 5
+    weights = {"sample_weight": rng.random(120), "query_weight": 1.0 + QID}
+    for power, y in ((1.0, Y), (2.0, Y**2)):
+        own = make_objective(Y, QID, loss=GapsSquared(power), **weights, random_state=5)
+        assert_same_objective(own, make_objective(y, QID, loss="listnet", **weights))
+        assert own.judgments.seed == 5
 
 
 def test_automatic_settings_are_smoothed_ndcg_for_pairs_and_nothing_for_the_rest():
@@ -126,54 +111,28 @@ def test_automatic_settings_are_smoothed_ndcg_for_pairs_and_nothing_for_the_rest
     assert_same_scores(fitted(loss="listnet"), fitted(loss="listnet", weight=None, smoothing=0.0))
 
 
-IGNORED = {
-    "weight": "ndcg",
-    "pairs": "adjacent",
-    "sigma": 2.0,
-    "target_margin": "label_gap",
-    "k": 5,
-    "gain": "linear",
-    "threshold": 2.0,
-    "smoothing": 0.5,
-    "query_normalization": "log",
-    "per_level": True,
-}
+IGNORED = {"weight": "ndcg", "pairs": "adjacent", "k": 5, "gain": "linear", "threshold": 2.0}
+IGNORED |= {"sigma": 2.0, "target_margin": "label_gap", "smoothing": 0.5, "per_level": True}
+IGNORED |= {"query_normalization": "log"}
 
 
 @pytest.mark.parametrize("setting", IGNORED)
 @pytest.mark.parametrize("loss", [*LISTWISE, *POINTWISE, GapsSquared()], ids=str)
 def test_a_setting_that_the_loss_would_ignore_is_refused_by_name(loss, setting):
     message = f"{setting} must be .* for loss=.*, which does not read it; got"
-    with pytest.raises(ValueError, match=message):
-        make_objective(Y, QID, loss=loss, **{setting: IGNORED[setting]})
-    with pytest.raises(ValueError, match=message):
-        fitted(loss=loss, **{setting: IGNORED[setting]})
+    for make in (fitted, partial(make_objective, Y, QID)):
+        with pytest.raises(ValueError, match=message):
+            make(loss=loss, **{setting: IGNORED[setting]})
 
 
 @pytest.mark.parametrize("loss", [ListNetLoss, ApproxNDCG, PairLoss, 3, None, "logstic"])
 def test_what_is_no_loss_is_refused(loss):
-    with pytest.raises(ValueError, match="loss must be a function of the margin, have a"):
-        make_objective(Y, QID, loss=loss)
-    with pytest.raises(ValueError, match="loss must be a function of the margin, have a"):
-        fitted(loss=loss)
+    for make in (fitted, partial(make_objective, Y, QID)):
+        with pytest.raises(ValueError, match="loss must be a function of the margin, have a"):
+            make(loss=loss)
 
 
-def test_the_head_is_fitted_to_the_pairs_and_to_a_fixed_weight_of_the_users_own():
-    heads = [
-        fitted(COLUMNS, pairs=pairs, weight=weight).head_.weight
-        for pairs in (Pairs(), Pairs(adjacent=True))
-        for weight in ("uniform", only_best())
-    ]
-    assert all(not np.allclose(heads[i], heads[j]) for i in range(len(heads)) for j in range(i))
-    copy = fitted(COLUMNS, weight=same_as(PAIR_WEIGHTS["label"])).head_.weight
-    np.testing.assert_array_equal(copy, fitted(COLUMNS, weight="label").head_.weight)
-
-
-def only_best():
-    """A fixed weight of the user's own: only pairs with a document of the best label count."""
-    upper = PAIR_WEIGHTS["label"]
-    return PairWeight(lambda y, groups, options: (y == 3) * 1.0, upper.of_pair, separates=True)
-
-
-def same_as(weight):
-    return PairWeight(weight.gains, weight.of_pair, separates=True)
+def test_a_weight_of_the_users_own_counts_as_the_same_one_by_name():
+    label = PAIR_WEIGHTS["label"]
+    own = PairWeight(label.gains, label.of_pair, separates=True)
+    assert_same_objective(*(make_objective(Y, QID, weight=w) for w in (own, "label")))

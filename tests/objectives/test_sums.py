@@ -1,5 +1,6 @@
 """A weighted sum of objectives is an objective, and everything that trains by one takes it."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_rankers import PART_SETTINGS
 
-from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
@@ -66,16 +66,9 @@ def plain_sum(parts, weights):
 
 
 def assert_is_weighted_sum(total, terms, weights, scores):
-    for iteration in (0, 4):
-        values = [term(scores, iteration=iteration) for term in terms]
-        for got, want in zip(
-            total(scores, iteration=iteration), plain_sum(values, weights), strict=True
-        ):
-            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-200)
-        slopes = [term.derivatives(scores, iteration=iteration) for term in terms]
-        for got, want in zip(
-            total.derivatives(scores, iteration=iteration), plain_sum(slopes, weights), strict=True
-        ):
+    for iteration, method in itertools.product((0, 4), ("__call__", "derivatives")):
+        found, *parts = (getattr(o, method)(scores, iteration=iteration) for o in (total, *terms))
+        for got, want in zip(found, plain_sum(parts, weights), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-200)
 
 
@@ -84,14 +77,6 @@ def assert_is_weighted_sum(total, terms, weights, scores):
 @given(factors, factors)
 def test_value_and_derivatives_are_the_weighted_sums_of_the_terms(term, a, b):
     assert_is_weighted_sum(a * term + b * OTHER, [term, OTHER], [a, b], SCORES)
-
-
-def test_values_worked_by_hand():
-    upward, downward = make_objective([1, 0]), make_objective([0, 1])
-    value, gradient, hessian = (3 * upward + 1 * downward)([0.0, 0.0])
-    assert value == pytest.approx(4 * np.log(2))
-    np.testing.assert_allclose(gradient, [-1, 1])
-    np.testing.assert_allclose(hessian, [1, 1])
 
 
 def test_columns_of_per_level_objectives_add_up():
@@ -103,14 +88,10 @@ def test_columns_of_per_level_objectives_add_up():
 
 @every_term
 def test_one_times_an_objective_has_its_bits(term):
-    for iteration in (0, 3):
-        assert_same_bits(
-            (1.0 * term)(SCORES, iteration=iteration), term(SCORES, iteration=iteration)
-        )
-        assert_same_bits(
-            (term * 1).derivatives(SCORES, iteration=iteration),
-            term.derivatives(SCORES, iteration=iteration),
-        )
+    for t in (0, 3):
+        assert_same_bits((1.0 * term)(SCORES, iteration=t), term(SCORES, iteration=t))
+        slopes = (term * 1).derivatives(SCORES, iteration=t)
+        assert_same_bits(slopes, term.derivatives(SCORES, iteration=t))
 
 
 def test_a_term_of_factor_zero_changes_no_bit():
@@ -157,9 +138,8 @@ def test_an_objective_of_the_users_own_is_added_without_a_plus():
     first, second = (OTHER + own).terms
     assert (first, second.objective) == (OTHER, own)
     rows = np.flatnonzero(QID == 1)
-    assert_is_weighted_sum(
-        taken(total, rows), [taken(own, rows), taken(OTHER, rows)], [0.1, 1], SCORES[rows]
-    )
+    parts = [taken(term, rows) for term in (own, OTHER)]
+    assert_is_weighted_sum(taken(total, rows), parts, [0.1, 1], SCORES[rows])
 
 
 def outputs(name, objective):
@@ -179,11 +159,6 @@ def test_every_feature_part_is_trained_by_a_sum(name):
     assert not np.allclose(outputs(name, 0.5 * alone + 0.5 * OTHER), whole, atol=1e-4)
 
 
-def test_batches_of_pairs_are_refused_for_a_sum():
-    with pytest.raises(ValueError, match=r"batches must be 'queries' .*got 'pairs'"):
-        MLP((4,), batches="pairs", n_epochs=1).fit(X, OTHER + OTHER)
-
-
 def test_objectives_are_summed_by_sum():
     assert_same_bits(sum([OTHER, OTHER])(SCORES), (OTHER + OTHER)(SCORES))
     assert_same_bits((np.float64(2) * OTHER)(SCORES), (2 * OTHER)(SCORES))
@@ -201,8 +176,6 @@ def test_only_objectives_are_added(other):
 @pytest.mark.parametrize("factor", [-1, -1e-9, np.nan, np.inf, "2", None, True])
 def test_factors_are_finite_and_not_negative(factor):
     with pytest.raises(ValueError, match="factor must be a finite number of at least 0; got"):
-        weighted_sum([OTHER, OTHER], [1, factor])
-    with pytest.raises(ValueError, match="factor must be a finite number of at least 0; got"):
         OTHER * factor
 
 
@@ -213,11 +186,7 @@ def test_factors_are_finite_and_not_negative(factor):
         ([OTHER], [1, 2], "objectives must be one or more, .* got 1 and 2 factors"),
         ([OTHER, make_objective([1, 0])], None, "must be over the same documents and queries"),
         ([OTHER, make_objective(MARGIN)], None, "must be over the same documents and queries"),
-        (
-            [OTHER, make_objective(MARGIN, QID, per_level=True)],
-            None,
-            "must have equally many outputs to be added; got 1 and 3",
-        ),
+        ([OTHER, make_objective(MARGIN, QID, per_level=True)], None, "equally many .* 1 and 3"),
     ],
 )
 def test_only_objectives_over_the_same_scores_can_be_added(objectives, weights, message):

@@ -23,12 +23,11 @@ def standard(X):
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
-def plain_adarank(X, y, qid, n_rounds, query_weight=None):
+def plain_adarank(X, y, qid, n_rounds, start):
     """AdaRank in plain Python: every round recomputes every weak ranker on every query."""
     queries = np.unique(qid)
     Z = standard(X)
     weak = [(j, sign) for sign in (1, -1) for j in range(X.shape[1])]
-    start = np.ones(len(queries)) if query_weight is None else query_weight
     weight, scores, coef = start / start.sum(), np.zeros(len(y)), np.zeros(X.shape[1])
 
     def measure(scores):
@@ -45,30 +44,13 @@ def plain_adarank(X, y, qid, n_rounds, query_weight=None):
     return coef / X.std(axis=0)
 
 
-def test_weights_are_those_of_a_plain_adarank(data):
+@pytest.mark.parametrize("weight", [np.ones(10), np.arange(1.0, 11.0)], ids=["equal", "weighted"])
+def test_weights_are_those_of_a_plain_adarank(data, weight):
     X, y, qid = data
-    ranker = AdaRank(n_estimators=12, tolerance=None, max_consecutive=None).fit(*data)
-    np.testing.assert_allclose(ranker.coef_, plain_adarank(X, y, qid, 12), atol=1e-10)
-    assert ranker.best_iteration_ == 12
-
-
-def test_queries_count_by_their_weight(data):
-    X, y, qid = data
-    weight = np.random.default_rng(0).integers(1, 9, size=10).astype(float)
     ranker = AdaRank(n_estimators=12, tolerance=None, max_consecutive=None)
     ranker.fit(*data, query_weight=weight[qid])
-    expected = plain_adarank(X, y, qid, 12, weight)
-    np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10)
-    assert not np.allclose(expected, plain_adarank(X, y, qid, 12))
-
-
-def test_the_unit_of_a_feature_does_not_matter(data):
-    X, y, qid = data
-    factor = np.array([1024.0, 0.25, 1.0, 8.0, 0.5])  # powers of two round alike
-    expected = AdaRank(n_estimators=20).fit(X, y, qid)
-    scaled = AdaRank(n_estimators=20).fit(X * factor, y, qid)
-    np.testing.assert_allclose(scaled.coef_ * factor, expected.coef_)
-    np.testing.assert_allclose(scaled.predict(X * factor), expected.predict(X))
+    np.testing.assert_allclose(ranker.coef_, plain_adarank(X, y, qid, 12, weight), atol=1e-10)
+    assert ranker.best_iteration_ == 12
 
 
 def test_scores_are_weighted_sums_and_a_missing_value_counts_as_the_mean(data):
@@ -89,7 +71,6 @@ def test_a_constant_feature_gets_no_weight(data):
 
 def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data):
     X, y, qid = data
-    free = AdaRank(n_estimators=1, tolerance=None).fit(*data)
     values = []
     for n_rounds in range(1, 30):
         scores = AdaRank(n_estimators=n_rounds, tolerance=None).fit(*data).predict(X)
@@ -98,7 +79,6 @@ def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data
     assert len(falls), "the sample must have a fall to show it"
     stopped = AdaRank(n_estimators=30, tolerance=1e-6).fit(*data)
     assert stopped.best_iteration_ == falls[0] + 1
-    assert free.best_iteration_ == 1
 
 
 def test_a_weak_ranker_chosen_without_effect_is_excluded_until_another_was_chosen():
@@ -125,9 +105,8 @@ def test_a_function_may_be_the_metric(data):
         return get_metric("ndcg@1")(y, scores, qid)
 
     ranker = AdaRank(metric=first, n_estimators=5).fit(*data)
-    np.testing.assert_allclose(
-        ranker.coef_, AdaRank(metric="ndcg@1", n_estimators=5).fit(*data).coef_
-    )
+    by_name = AdaRank(metric="ndcg@1", n_estimators=5).fit(*data)
+    np.testing.assert_allclose(ranker.coef_, by_name.coef_)
 
 
 def test_features_that_do_not_vary_make_a_constant_model():

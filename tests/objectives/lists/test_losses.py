@@ -47,9 +47,7 @@ def test_extreme_scores_stay_finite(name, scale):
     objective = bound(name, Y, GROUPS)
     for scores in (scale * SCORES, scale * np.sign(SCORES), -scale * Y, scale * Y):
         value, gradient, hessian = objective(scores)
-        assert math.isfinite(value)
-        assert np.isfinite(gradient).all()
-        assert np.isfinite(hessian).all()
+        assert np.isfinite([value, *gradient, *hessian]).all()
         assert (hessian >= 0).all()
         np.testing.assert_allclose(np.bincount(QID, gradient), 0, atol=1e-9)
 
@@ -57,11 +55,8 @@ def test_extreme_scores_stay_finite(name, scale):
 @pytest.mark.parametrize("name", ["listmle", "approx_ndcg"])
 def test_equal_labels_cost_nothing(name):
     for label in (0.0, 2.0):
-        objective = bound(name, [label] * 4, QueryGroups.from_qid([0] * 4))
-        value, gradient, hessian = objective(SCORES[:4])
-        assert value == 0
-        assert not gradient.any()
-        assert not hessian.any()
+        priced = bound(name, [label] * 4, QueryGroups.from_qid([0] * 4))(SCORES[:4])
+        assert not any(np.any(part) for part in priced)
 
 
 def test_equal_labels_pull_scores_together_under_softmax_and_not_under_gain():
@@ -108,12 +103,8 @@ def oracle_approx_ndcg(y, s, w):
     return 1 - dcg / ideal
 
 
-ORACLES = {
-    "listnet": oracle_listnet,
-    "listmle": oracle_listmle,
-    "xendcg": oracle_xendcg,
-    "approx_ndcg": oracle_approx_ndcg,
-}
+ORACLES = {"listnet": oracle_listnet, "listmle": oracle_listmle}
+ORACLES |= {"xendcg": oracle_xendcg, "approx_ndcg": oracle_approx_ndcg}
 
 
 @every_objective
@@ -128,30 +119,6 @@ def test_value_equals_the_definition_written_out(name, weights):
         expected += query_weight[q] * ORACLES[name](*arguments)
     actual = bound(name, Y, GROUPS, **weights)(SCORES)[0]
     np.testing.assert_allclose(actual, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("objective", "y", "expected"),
-    [
-        (ListNetLoss, [math.log(3), 0], math.log(2)),
-        (ListMLE, [2, 1, 0], math.log(3) + math.log(2)),
-        (ListMLE, [1, 1, 0], math.log(3) + math.log(2)),  # half a document is left of the tied
-        (ListMLE, [1, 0, 0], math.log(3)),
-        (ApproxNDCG, [1, 0], 1 - 1 / math.log2(2.5)),
-        (ApproxNDCG, [1, 0, 0], 1 - 1 / math.log2(3)),
-    ],
-)
-def test_values_worked_by_hand_at_equal_scores(objective, y, expected):
-    built = bound(objective(), y, QueryGroups.from_qid([0] * len(y)))
-    np.testing.assert_allclose(built(np.zeros(len(y)))[0], expected)
-
-
-def test_approx_ndcg_tends_to_ndcg_as_it_cools():
-    y, scores = np.array([1.0, 3, 0, 2]), np.array([4.0, 3, 2, 1])
-    discount = 1 / np.log2([2, 3, 4, 5])
-    ndcg = ((2**y - 1) @ discount) / ((2 ** np.sort(y)[::-1] - 1) @ discount)
-    objective = bound(ApproxNDCG(temperature=0.01), y, QueryGroups.from_qid([0] * 4))
-    np.testing.assert_allclose(1 - objective(scores)[0], ndcg)
 
 
 def test_listmle_takes_any_ordered_label():

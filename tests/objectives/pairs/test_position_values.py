@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pair_oracle import METRIC_OF_WEIGHT, expected_reciprocal_rank, swap_change
+from pair_oracle import METRIC_OF_WEIGHT, swap_change
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.pairs.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
@@ -75,18 +75,3 @@ def test_tied_documents_stand_for_the_mean_of_their_block_in_err(k, documents):
     for (i, j), weight in weights_of_pairs("err", labels, scores, k).items():
         expected = err_change_of_mean_stops(labels, scores, i, j, k)
         np.testing.assert_allclose(weight, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("k", [None, 2])
-@settings(max_examples=60)
-@given(documents=documents)
-def test_the_err_weight_is_the_change_of_err_when_no_scores_tie(k, documents):
-    labels = [label for label, _ in documents]
-    scores = list(np.random.default_rng(len(labels)).permutation(len(labels)))
-    top_gain = 2.0 ** max(labels) - 1
-
-    def err(labels, k):
-        return expected_reciprocal_rank(labels, k, top_gain)
-
-    for (i, j), weight in weights_of_pairs("err", labels, scores, k).items():
-        np.testing.assert_allclose(weight, swap_change(err, labels, scores, i, j, k), atol=1e-12)

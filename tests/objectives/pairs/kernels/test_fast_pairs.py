@@ -56,19 +56,10 @@ def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, t
 @pytest.mark.parametrize("adjacent", [False, True])
 def test_pairs_with_the_top_are_the_same_when_the_top_stands_twice(weight, tied, adjacent):
     y, qid, scores = make_task(SIZES[:3], tied=tied)
-    pairs = Pairs(top=5, adjacent=adjacent)
-    sample_weight = np.random.default_rng(0).uniform(0, 2, len(y))
-    assert_fast_is_exact(
-        make_objective(
-            y,
-            qid,
-            weight=weight,
-            pairs=pairs,
-            sample_weight=sample_weight,
-            query_normalization="log",
-        ),
-        scores,
-    )
+    rules = {"weight": weight, "query_normalization": "log"}
+    rules |= {"sample_weight": np.random.default_rng(0).uniform(0, 2, len(y))}
+    objective = make_objective(y, qid, pairs=Pairs(top=5, adjacent=adjacent), **rules)
+    assert_fast_is_exact(objective, scores)
 
 
 def test_scores_that_all_tie_are_all_within_reach():

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from pair_oracle import orders
 
-from treerank.objectives.pairs.kernels import ranking
 from treerank.objectives.pairs.kernels.ranking import (
-    BINS,
-    PATIENCE,
     RankRule,
     add_noise,
     chance_in_top,
@@ -48,20 +45,6 @@ def test_the_order_falls(name):
     np.testing.assert_array_equal(np.sort(order), np.arange(len(key)))
     np.testing.assert_array_equal(falling, key[order])
     np.testing.assert_array_equal(falling, np.sort(key)[::-1])
-
-
-def test_bins_leave_to_sort_only_what_shares_one():
-    order, key = np.arange(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
-    memory = np.empty(5, np.uint32), np.empty(5 * BINS, np.uint32)
-    plain(ranking._sort_by_bin)(order, key, *memory)
-    # 19 of 20 bins have a width of 4 / 19, so that 3.9 and 4.0 share the first.
-    assert order.tolist() == [1, 3, 4, 2, 0]
-
-
-def test_an_insertion_sort_moves_no_more_than_patience_allows():
-    for n in (2 * PATIENCE + 1, 2 * PATIENCE + 2):  # n (n - 1) / 2 moves
-        lasts = plain(ranking._insert)(np.arange(n), np.arange(float(n)), np.empty(n))
-        assert lasts is (n <= 2 * PATIENCE + 1)
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 6])
