@@ -21,7 +21,7 @@ RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(40), 15)
 X = RNG.normal(size=(600, 5))
 Y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * RNG.normal(size=600), [-0.5, 0.8, 1.6])
-DATA = Path(__file__).parents[4] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def fitted(ranker_class=LambdaMART, **params):
