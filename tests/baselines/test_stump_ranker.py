@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from ranking_sample import make_ranking_sample
 
 from treerank.baselines.stump_ranker import FRank, RankBoost
 from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
@@ -12,12 +11,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 BOTH = {"RankBoost": RankBoost, "FRank": FRank}
 both = pytest.mark.parametrize("ranker_class", BOTH.values(), ids=BOTH)
-
-
-@pytest.fixture(scope="module")
-def data():
-    sample = make_ranking_sample(n_queries=6, random_state=1)
-    return sample.X, sample.y, sample.qid
 
 
 def all_stumps(X):

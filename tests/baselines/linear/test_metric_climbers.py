@@ -13,12 +13,6 @@ from treerank.metrics import NDCG, get_metric
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
-@pytest.fixture(scope="module")
-def data():
-    sample = make_ranking_sample(n_queries=8, random_state=1)
-    return sample.X, sample.y, sample.qid
-
-
 def standard(X):
     return (X - X.mean(axis=0)) / X.std(axis=0)
 

@@ -1,17 +1,10 @@
 import numpy as np
 import pytest
-from ranking_sample import make_ranking_sample
 
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.prank import LargeMarginPRank, PRank, QuadraticPRank
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
-
-
-@pytest.fixture(scope="module")
-def data():
-    sample = make_ranking_sample(n_queries=8, random_state=1)
-    return sample.X, sample.y, sample.qid
 
 
 def plain_prank(Z, level, n_epochs):

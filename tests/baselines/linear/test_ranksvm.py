@@ -1,17 +1,10 @@
 import numpy as np
 import pytest
-from ranking_sample import make_ranking_sample
 from scipy.optimize import minimize
 
 from treerank.baselines.linear.ranksvm import RankSVM
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
-
-
-@pytest.fixture(scope="module")
-def data():
-    sample = make_ranking_sample(n_queries=8, random_state=1)
-    return sample.X, sample.y, sample.qid
 
 
 def listed_pairs(y, qid, weight=None, query_weight=None, normalized=True):
