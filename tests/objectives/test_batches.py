@@ -29,7 +29,7 @@ def test_every_row_is_dealt_once_and_no_batch_is_too_large(sizes, batch_size, se
 
 def test_batches_are_filled_as_far_as_whole_queries_go():
     groups = QueryGroups.from_qid(np.repeat(np.arange(8), 3))
-    for batch_size, expected in ((6, [6] * 4), (8, [6] * 4), (9, [9, 9, 6])):
+    for batch_size, expected in ((3, [3] * 8), (6, [6] * 4), (8, [6] * 4), (9, [9, 9, 6])):
         rng = np.random.default_rng(0)
         assert [len(rows) for rows in deal(groups, batch_size, rng)] == expected
 

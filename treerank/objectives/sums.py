@@ -16,13 +16,7 @@ import numpy as np
 
 from treerank.checks import check_number
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import (
-    Derivatives,
-    Objective,
-    Priced,
-    WrappedObjective,
-    as_objective,
-)
+from treerank.objectives.base import Derivatives, Objective, Priced, WrappedObjective, as_objective
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from treerank.numerics.random_keys import uniform
 
 
 @njit
-def n_products(n_features, quadratic):
+def n_products(n_features: int, quadratic: bool) -> int:
     """Return the number of weights: features and, if quadratic, their products."""
     return n_features + quadratic * (n_features * (n_features + 1)) // 2
 
@@ -32,7 +32,18 @@ def _expand(x, quadratic, features):
 
 
 @njit(parallel=True)
-def train_epoch(Z, level, order, share, seed, epoch, quadratic, weights, thresholds, errors):
+def train_epoch(
+    Z: np.ndarray,
+    level: np.ndarray,
+    order: np.ndarray,
+    share: float,
+    seed: int,
+    epoch: int,
+    quadratic: bool,
+    weights: np.ndarray,
+    thresholds: np.ndarray,
+    errors: np.ndarray,
+) -> None:
     """Show documents in the given order to each perceptron; each draws its own share of them.
 
     The last three arguments are written to: ``weights`` of shape (n_perceptrons, n_weights),
@@ -67,7 +78,7 @@ def _train(Z, level, order, share, key, quadratic, weight, threshold):
 
 
 @njit(parallel=True)
-def quadratic_scores(Z, weight):
+def quadratic_scores(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the score of each row with all products of its features."""
     scores = np.empty(len(Z))
     for i in prange(len(Z)):

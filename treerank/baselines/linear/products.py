@@ -15,7 +15,7 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}  # vector lanes for sums; NaN sta
 
 
 @njit(fastmath=_FAST)
-def dot(x, v):
+def dot(x: np.ndarray, v: np.ndarray) -> float:
     """Return the inner product of two vectors."""
     total = 0.0
     for j in range(len(x)):
@@ -24,7 +24,7 @@ def dot(x, v):
 
 
 @njit(parallel=True)
-def row_products(Z, v):
+def row_products(Z: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return ``Z @ v``."""
     products = np.empty(len(Z))
     for i in prange(len(Z)):
@@ -49,7 +49,7 @@ def _add_rows(Z, u, parts):
 
 
 @njit(parallel=True, fastmath={"contract"})
-def linear_scores(X, coef, mean):
+def linear_scores(X: np.ndarray, coef: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Return ``(X - mean) @ coef``; a missing value adds nothing.
 
     Terms are added in the order of the features, so that scores have the same bits on every
@@ -67,7 +67,9 @@ def linear_scores(X, coef, mean):
 
 
 @njit(parallel=True)
-def moved_scores(scores, columns, moved, steps):
+def moved_scores(
+    scores: np.ndarray, columns: np.ndarray, moved: np.ndarray, steps: np.ndarray
+) -> np.ndarray:
     """Return the scores after the weights of the features ``moved`` changed by ``steps``.
 
     ``columns`` holds the documents as rows of shape (n_features, n_documents).

@@ -16,7 +16,9 @@ from treerank.numerics.compiling import njit, register_jitable
 
 
 @njit(parallel=True)
-def cross_entropy(scores, target, indptr):
+def cross_entropy(
+    scores: np.ndarray, target: np.ndarray, indptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cross entropy between ``target`` and the softmax of the scores of each query."""
     values = np.zeros(len(indptr) - 1)
     gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
@@ -27,7 +29,9 @@ def cross_entropy(scores, target, indptr):
 
 
 @njit(parallel=True)
-def grouped_plackett_luce(scores, y, weight, indptr):
+def grouped_plackett_luce(
+    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, indptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the negative log likelihood of the order of the levels, with Efron's ties.
 
     The rows of a query are sorted by ``y``, least relevant first.
@@ -44,7 +48,9 @@ def grouped_plackett_luce(scores, y, weight, indptr):
 
 
 @njit(parallel=True)
-def approximate_dcg(scores, gain, temperature, indptr):
+def approximate_dcg(
+    scores: np.ndarray, gain: np.ndarray, temperature: float, indptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return minus the DCG of each query at smooth ranks."""
     values = np.zeros(len(indptr) - 1)
     gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))

@@ -18,12 +18,30 @@ from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
 
 
 @register_jitable
-def no_values(order, falling, discount, gain, above, below, within, working):
+def no_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    working: np.ndarray,
+) -> None:
     """Leave everything at 0: for weights that do not depend on ranks."""
 
 
 @register_jitable
-def ndcg_values(order, falling, discount, gain, above, below, within, working):
+def ndcg_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    working: np.ndarray,
+) -> None:
     """Fill in the mean discount of each block of ties, and the mean gap of its discounts."""
     if not has_ties(falling):
         for rank in range(len(order)):
@@ -39,7 +57,16 @@ def ndcg_values(order, falling, discount, gain, above, below, within, working):
 
 
 @register_jitable
-def map_values(order, falling, discount, gain, above, below, within, working):
+def map_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    working: np.ndarray,
+) -> None:
     """Fill in the expected precision at the document, less the gains of all documents above."""
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
@@ -92,7 +119,16 @@ def _map_gap(discount, start, size, relevant, seen):
 
 
 @register_jitable
-def mrr_values(order, falling, discount, gain, above, below, within, working):
+def mrr_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    working: np.ndarray,
+) -> None:
     """Fill in the values for MRR: only the first two relevant documents and those above matter."""
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
@@ -153,7 +189,16 @@ def _first_relevant(discount, start, end, relevant):
 
 
 @register_jitable
-def err_values(order, falling, discount, gain, above, below, within, working):
+def err_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    working: np.ndarray,
+) -> None:
     """Fill in the probability that the reader comes so far, over the rank, plus the ERR above."""
     worth = working[0]
     start, reach, gained = 0, 1.0, 0.0

@@ -32,7 +32,15 @@ def is_narrow(longest: int, limited: bool) -> bool:
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
-def exponentials(first, last, x, steepness, indptr, e, wide):
+def exponentials(
+    first: int,
+    last: int,
+    x: np.ndarray,
+    steepness: float,
+    indptr: np.ndarray,
+    e: np.ndarray,
+    wide: np.ndarray,
+) -> None:
     """Fill ``e`` with exp(steepness * x), centered by query; tell which single precision can't."""
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
@@ -51,7 +59,7 @@ def exponentials(first, last, x, steepness, indptr, e, wide):
 
 
 @register_jitable(inline="always")
-def width_for(length):
+def width_for(length: int) -> int:
     """Return a length of columns that differs from ``WIDTH`` by whole pages, with two vectors more.
 
     Where columns lie whole pages from each other, a load waits for the store to another column.
@@ -60,13 +68,21 @@ def width_for(length):
 
 
 @register_jitable(inline="always")
-def rounded_up(size):
+def rounded_up(size: int) -> np.uint64:
     """Return the least number of places of whole vectors that is not below ``size``."""
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
 
 
 @register_jitable(inline="always")
-def set_partners(columns, again, limited, filled, high, emptied, low):
+def set_partners(
+    columns: np.ndarray,
+    again: np.ndarray,
+    limited: bool,
+    filled: int,
+    high: int,
+    emptied: int,
+    low: int,
+) -> None:
     """Make places ``low`` to ``high`` and their copies the partners; both only grow."""
     e = columns[EXPONENTIAL]
     partner = columns[PARTNER]
@@ -82,7 +98,9 @@ def set_partners(columns, again, limited, filled, high, emptied, low):
 
 
 @register_jitable(inline="always")
-def copy_top(columns, size, top, again, chosen):
+def copy_top(
+    columns: np.ndarray, size: int, top: np.ndarray, again: np.ndarray, chosen: np.ndarray
+) -> None:
     """Copy the places of the top to the places from ``size`` on, in their order.
 
     Fill in for each place the place behind the copies of those before it. ``chosen`` is working
@@ -106,7 +124,7 @@ def copy_top(columns, size, top, again, chosen):
 
 
 @register_jitable(inline="always")
-def add_copies(columns, again):
+def add_copies(columns: np.ndarray, again: np.ndarray) -> None:
     """Add the sums of the copies to those of the places they were copied from."""
     for k in (GRADIENT, HESSIAN):
         for t in range(len(again) - 1):

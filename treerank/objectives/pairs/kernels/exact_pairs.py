@@ -14,7 +14,8 @@ import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.threads import in_parts
-from treerank.objectives.pairs.kernels.label_order import Sums
+from treerank.objectives.pairs.kernels.label_order import Sums, Weights
+from treerank.objectives.pairs.kernels.ranking import Ranks
 from treerank.objectives.pairs.problem import PairProblem
 
 
@@ -36,7 +37,9 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
 
 
 @functools.cache
-def exact_kernel(of_margin, of_pair, truncated, ties):
+def exact_kernel(
+    of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool, ties: bool
+) -> Callable[..., Any]:
     """Make the kernel for a loss and a weight."""
 
     @kernel_for(of_margin, of_pair, truncated, ties, nogil=True, error_model="numpy")
@@ -71,7 +74,9 @@ def exact_kernel(of_margin, of_pair, truncated, ties):
 
 
 @register_jitable
-def weigh(of_pair, truncated, i, j, weights, ranks):
+def weigh(
+    of_pair: Callable[..., Any], truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
+) -> float:
     """Return the weight of a pair of places, document weights included."""
     tied = ranks.block[i] == ranks.block[j]
     gain, above, below = weights.gain, ranks.above, ranks.below

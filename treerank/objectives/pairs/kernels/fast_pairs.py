@@ -45,6 +45,7 @@ from treerank.objectives.pairs.kernels.columns import (
 )
 from treerank.objectives.pairs.kernels.ranking import FASTMATH, longest_query
 from treerank.objectives.pairs.problem import PairProblem
+from treerank.objectives.pairs.weights import PairWeight
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: The top is copied where queries are at least this many times longer than it.
@@ -173,7 +174,9 @@ def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
 
 
 @functools.cache
-def fast_kernel(of_upset, weight, traits):
+def fast_kernel(
+    of_upset: Callable[..., Any], weight: PairWeight, traits: Traits
+) -> Callable[..., Any]:
     """Make the kernel for a loss that has a shape, which fills the :class:`Targets`."""
     truncated, narrow, weighted, normalized = traits
     of_pair, separates = weight.of_pair, weight.separates

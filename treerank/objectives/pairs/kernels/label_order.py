@@ -111,7 +111,16 @@ class Sums(NamedTuple):
 
 
 @njit(nogil=True)
-def place_scores(first, last, scores, indptr, row, sigma, offset, x):
+def place_scores(
+    first: int,
+    last: int,
+    scores: np.ndarray,
+    indptr: np.ndarray,
+    row: np.ndarray,
+    sigma: float,
+    offset: np.ndarray,
+    x: np.ndarray,
+) -> None:
     """Fill ``x`` with sigma times the score of each place, less its offset if there are any."""
     # Unsigned rows need no check for places that are counted from the end.
     for t in range(indptr[first], indptr[last]):
@@ -122,7 +131,18 @@ def place_scores(first, last, scores, indptr, row, sigma, offset, x):
 
 
 @njit(nogil=True)
-def scatter(first, last, g, h, row, indptr, gradient_factor, hessian_factor, gradient, hessian):
+def scatter(
+    first: int,
+    last: int,
+    g: np.ndarray,
+    h: np.ndarray,
+    row: np.ndarray,
+    indptr: np.ndarray,
+    gradient_factor: np.ndarray,
+    hessian_factor: np.ndarray,
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+) -> None:
     """Write the derivatives of each place to its row, times the factors of its query."""
     for q in range(first, last):
         for t in range(indptr[q], indptr[q + 1]):

@@ -23,7 +23,7 @@ from treerank.objectives.pairs.problem import PairProblem
 
 
 @register_jitable
-def add_moments(sums, w, x):
+def add_moments(sums: np.ndarray, w: float, x: float) -> None:
     """Add a document of weight ``w`` at ``x`` to sums of w, w x and w x^2."""
     sums[0] += w
     sums[1] += w * x
@@ -91,7 +91,9 @@ def _widest(x, indptr):
 
 
 @functools.cache
-def level_kernel(add, of_sums, adjacent):
+def level_kernel(
+    add: Callable[..., Any], of_sums: Callable[..., Any], adjacent: bool
+) -> Callable[..., Any]:
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(add, of_sums, adjacent, nogil=True, error_model="numpy")

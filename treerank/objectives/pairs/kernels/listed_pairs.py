@@ -1,7 +1,8 @@
 """Listed pairs: sums over pairs that are sampled or given, in double precision."""
 
 import functools
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -83,7 +84,9 @@ def list_pairs(given: GivenPairs, labels: LabelOrder) -> PairList:
 
 
 @functools.cache
-def listed_kernel(of_margin, of_pair, truncated):
+def listed_kernel(
+    of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool
+) -> Callable[..., Any]:
     """Make the kernel over listed pairs, in double precision, for any loss."""
 
     @kernel_for(of_margin, of_pair, truncated, nogil=True, error_model="numpy")

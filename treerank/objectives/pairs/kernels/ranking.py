@@ -4,7 +4,8 @@ The result does not depend on the order of rows: weights treat documents of equa
 """
 
 import functools
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -144,7 +145,9 @@ def _insert_by_gap(order, falling, gap):
 
 
 @register_jitable(inline="always")
-def chance_in_top(order, falling, top, inside, inside_tie):
+def chance_in_top(
+    order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
+) -> None:
     """Fill in the probability of each document to be among the first ``top``.
 
     Ties are broken at random. ``inside_tie`` is the probability that at least one of two
@@ -164,7 +167,9 @@ def chance_in_top(order, falling, top, inside, inside_tie):
 
 
 @functools.cache
-def value_kernel(fill, truncated, two_sided, single):
+def value_kernel(
+    fill: Callable[..., Any], truncated: bool, two_sided: bool, single: bool
+) -> Callable[..., Any]:
     """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
 
     In single precision, sums may be reordered. What is not wanted stays as it is.
@@ -199,7 +204,7 @@ def value_kernel(fill, truncated, two_sided, single):
 
 
 @register_jitable(inline="always")
-def longest_query(indptr, first, last):
+def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
     """Return the number of documents of the longest of some queries."""
     longest = 0
     for q in range(first, last):
@@ -226,7 +231,7 @@ def _count_near(falling, reach):
 
 
 @register_jitable(inline="always")
-def number_blocks(order, falling, block):
+def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
     """Fill in for each document where its block of equal scores begins."""
     start = 0
     while start < len(order):
@@ -237,7 +242,14 @@ def number_blocks(order, falling, block):
 
 
 @njit(nogil=True, error_model="numpy")
-def sort_queries(first, last, keys, indptr, order, falling):
+def sort_queries(
+    first: int,
+    last: int,
+    keys: np.ndarray,
+    indptr: np.ndarray,
+    order: np.ndarray,
+    falling: np.ndarray,
+) -> None:
     """Fill in the order of each query in which its keys fall, and the sorted keys.
 
     The documents are put into ``BINS`` times as many bins of equal width, and then sorted by
@@ -255,7 +267,16 @@ def sort_queries(first, last, keys, indptr, order, falling):
 
 
 @njit(nogil=True)
-def add_noise(first, last, x, names, indptr, iteration, rule, keys):
+def add_noise(
+    first: int,
+    last: int,
+    x: np.ndarray,
+    names: np.ndarray,
+    indptr: np.ndarray,
+    iteration: int,
+    rule: RankRule,
+    keys: np.ndarray,
+) -> None:
     """Fill ``keys`` with the scores plus the noise of this iteration."""
     state = stream(rule.seed, iteration)
     for t in range(indptr[first], indptr[last]):
