@@ -158,7 +158,8 @@ def _tree(block, number, n_features):
         _refuse("0 as is_linear")
     if "shrinkage" in fields:
         _numbers(fields, "shrinkage", np.float64, 1)
-    return _nodes(arrays, *_sets(fields, n_sets, len(block)), n_features)
+    set_sizes, codes = _sets(fields, n_sets, len(block))
+    return _nodes(arrays, set_sizes, codes, n_features)
 
 
 def _arrays(fields, n_leaves):
