@@ -9,6 +9,8 @@ import xgboost
 from treerank import load, read_forest
 from treerank.rankers import ForestRanker
 
+#: LightGBM 4.6 names the columns of an array, and scikit-learn then misses them in ``predict``.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))
 Y, GROUP, QID = (X[:, 0] > 0).astype(int), [50] * 4, np.repeat(np.arange(4), 50)

@@ -6,6 +6,7 @@ ranker to the command line, list it in ``ENGINE_RANKERS``.
 """
 
 import inspect
+import warnings
 from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
@@ -88,7 +89,10 @@ class EngineRanker(BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the scores of the ranker."""
-        return self.fitted_.predict(self._numbers(X))
+        with warnings.catch_warnings():
+            # LightGBM 4.6 names the columns of an array, and scikit-learn then misses the names.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return self.fitted_.predict(self._numbers(X))
 
     def _of_categories(self, words, places, X):
         """Tell the ranker which columns are categories; return what its ``fit`` is told."""
