@@ -451,6 +451,9 @@ def naming(argument: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
+        if "contains infinity" in str(error):  # of scikit-learn
+            advice = "write NaN where a value is missing, and a finite number elsewhere"
+            raise ValueError(f"{argument} must not hold infinity; {advice}.") from error
         if re.search(rf"\b{argument}\b", str(error)):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError

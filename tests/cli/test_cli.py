@@ -13,7 +13,7 @@ import pytest
 from command_line import ESCAPE, SMALL, letor_files, run
 
 import treerank
-from treerank.cli.app import COMMANDS, EXIT_CODES
+from treerank.cli.app import INSTEAD, COMMANDS, EXIT_CODES
 from treerank.cli.fit import make_trees
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.datasets.parquet import write_parquet
@@ -132,6 +132,13 @@ def test_best_fits_the_best_ranker(files, tmp_path):
     found = treerank.load(tmp_path / "m")
     assert repr(found) == repr(expected)
     assert result.stderr.endswith(f"  6/6\nwrote {tmp_path / 'm'}: 3 fits of 3 parts\n")
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_a_command_of_another_name_is_answered_with_ours(name):
+    result = run(name, "data.csv")
+    assert result.exit_code == 2
+    assert f"No such command '{name}': `treerank " in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,22 @@ def test_cells_may_end_at_semicolons_and_be_empty_in_many_words(tmp_path):
         np.testing.assert_array_equal(np.array(X["price"], float), [np.nan] * 8 + [1.5])
 
 
+def test_numbers_between_semicolons_may_have_decimal_commas(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("query;label;price;rate;title\na;1;1,5;0,25;1,5\na;0;-2;;1,5 kg\n")
+    X = read_csv(path).X
+    assert X.select(["price", "title"]).to_pydict() == {
+        "price": [1.5, -2],
+        "title": ["1,5", "1,5 kg"],
+    }
+    np.testing.assert_array_equal(X["rate"].to_numpy(), [0.25, np.nan])
+
+
+def test_words_of_other_readers_are_answered():
+    with pytest.raises(TypeError, match="read_csv has no sep; .* commas or semicolons"):
+        read_csv("a.csv", sep=";")
+
+
 def test_features_are_chosen_or_dropped(files):
     one = read_csv(files / "a.csv", features=["bm25"], **COLUMNS)
     rest = read_csv(files / "a.csv", drop=["color", "new"], **COLUMNS)

@@ -321,6 +321,7 @@ def test_scores_that_rank_nothing_are_refused(data, weight, message):
         ({"data": ([["a"], ["b"]], [0, 1], [1, 2])}, ValueError, "could not convert|[Dd]type"),
         ({"data": ([[1.0], [np.inf]], [0, 1], [1, 2])}, ValueError, "Input X contains infinity"),
         ({"data": ([[1.0], [2.0]], ["a", "b"], [1, 2])}, TypeError, "y must be numbers"),
+        ({"rankers": [TreeDirectRanker()]}, TypeError, "such as {'ours': TreeDirectRanker"),
         ({"store": __file__}, ValueError, "store must be a folder; got the file"),
         ({"store": "/dev/null/fits"}, OSError, "/dev/null/fits"),
         ({"metrics": ()}, ValueError, r"metrics must be at least one; got \(\)"),
@@ -341,6 +342,11 @@ def test_bad_input_is_refused_before_anything_is_fitted(data, changed, error, me
     with pytest.raises(error, match=message):
         compare(**arguments)
     assert FITS == []
+
+
+def test_data_in_three_arguments_are_told_to_be_one(data):
+    with pytest.raises(TypeError, match=r"write compare\(rankers, \(X, y, qid\)\)"):
+        compare({"a": Weigher()}, *data)
 
 
 def test_a_single_document_needs_no_other_to_be_told_from():

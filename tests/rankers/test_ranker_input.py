@@ -75,7 +75,7 @@ ONES = np.ones(160)
         ({"y": ONES * np.inf}, ValueError, "y must be finite; got inf in row 0"),
         ({"y": -ONES}, ValueError, "y must not be negative where it .*; got -1"),
         ({"y": np.arange(160) * 10}, ValueError, "y must .*; got 1590"),
-        ({"X": np.full((160, 2), np.inf)}, ValueError, "Input X contains infinity"),
+        ({"X": np.full((160, 2), np.inf)}, ValueError, "X must not hold infinity"),
         ({"sample_weight": -ONES}, ValueError, "sample_weight must not be negative; got -1"),
         ({"query_weight": ONES * np.nan}, ValueError, "query_weight must be finite"),
         ({"query_weight": np.arange(160)}, ValueError, "query_weight must be constant within a q"),
@@ -162,7 +162,7 @@ def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data
     for dtype, value in itertools.product((np.float64, np.float32), (np.inf, -np.inf)):
         wrong = X.astype(dtype)
         wrong[0, 0], wrong[3, 1] = np.nan, value
-        with pytest.raises(ValueError, match="Input X contains infinity"):
+        with pytest.raises(ValueError, match="X must not hold infinity"):
             ranker.predict(wrong)
     for wrong, message in (
         (X[:0], "0 sample"),

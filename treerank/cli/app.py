@@ -113,6 +113,15 @@ COMMANDS = {
         ],
     ),
 }
+#: Commands that are looked for, and what does their work.
+INSTEAD = {
+    "explain": "`treerank report` says why a document stands above another",
+    "predict": "`treerank rank` scores and sorts documents",
+    "score": "`treerank rank` scores documents, `treerank evaluate` measures a model",
+    "split": "`treerank compare` splits by query itself, `fit --valid FILE` takes a second file",
+    "test": "`treerank evaluate` measures a model",
+    "train": "`treerank fit` learns a ranker",
+}
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "markdown",
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -147,6 +156,8 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of a command, the command and its arguments."""
+        if args[0] in INSTEAD:
+            ctx.fail(f"No such command {args[0]!r}: {INSTEAD[args[0]]}.")
         name, _, rest = super().resolve_command(ctx, args)
         command = _load(name)
         options = {each.name: each.opts[0] for each in command.params if each.opts[0][0] == "-"}

@@ -3,7 +3,8 @@
 The first line names the columns. Types are those of the cells: a column is of numbers, of truth
 values or of dates if all its cells are, and of text otherwise. A cell without text, or with ``NA``,
 ``NaN``, ``None``, ``null``, ``-`` or ``?`` alone, is missing. Cells of a CSV file end at commas or,
-if its first line has none, at semicolons. A file is held in memory while it is read.
+if its first line has none, at semicolons; numbers may then have decimal commas. A file is held in
+memory while it is read.
 """
 
 import io
@@ -45,14 +46,17 @@ def csv_as_parquet(path: Path) -> io.BytesIO:
     >>> pq.read_table(csv_as_parquet(path)).to_pylist()
     [{'query': 'q1', 'label': 1, 'bm25': 2.5}]
     """
+    delimiter = _delimiter_in(path)
     table = csv.read_csv(
         path,
         read_options=csv.ReadOptions(use_threads=False),  # so that an error tells the row
-        parse_options=csv.ParseOptions(delimiter=_delimiter_in(path), newlines_in_values=True),
+        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True),
     )
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
+    if delimiter == ";":
+        table = pa.table(list(map(_pointed, table.columns)), names=table.column_names)
     for name, column in zip(table.column_names, table.columns, strict=True):
         _check_column(path, name, column)
     parquet = io.BytesIO()
@@ -75,6 +79,15 @@ def _delimiter_in(path):
         first = text.stream.readline(_LONGEST_LINE)
     usual = _delimiter(path)
     return ";" if usual.encode() not in first and b";" in first else usual
+
+
+def _pointed(column):
+    """Return numbers with decimal commas as floats, and any other column as it is."""
+    if not pa.types.is_string(column.type):
+        return column
+    pointed = compute.replace_substring(compute.utf8_trim_whitespace(column), ",", ".")
+    is_number = compute.match_substring_regex(pointed, _NUMBER)
+    return pointed.cast(pa.float64()) if compute.all(is_number).as_py() else column
 
 
 def _check_column(path, name, column):

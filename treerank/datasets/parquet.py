@@ -9,6 +9,7 @@ a pandas data frame is no feature, and neither are other columns named ``label``
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,12 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
     >>> data.X.column_names, data.y, data.doc_ids
     (['price'], array([1., 0.]), array(['a', 'b'], dtype='<U1'))
     """
+    unknown = [name for name in options if name not in signature(read_parquet).parameters]
+    if unknown:
+        raise TypeError(
+            f"read_csv has no {unknown[0]}; it takes label, query, features, document, drop and "
+            "comments, and sees whether cells end at commas or semicolons, or at tabs in .tsv."
+        )
     return read_parquet(path, **options)
 
 

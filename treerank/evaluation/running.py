@@ -33,7 +33,7 @@ ON_ERROR = ("record", "raise")
 def compare(
     rankers: Mapping[str, Any],
     data: Any,
-    *,
+    *separate: Any,
     cv: Any = None,
     metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
     convention: str = "treerank",
@@ -56,7 +56,8 @@ def compare(
         ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned. A ``random_state`` of None
         is set, in the parts of a pipeline too.
     data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
-        A LETOR folder or folds have splits of their own; other data are split by ``cv``.
+        One argument. A LETOR folder or folds have splits of their own; other data are split by
+        ``cv``.
     cv : int, splitter or iterable of (train, test), default=None
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows.
@@ -99,6 +100,8 @@ def compare(
     >>> comparison.by_split("ndcg@10").shape
     (4, 2)
     """
+    if separate:
+        raise TypeError("data must be one tuple; write compare(rankers, (X, y, qid)).")
     _check(rankers, on_error, random_state, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
@@ -204,7 +207,10 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
 def _check(rankers, on_error, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
     if not isinstance(rankers, Mapping) or not rankers:
-        raise TypeError(f"rankers must be a dict from name to estimator; got {shown(rankers)}.")
+        raise TypeError(
+            "rankers must be a dict from name to estimator, such as {'ours': TreeDirectRanker()}; "
+            f"got {shown(rankers)}."
+        )
     for name, ranker in rankers.items():
         missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
         if missing:
