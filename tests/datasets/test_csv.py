@@ -70,7 +70,7 @@ def test_numbers_between_semicolons_may_have_decimal_commas(tmp_path):
 
 
 def test_words_of_other_readers_are_answered():
-    with pytest.raises(TypeError, match="read_csv has no sep; .* commas or semicolons"):
+    with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas or semicolons"):
         read_csv("a.csv", sep=";")
 
 
