@@ -13,7 +13,7 @@ import pytest
 from command_line import ESCAPE, SMALL, letor_files, run
 
 import treerank
-from treerank.cli.app import INSTEAD, COMMANDS, EXIT_CODES
+from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD
 from treerank.cli.fit import make_trees
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.datasets.parquet import write_parquet
