@@ -4,7 +4,7 @@
 parts are measured. The expected calibration error is the mean distance, over documents, between
 the mean probability and the share of relevant documents in ten bins of equally many documents.
 That of queries drawn with replacement, less the error that drawing itself makes, gives its
-interval. The log loss is beside that of isotonic regression alone, clipped where it says 0 or 1.
+interval. The log loss is beside that of isotonic regression, clipped where it says 0 or 1.
 """
 
 import argparse
@@ -25,17 +25,15 @@ def parts(data, name):
     if name == "clueweb09":
         own = [tuple(read_letor(data / name / f"S{place}.txt")) for place in range(1, 6)]
         for n in range(5):
-            learned = (own[(n + 2) % 5], own[(n + 3) % 5], own[(n + 4) % 5])
-            train = tuple(map(np.concatenate, zip(*learned, strict=True)))
-            yield train, own[(n + 1) % 5], own[n]
+            learned = zip(*(own[(n + ahead) % 5] for ahead in (2, 3, 4)), strict=True)
+            yield tuple(map(np.concatenate, learned)), own[(n + 1) % 5], own[n]
     elif name in FIVE:
         for fold in range(1, 6):
             folder = data / name / f"Fold{fold}"
             yield tuple(tuple(read_letor(folder / f"{p}.txt")) for p in ("train", "vali", "test"))
     elif name == "msrd":
         found = np.load(data / name / "msrd.npz")
-        fold = found["fold"]
-        drawn = fold < 2, fold == 2, fold > 2
+        drawn = found["fold"] < 2, found["fold"] == 2, found["fold"] > 2
         yield tuple(tuple(found[c][part] for c in ("X", "y", "qid")) for part in drawn)
     else:
         n_queries, documents = WEB[name]
@@ -61,8 +59,7 @@ def measured(train, validation, test, at_least):
     ranker = TreeDirectRanker(LightGBMTrees(n_jobs=1), random_state=0).fit(*train)
     ranker.calibrate(*validation)
     scores, won = ranker.predict(validation[0]), validation[1] >= at_least
-    alone = IsotonicRegression(out_of_bounds="clip").fit(scores, won)
-    edge = 1 / (len(won) + 2)
+    alone, edge = IsotonicRegression(out_of_bounds="clip").fit(scores, won), 1 / (len(won) + 2)
     likely = ranker.predict_relevance(test[0], at_least=at_least)
     others = np.clip(alone.predict(ranker.predict(test[0])), edge, 1 - edge)
     return likely, others, test[1] >= at_least, test[2]
@@ -76,8 +73,8 @@ def row(name, found):
     rows = np.split(groups.order, groups.indptr[1:-1])
     rng = np.random.default_rng(0)
     error = calibration_error(likely, won)
-    draws = [np.concatenate([rows[q] for q in rng.integers(len(rows), size=len(rows))])
-             for _ in range(N_DRAWS)]  # fmt: skip
+    chosen = rng.integers(len(rows), size=(N_DRAWS, len(rows)))
+    draws = [np.concatenate([rows[q] for q in some]) for some in chosen]
     errors = np.array([calibration_error(likely[drawn], won[drawn]) for drawn in draws])
     gap = np.array([log_loss(likely[d], won[d]) - log_loss(others[d], won[d]) for d in draws])
     low, high = np.quantile(errors, [0.025, 0.975]) - (errors.mean() - error)
