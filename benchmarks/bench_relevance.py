@@ -4,7 +4,7 @@
 parts are measured. The expected calibration error is the mean distance, over documents, between
 the mean probability and the share of relevant documents in ten bins of equally many documents.
 That of queries drawn with replacement, less the error that drawing itself makes, gives its
-interval. The log loss is beside that of isotonic regression, clipped where it says 0 or 1.
+interval. The log loss is beside that of isotonic regression, clipped at 0 and 1.
 """
 
 import argparse
@@ -37,7 +37,8 @@ def parts(data, name):
         yield tuple(tuple(found[c][part] for c in ("X", "y", "qid")) for part in drawn)
     else:
         n_queries, documents = WEB[name]
-        X, y, qid = make_web_search(2 * n_queries + 500, documents_per_query=documents)
+        size = {"documents_per_query": documents, "random_state": 0}
+        X, y, qid = make_web_search(2 * n_queries + 500, **size)
         ends = (qid < n_queries, (qid >= n_queries) & (qid < 2 * n_queries), qid >= 2 * n_queries)
         yield tuple((X[part], y[part], qid[part]) for part in ends)
 
@@ -91,8 +92,7 @@ def main():
     arguments = parser.parse_args()
     for name in arguments.sets:
         folds = list(parts(arguments.data, name))
-        highest = min(validation[1].max() for _, validation, _ in folds)
-        for at_least in range(1, min(int(highest), 2) + 1):
+        for at_least in (1, 2)[: int(folds[0][1][1].max())]:
             row(f"{name}, y >= {at_least}", [measured(*fold, at_least) for fold in folds])
 
 
