@@ -6,15 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from boosted_regression import (
-    RNG,
-    SMALL,
-    TARGET,
-    TARGETS,
-    HalfSquare,
-    X,
-    values_of_trees,
-)
+from boosted_regression import RNG, SMALL, TARGET, TARGETS, HalfSquare, X, values_of_trees
 from sklearn.base import clone
 
 from treerank.feature_parts.histogram.trees import HistogramTrees

@@ -47,11 +47,7 @@ class FixedPointDerivatives:
     """
 
     def __init__(
-        self,
-        objective: Objective,
-        n_documents: int,
-        start: int = 0,
-        most: float = LARGEST,
+        self, objective: Objective, n_documents: int, start: int = 0, most: float = LARGEST
     ):
         self.objective, self.most = objective, most
         self.n_outputs = objective.n_outputs

@@ -124,10 +124,7 @@ class LightGBMTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import lightgbm
 
-        from treerank.feature_parts.engines.lightgbm_boundary import (
-            make_dataset,
-            progress_callback,
-        )
+        from treerank.feature_parts.engines.lightgbm_boundary import make_dataset, progress_callback
 
         rows, derivatives, n_new, earlier, validation_rows, progress, *_ = task
         params = self._parameters(task)

@@ -11,11 +11,7 @@ import numpy as np
 
 from treerank.checks import shown
 from treerank.feature_parts.engines.arguments import interaction_groups, monotone_signs
-from treerank.feature_parts.engines.bin_sample import (
-    quantile_rows,
-    sample_of,
-    share_of_sample,
-)
+from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of, share_of_sample
 from treerank.feature_parts.engines.boosting import TREE_PARAMETERS
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.rows import Rows, stored_as

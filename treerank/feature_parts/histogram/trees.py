@@ -92,10 +92,7 @@ class HistogramTrees(BoostedTrees):
 
     accepts_batches: ClassVar[bool] = True
     settings_to_resume: ClassVar[dict[str, Any]] = {}  # draws depend on the number of the tree
-    settings_by_workers: ClassVar[dict[str, Any] | None] = {
-        "warm_start": False,
-        "init_model": None,
-    }
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "init_model": None}
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
     min_child_samples: Auto | Size = "auto"
