@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 #: ``(X_val, metric)`` with ``metric(scores) -> float``; higher values are better.
 Validation = tuple[Any, Callable[[np.ndarray], float]]
-#: Stands for validation documents where parameters are checked without training.
-NO_VALIDATION: Validation = (None, lambda scores: 0.0)
 
 
 class FeaturePart(Protocol):
@@ -124,6 +122,15 @@ def traits_of(part: Any) -> PartTraits:
     absent = object()
     found: dict[str, Any] = {f.name: getattr(part, f.name, absent) for f in fields(PartTraits)}
     return PartTraits(**{name: value for name, value in found.items() if value is not absent})
+
+
+def check_validation(part: Any, validation: Validation | None) -> None:
+    """Refuse a number of rounds for early stopping where nothing is measured."""
+    if part.early_stopping_rounds not in (None, "auto") and validation is None:
+        raise ValueError(
+            "validation must be given where early_stopping_rounds is; got None. "
+            "A ranker takes it as eval_set."
+        )
 
 
 def check_fitted_part(name: str, part: Any, n_features: int) -> None:

@@ -8,7 +8,6 @@ import torch
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.polynomial import LinearNetwork
 from treerank.feature_parts.networks.training import (
-    OPTIMIZERS,
     Schedule,
     ScoredNetwork,
     Trainer,
@@ -70,9 +69,9 @@ class Clock:
         return 0.1 * 2 ** (len(self.times) - 1)
 
 
-def make_trainer(network=None, **settings):
-    model = ScoredNetwork(network or Watched(), 1, 1)
-    optimizer = OPTIMIZERS["sgd"](model.parameters(), 0.0, 0.0)
+def make_trainer(network=None, n_scores=1, **settings):
+    model = ScoredNetwork(network or Watched(), n_scores, n_scores)
+    optimizer = torch.optim.SGD(model.parameters())
     usual = {"schedule": Schedule(0.1), "batches": "queries", "batch_size": 5, "unit": 1.0}
     settings = usual | {"gradient_clip": None, "seed": 0} | settings
     return Trainer(model=model, optimizer=optimizer, **settings)
@@ -149,18 +148,6 @@ def test_a_gradient_that_is_not_finite_is_an_error(pull):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [("adam", torch.optim.Adam), ("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)],
-)
-def test_optimizers_take_weight_decay_and_momentum(name, kind):
-    optimizer = OPTIMIZERS[name]([torch.zeros(1, requires_grad=True)], 0.25, 0.5)
-    assert type(optimizer) is kind
-    assert optimizer.defaults["weight_decay"] == 0.25
-    if name == "sgd":
-        assert optimizer.defaults["momentum"] == 0.5
-
-
-@pytest.mark.parametrize(
     ("decay", "expected"), [(None, 1), ("step", 0.25), ("exponential", 0.25**1.5)]
 )
 def test_a_rate_falls_by_its_factor_in_every_unit_of_time(decay, expected):
@@ -201,14 +188,10 @@ def test_a_head_of_equal_weights_is_put_over_several_outputs_for_one_score():
 
 
 def test_one_document_in_a_batch_keeps_its_several_outputs():
-    objective = Pull([1], n_outputs=2)
     network = torch.nn.Linear(1, 2, bias=False)
-    model = ScoredNetwork(network, 2, 2)
-    optimizer = OPTIMIZERS["sgd"](model.parameters(), 0.0, 0.0)
     torch.nn.init.zeros_(network.weight)
-    Trainer(model, optimizer, Schedule(1.0), "queries", 5, None, 1.0, 0).run_epoch(
-        torch.ones(1, 1), objective, 0, 1
-    )
+    trainer = make_trainer(network, schedule=Schedule(1.0), n_scores=2)
+    trainer.run_epoch(torch.ones(1, 1), Pull([1], n_outputs=2), 0, 1)
     assert network.weight.tolist() == [[-1.0], [-1.0]]
 
 

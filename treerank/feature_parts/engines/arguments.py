@@ -89,18 +89,24 @@ def monotone_signs(
     return tuple(int(sign) for sign in signs)
 
 
-def interaction_groups(
-    constraints: Iterable[Iterable[Any]], n_features: int, feature_names: Names = None
-) -> list[list[int]]:
-    """Return groups of column numbers; the features on a path of a tree are of one group.
+def constraints_of(part: Any, n_features: int, feature_names: Names) -> dict[str, Any]:
+    """Return the constraints of trees that are not None, by name, with numbers of columns.
 
     Examples
     --------
-    >>> interaction_groups([["a", "c"], [1]], 3, ("a", "b", "c"))
-    [[0, 2], [1]]
+    >>> from treerank import LightGBMTrees
+    >>> trees = LightGBMTrees(interaction_constraints=[["a", "c"], [1]])
+    >>> constraints_of(trees, 3, ("a", "b", "c"))
+    {'interaction_constraints': [[0, 2], [1]]}
     """
-    name = "interaction_constraints"
-    return [list(column_indices(name, group, n_features, feature_names)) for group in constraints]
+    name, found = "interaction_constraints", {}
+    if part.monotone_constraints is not None:
+        signs = monotone_signs(part.monotone_constraints, n_features, feature_names)
+        found["monotone_constraints"] = signs
+    if part.interaction_constraints is not None:
+        groups = part.interaction_constraints
+        found[name] = [list(column_indices(name, g, n_features, feature_names)) for g in groups]
+    return found
 
 
 def engine_names(feature_names: Names) -> list[str] | None:

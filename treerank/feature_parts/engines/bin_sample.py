@@ -42,11 +42,8 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     share = share_of_sample(rows)
     if share < 1:
         rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < share))
-    return rows if rows.places is None else rows_of_team(rows)
-
-
-def rows_of_team(rows: Rows) -> Rows:
-    """Return the rows that all workers pass, in the order of their places."""
+    if rows.places is None:
+        return rows
     parts = current_team().gather((rows.places, rows.array()))
     places, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     return replace(rows, values=values[np.argsort(places)], order=None, places=None)

@@ -10,7 +10,7 @@ and early stopping are here.
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -19,11 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_sequence, has_methods, naming, shown, warn_user
-from treerank.feature_parts.base import Validation
+from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.engines.arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
-from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
@@ -54,10 +53,44 @@ TREE_PARAMETERS = (
     *("min_split_gain", "num_leaves", "reg_alpha", "reg_lambda", "subsample"),
 )
 IMPORTANCE_TYPES = ("gain", "split")
-#: Engines store counts in 32 bits.
-MOST = 2**31 - 1
-#: More bins than this would not fit into memory.
-MOST_BINS = 2**20
+#: Engines store counts in 32 bits; more bins than this would not fit into memory.
+MOST, MOST_BINS = 2**31 - 1, 2**20
+
+
+class GrowthTask(NamedTuple):
+    """The input of ``grow``.
+
+    Attributes
+    ----------
+    rows : Rows
+        Documents.
+    derivatives : FixedPointDerivatives
+        Returns gradient and hessian of the scores of these documents.
+    n_new : int
+        Number of iterations to add.
+    earlier : booster or None
+        Trees to start from.
+    validation_rows : Rows or None
+        Documents whose scores the metric of ``progress`` gets after each iteration.
+    progress : Progress
+        Records each iteration and decides when to stop.
+    seed : int
+        Seed of everything random.
+    sizes : Sizes
+        Sizes of the trees.
+    whole : bool
+        Whether earlier trees may have been grown on other data, so that they need whole values.
+    """
+
+    rows: Rows
+    derivatives: FixedPointDerivatives
+    n_new: int
+    earlier: Any
+    validation_rows: Rows | None
+    progress: Progress
+    seed: int
+    sizes: Sizes
+    whole: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -229,8 +262,7 @@ class BoostedTrees(BaseEstimator):
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._as_rows(validation[0], rows.shape[1])
-        most = self.largest_derivative
-        derivatives = FixedPointDerivatives(objective, len(rows), start, most=most)
+        derivatives = FixedPointDerivatives(objective, len(rows), start, self.largest_derivative)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(
             rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes, whole
@@ -332,11 +364,7 @@ class BoostedTrees(BaseEstimator):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)
-        if self.early_stopping_rounds not in (None, "auto") and validation is None:
-            raise ValueError(
-                "validation must be given where early_stopping_rounds is; got None. "
-                "A ranker takes it as eval_set."
-            )
+        check_validation(self, validation)
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""

@@ -1,6 +1,5 @@
 """Feature part of trees grown by LightGBM."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,18 +12,15 @@ from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import (
     Groups,
     check_engine_params,
+    constraints_of,
     engine_names,
-    interaction_groups,
-    monotone_signs,
 )
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
-from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
-from treerank.progress import Progress
 
 if TYPE_CHECKING:
     import lightgbm
@@ -36,16 +32,9 @@ _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
 _OWN = (
     *("bagging_fraction", "bagging_freq", "categorical_feature", "data_random_seed"),
     *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
-    *(
-        "lambda_l2",
-        "linear_tree",
-        "metric",
-        "min_data_in_leaf",
-        "min_gain_to_split",
-        "min_sum_hessian_in_leaf",
-    ),
-    *("monotone_constraints", "num_class", "num_iterations", "num_threads", "objective", "seed"),
-    *("verbosity",),
+    *("lambda_l2", "linear_tree", "metric", "min_data_in_leaf", "min_gain_to_split"),
+    *("min_sum_hessian_in_leaf", "monotone_constraints", "num_class", "num_iterations"),
+    *("num_threads", "objective", "seed", "verbosity"),
 )
 
 
@@ -146,7 +135,7 @@ class LightGBMTrees(BoostedTrees):
             data,
             num_boost_round=n_new,
             valid_sets=held_out,
-            feval=None if progress.metric is None else _measured_by(progress),
+            feval=lambda scores, _: (progress.name, progress.measure(scores), True),
             callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
             init_model=earlier,
             keep_training_booster=True,
@@ -213,7 +202,6 @@ class LightGBMTrees(BoostedTrees):
 
     def _parameters(self, task: GrowthTask) -> dict[str, Any]:
         rows, derivatives, seed = task.rows, task.derivatives, task.seed
-        n_features, names = rows.shape[1], rows.feature_names
         params: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
         params |= task.sizes.of_tree()
         params |= {
@@ -227,12 +215,7 @@ class LightGBMTrees(BoostedTrees):
             "data_random_seed": seed,
             "bin_construct_sample_cnt": SAMPLE_SIZE,
         }
-        if self.monotone_constraints is not None:
-            signs = monotone_signs(self.monotone_constraints, n_features, names)
-            params["monotone_constraints"] = list(signs)
-        if self.interaction_constraints is not None:
-            groups = interaction_groups(self.interaction_constraints, n_features, names)
-            params["interaction_constraints"] = groups
+        params |= constraints_of(self, rows.shape[1], rows.feature_names)
         return params | self._engine_parameters()
 
     def _engine_parameters(self) -> dict[str, Any]:
@@ -248,8 +231,3 @@ class LightGBMTrees(BoostedTrees):
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params
         return params
-
-
-def _measured_by(progress: Progress) -> Callable[[Any, Any], tuple[str, float, bool]]:
-    """Return the metric in the form that LightGBM calls."""
-    return lambda scores, _: (progress.name, progress.measure(scores), True)

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treerank.checks import shown
 from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.engines.growth_task import check_settings
 from treerank.feature_parts.rows import Rows
 from treerank.files.checkpoint import Checkpoint, current_checkpoint
 from treerank.inputs.canonical import row_hashes
@@ -51,8 +51,11 @@ def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Siz
     checkpoint = current_checkpoint()
     if checkpoint is None:
         return None
-    where = "the fit has a checkpoint, but with HistogramTrees"
-    check_settings(part, part.settings_to_resume, where, **sizes.of_tree())
+    for name, value in part.settings_to_resume.items():
+        found = sizes.of_tree().get(name, getattr(part, name))
+        if found != value and (value is not None or found):  # None is also an empty dict
+            where = "where the fit has a checkpoint, but with HistogramTrees"
+            raise ValueError(f"{name} must be {value!r} {where}; got {shown(found)}.")
     return Saver(checkpoint, _identity(part, rows, objective, start, sizes))
 
 

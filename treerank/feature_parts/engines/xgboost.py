@@ -12,9 +12,8 @@ from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import Groups, check_engine_params, engine_names
-from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
+from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
-from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost

@@ -1,6 +1,5 @@
 """The boundary to XGBoost: data, callbacks and parameters in the form of XGBoost."""
 
-import json
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator
@@ -10,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import shown
-from treerank.feature_parts.engines.arguments import interaction_groups, monotone_signs
+from treerank.feature_parts.engines.arguments import constraints_of
 from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of, share_of_sample
-from treerank.feature_parts.engines.boosting import TREE_PARAMETERS
-from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, GrowthTask
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
@@ -95,10 +93,9 @@ def make_matrix(
 
     A continued fit needs the whole values: earlier trees may have thresholds inside a bin.
     """
-    description: dict[str, Any] = {
-        "feature_names": names,
-        "feature_types": feature_types(categorical, rows.shape[1]),
-    }
+    types = ["c" if column in categorical else "q" for column in range(rows.shape[1])]
+    description: dict[str, Any] = {"feature_names": names}
+    description["feature_types"] = types if categorical else None
     options: dict[str, Any] = {"nthread": n_threads, "enable_categorical": bool(categorical)}
     if whole:
         label = np.zeros(len(rows), dtype=np.float32)
@@ -119,19 +116,6 @@ def make_matrix(
             held = sample if current_team().rank == 0 else sample.take(np.arange(0))
             reference = quantized(held, None)
     return quantized(rows, reference)
-
-
-def feature_types(categorical: Collection[int], n_features: int) -> list[str] | None:
-    """Return XGBoost's types of the features: "c" for categories, "q" for numbers.
-
-    Examples
-    --------
-    >>> feature_types((1,), 3)
-    ['q', 'c', 'q']
-    """
-    if not categorical:
-        return None
-    return ["c" if column in categorical else "q" for column in range(n_features)]
 
 
 class ProgressCallback(xgboost.callback.TrainingCallback):
@@ -181,7 +165,6 @@ def _warnings_of(params: dict[str, Any]) -> list[str]:
 def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
     """Return the parameters for the trees of a task, given the ``XGBoostTrees`` that grow them."""
     rows, derivatives = task.rows, task.derivatives
-    n_features, names = rows.shape[1], rows.feature_names
     sizes = task.sizes.of_tree()
     given = {name: sizes.get(name, getattr(part, name)) for name in _SHARED}
     params = {_RENAMED.get(name, name): _legible(value) for name, value in given.items()}
@@ -196,12 +179,8 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
         del params["multi_strategy"]
     if task.earlier is None:
         params["base_score"] = 0.0
-    if part.monotone_constraints is not None:
-        signs = monotone_signs(part.monotone_constraints, n_features, names)
-        params["monotone_constraints"] = str(signs)
-    if part.interaction_constraints is not None:
-        groups = interaction_groups(part.interaction_constraints, n_features, names)
-        params["interaction_constraints"] = json.dumps(groups)
+    constraints = constraints_of(part, rows.shape[1], rows.feature_names)
+    params |= {name: str(value) for name, value in constraints.items()}
     return params | (part.engine_params or {})
 
 

@@ -6,7 +6,7 @@ from typing import Self
 import numba as nb
 import numpy as np
 
-from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.engines.boosting import GrowthTask
 from treerank.feature_parts.histogram import sampling
 from treerank.feature_parts.histogram.binning import Binned, Bins, bin_rows
 from treerank.feature_parts.histogram.forest import make_forest

@@ -9,8 +9,7 @@ from treerank.checks import check_count
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
 from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format

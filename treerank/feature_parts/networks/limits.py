@@ -7,7 +7,7 @@ import torch
 
 from treerank.checks import check_count, shown
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES
-from treerank.files.states import check_state, count, history, number
+from treerank.files.states import check_state, count, history, number, size
 from treerank.parameters import Rule
 
 #: Most units of a layer, and most weights of a network: more would not fit into memory.
@@ -36,21 +36,16 @@ def check_n_weights(name: str, value: Any, n_weights: int) -> None:
 
 #: Attributes that are kept as they are.
 KEPT = {
-    "n_features_in_": count(1),
-    "n_outputs_": count(1),
-    "n_scores_": count(1),
-    "best_iteration_": count(),
+    "n_features_in_": size("n_features"),
+    **{"n_outputs_": count(1), "n_scores_": count(1), "best_iteration_": count()},
     "evals_result_": history,
 }
-_TRAINING = {"seed": count(), "unit": number()}
+_RULES = KEPT | {"seed": count(), "unit": number()} | STANDARDIZATION_RULES
 
 
 def check_network_state(state: Mapping[str, Any]) -> None:
     """Refuse a state whose numbers and inputs do not fit together; weights are not looked at."""
-    check_state({name: state[name] for name in KEPT}, KEPT)
-    check_state({name: state[name] for name in _TRAINING}, _TRAINING)
-    inputs = {name: state[name] for name in STANDARDIZATION_RULES}
-    check_state(inputs, STANDARDIZATION_RULES, n_features=state["n_features_in_"])
+    check_state({name: state[name] for name in _RULES}, _RULES)
     if state["n_scores_"] not in (1, state["n_outputs_"]):
         raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
 

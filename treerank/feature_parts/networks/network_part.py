@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number
-from treerank.feature_parts.base import Validation
+from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.networks.layers import layers_of
 from treerank.feature_parts.networks.limits import KEPT, Units, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
@@ -55,8 +55,6 @@ from treerank.terms.terms import Terms, no_trees
 _SAMPLE = 4096
 #: Number of rows computed at a time. It is fixed: a product's last bits depend on its shape.
 _BLOCK = 256
-#: Settings of an optimizer that a continued fit takes from the parameters, not from its state.
-_CURRENT_SETTINGS = ("weight_decay", "momentum")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -241,9 +239,9 @@ class NetworkPart(BaseEstimator):
         """Return what ``fit`` has learned: all weights as arrays, and a few numbers."""
         check_is_fitted(self)
         weights = {name: t.cpu().numpy().copy() for name, t in self._model.state_dict().items()}
-        inputs = {"mean": self._standardization.mean, "scale": self._standardization.scale}
         training = {"seed": self._seed, "unit": self._unit}
-        return {"weights": weights, **inputs, **training, **{n: getattr(self, n) for n in KEPT}}
+        kept = {name: getattr(self, name) for name in KEPT}
+        return {"weights": weights} | vars(self._standardization) | training | kept
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
@@ -322,18 +320,15 @@ class NetworkPart(BaseEstimator):
             # A seed for each epoch: it draws the same numbers in a continued fit.
             torch.manual_seed(self._seed + 2**31 * epoch)
             trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
-            n_done, enough = epoch + 1, self._look(held_out, progress, epoch + 1)
+            n_done = epoch + 1
+            if held_out is not None:
+                progress.measure(self._score_single(held_out))
+            enough = progress.record(n_done)
             if progress.kept() == n_done:
                 best = copy.deepcopy(self._model.state_dict())
             if enough:
                 break
         return n_done, best
-
-    def _look(self, held_out, progress, n_done):
-        """Measure the validation rows, if any; tell whether to stop."""
-        if held_out is not None:
-            progress.measure(self._score_single(held_out))
-        return progress.record(n_done)
 
     def _score_single(self, X):
         """Return scores in single precision, as training computes them."""
@@ -346,23 +341,17 @@ class NetworkPart(BaseEstimator):
     def _make_trainer(self, device):
         self._model.to(device)
         parameters = [p for p in self._model.parameters() if p.requires_grad]
-        optimizer = OPTIMIZERS[self.optimizer](parameters, self.weight_decay, self.momentum)
+        options = {"momentum": self.momentum} if self.optimizer == "sgd" else {}
+        options |= {"weight_decay": self.weight_decay, "fused": True}
+        optimizer = OPTIMIZERS[self.optimizer](parameters, **options)
         name, state = self._optimizer_state or (None, None)
         if name == self.optimizer:  # the state of another optimizer is of no use
-            group, defaults = optimizer.param_groups[0], optimizer.defaults
-            settings = {name: group[name] for name in _CURRENT_SETTINGS if name in defaults}
             optimizer.load_state_dict(state)
-            optimizer.param_groups[0].update(settings)
-        return Trainer(
-            model=self._model,
-            optimizer=optimizer,
-            schedule=Schedule(self.learning_rate, self.decay, self.decay_rate, self.decay_epochs),
-            batches=self.batches,
-            batch_size=self.batch_size,
-            gradient_clip=self.gradient_clip,
-            unit=self._unit,
-            seed=self._seed,
-        )
+            optimizer.param_groups[0].update(options)  # those of now
+        schedule = Schedule(self.learning_rate, self.decay, self.decay_rate, self.decay_epochs)
+        batches = self.batches, self.batch_size
+        fixed = self.gradient_clip, self._unit, self._seed
+        return Trainer(self._model, optimizer, schedule, *batches, *fixed)
 
     def _remember(self, trainer, progress, best, n_done):
         """Set the fitted attributes after training."""
@@ -393,5 +382,4 @@ class NetworkPart(BaseEstimator):
         check_parameters(self)
         if self.decay in ("step", "exponential", "adaptive"):
             check_number("decay_rate", self.decay_rate, at_most=1)
-        if self.early_stopping_rounds not in (None, "auto") and validation is None:
-            raise ValueError("validation must be given where early_stopping_rounds is; got None.")
+        check_validation(self, validation)

@@ -64,8 +64,7 @@ class ScoredNetwork(torch.nn.Module):
         self.head = None
         if n_scores == 1 and n_outputs > 1:
             # With random outputs, scores then vary as much as one output.
-            weight = torch.full((n_outputs,), n_outputs**-0.5)
-            self.head = torch.nn.Parameter(weight)
+            self.head = torch.nn.Parameter(torch.full((n_outputs,), n_outputs**-0.5))
 
     def forward(self, X: torch.Tensor) -> torch.Tensor:
         """Return the scores, of shape (n_documents, n_scores)."""
@@ -122,19 +121,7 @@ DECAYS = {
 }
 
 
-def _adam(parameters, weight_decay, momentum):
-    return torch.optim.Adam(parameters, weight_decay=weight_decay, fused=True)
-
-
-def _adamw(parameters, weight_decay, momentum):
-    return torch.optim.AdamW(parameters, weight_decay=weight_decay, fused=True)
-
-
-def _sgd(parameters, weight_decay, momentum):
-    return torch.optim.SGD(parameters, weight_decay=weight_decay, momentum=momentum, fused=True)
-
-
-OPTIMIZERS = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
+OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 
 
 @dataclass
@@ -167,7 +154,7 @@ class Trainer:
     >>> X, objective = torch.tensor([[1.0], [0.0]]), make_objective([1, 0])
     >>> model = ScoredNetwork(torch.nn.Linear(1, 1, bias=False), n_outputs=1, n_scores=1)
     >>> before = model.network.weight.item()
-    >>> optimizer = OPTIMIZERS["adam"](model.parameters(), 0.0, 0.0)
+    >>> optimizer = torch.optim.Adam(model.parameters())
     >>> trainer = Trainer(model, optimizer, Schedule(0.1), "queries", 2, None, unit=1.0, seed=0)
     >>> trainer.run_epoch(X, objective, epoch=0, n_epochs=1)
     >>> round(model.network.weight.item() - before, 3)
@@ -192,10 +179,10 @@ class Trainer:
         rng = np.random.default_rng([self.seed, epoch])
         n_steps = -(-len(X) // self.batch_size)
         # With the optimizer's own state, it lasts from fit to fit.
-        state = self.optimizer.param_groups[0]
+        (state,) = self.optimizer.param_groups
         n_rises, error = state.get("n_rises", 0), 0.0
         for step, batch in enumerate(BATCHES[self.batches](objective, self.batch_size, rng)):
-            self._set_learning_rate(self.schedule.at(epoch + min(1.0, step / n_steps), n_rises))
+            state["lr"] = self.schedule.at(epoch + min(1.0, step / n_steps), n_rises)
             error += self._take_step(X, batch, epoch * n_steps + step)
         if self.schedule.is_adaptive:
             state["n_rises"] = n_rises + (error > state.get("error", math.inf))
@@ -234,10 +221,6 @@ class Trainer:
             f"{as_objective(objective).name} in iteration {iteration}.{hint}"
         )
 
-    def _set_learning_rate(self, learning_rate):
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-
 
 def objective_unit(objective: Objective, batches: str, batch_size: int, seed: int) -> float:
     """Return the value of an objective per document at scores of zero, from some batches.
@@ -252,9 +235,8 @@ def objective_unit(objective: Objective, batches: str, batch_size: int, seed: in
     total, n_documents = 0.0, 0
     for number, batch in enumerate(BATCHES[batches](objective, batch_size, rng)):
         n_rows, n_outputs = len(batch.rows), objective.n_outputs
-        value, gradient, _ = batch.objective(
-            np.zeros(n_rows if n_outputs == 1 else (n_rows, n_outputs))
-        )
+        scores = np.zeros(n_rows if n_outputs == 1 else (n_rows, n_outputs))
+        value, gradient, _ = batch.objective(scores)
         if gradient.any():
             total, n_documents = total + abs(value), n_documents + n_rows
         if number >= _UNIT_BATCHES and total > 0:
