@@ -30,6 +30,7 @@ from treerank.feature_parts.histogram.splitter import (
     SplitSearch,
     may_split,
     newton_step,
+    record_of,
     search_blocks,
     whole_gain,
 )
@@ -50,7 +51,8 @@ def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     leaves: list[tuple[int, float, int, BestSplit]] = []
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     nodes, new = [_root(data, rows)], [0]
-    search = SplitSearch.of(data.binned.places[WIDTH * memory.first_block :], data.layout, rules)
+    places = data.binned.places[WIDTH * memory.first_block :]
+    search = SplitSearch(places, record_of(data.layout), record_of(rules))
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
         if any(may_split(leaf, rules) for leaf in pair):

@@ -41,18 +41,8 @@ def add_leaves(
 ) -> GrownTree:
     """Add the values of leaves to the scores of the rows that grew a tree; return it with values.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    derivatives : tuple of ndarray of shape (n_rows, n_outputs)
-        Gradient and hessian of all rows, which have not been packed.
-    rules : TreeRules
-        Rules for trees.
-    learning_rate : float
-        Factor on the values.
-    scores : ndarray of shape (n_rows, n_outputs)
-        Scores of all rows.
+    ``derivatives``, gradient and hessian of all rows, which have not been packed, and ``scores``
+    are of shape (n_rows, n_outputs).
     """
     grown = GrownTree(tree.nodes, tree.goes_left, np.zeros((len(tree.nodes), scores.shape[1])))
     if len(tree.nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
@@ -95,13 +85,9 @@ def _add_leaves(first, last, spans, rows, values, scores):
                 scores[rows[i], k] += values[leaf, k]
 
 
-def add_tree(words: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray) -> None:
-    """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
-    in_parts(_add_tree, len(rows), words, tree, rows, scores)
-
-
 @njit(error_model="numpy", nogil=True)
-def _add_tree(first, last, words, tree, rows, scores):
+def add_tree(first, last, words, tree, rows, scores):
+    """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
     nodes, goes_left, values = tree
     for i in range(first, last):
         row, node = rows[i], 0

@@ -26,19 +26,8 @@ from treerank.numerics.random_keys import uniforms
 from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
-
-class WordPrecision(NamedTuple):
-    """Largest magnitude of a single derivative in steps, and number of words per document."""
-
-    largest: int
-    n_words: int
-
-
-PRECISIONS = {
-    "float32": WordPrecision(2**24, n_words=2),
-    "int16": WordPrecision(2**15 - 1, n_words=1),
-    "int8": WordPrecision(2**7 - 1, n_words=1),
-}
+#: Largest magnitude of a single derivative in steps, and number of words per document.
+PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
 _TOGETHER = 8192  # rows whose numbers stay in the cache while they are packed
 

@@ -140,13 +140,8 @@ class SplitSearch(NamedTuple):
     layout: np.ndarray
     rules: np.ndarray
 
-    @classmethod
-    def of(cls, places: np.ndarray, layout: Layout, rules: TreeRules) -> "SplitSearch":
-        """Return what searches of these places need."""
-        return cls(places, _record_of(layout), _record_of(rules))
 
-
-def _record_of(values: Layout | TreeRules) -> np.ndarray:
+def record_of(values: Layout | TreeRules) -> np.ndarray:
     """Return an array of one record with the fields of a named tuple."""
     fields = [(name, type(value)) for name, value in values._asdict().items()]
     return np.array([tuple(values)], dtype=fields)

@@ -11,14 +11,13 @@ from treerank.feature_parts.engines.arguments import monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
-from treerank.feature_parts.histogram.boost import Settings, boost
+from treerank.feature_parts.histogram.boost import boost
 from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
 from treerank.feature_parts.histogram.packing import PRECISIONS
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import GROW_POLICIES
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
-from treerank.inputs.batched import BatchedMatrix
 from treerank.numerics.threads import kernel_threads
 from treerank.parameters import Auto, NotNegative, Rule, Share, Size
 
@@ -112,7 +111,7 @@ class HistogramTrees(BoostedTrees):
         options = {"most": self.max_bin, "seed": task.seed, "n_threads": n_threads}
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
-            return boost(task, bins, signs, self._settings(task.sizes, bool(signs.any())))
+            return boost(self, task, bins, signs, self._rules(task.sizes, bool(signs.any())))
 
     def read_booster(self, booster: Forest) -> Forest:
         """Return the trees, which are a forest."""
@@ -150,9 +149,9 @@ class HistogramTrees(BoostedTrees):
         """Return the number of features the trees were grown on, and that of their outputs."""
         return booster.n_features, booster.n_outputs
 
-    def _settings(self, sizes: Sizes, is_monotone: bool) -> Settings:
+    def _rules(self, sizes: Sizes, is_monotone: bool) -> TreeRules:
         penalties = self.reg_alpha, self.reg_lambda, self.min_split_gain
-        rules = TreeRules(
+        return TreeRules(
             int(sizes.num_leaves),
             int(self.max_depth),
             GROW_POLICIES[self.grow_policy],
@@ -161,8 +160,6 @@ class HistogramTrees(BoostedTrees):
             max(float(self.min_child_weight), _LEAST_WEIGHT),
             *map(float, (*penalties, self.cat_smooth, self.cat_l2)),
         )
-        shares = self.subsample, self.subsample_queries, sizes.colsample_bytree
-        return Settings(float(sizes.learning_rate), rules, self.precision, *map(float, shares))
 
     def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:
         """Return the monotone constraints of all features; refuse what trees cannot keep to."""
@@ -193,13 +190,8 @@ def _own(forest: Forest) -> Forest:
     return forest
 
 
-def _float_array(values: Any) -> Any:
-    """Return the values as doubles, or as they are if they are floats or read in batches."""
-    if isinstance(values, BatchedMatrix):
-        return values
-    values = np.asarray(values)
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
-
-
 def _as_floats(rows: Rows) -> Rows:
-    return replace(rows, values=_float_array(rows.values))
+    """Return rows of doubles, or as they are if they are of floats or read in batches."""
+    if rows.is_batched or rows.dtype in (np.float32, np.float64):
+        return rows
+    return replace(rows, values=rows.values.astype(np.float64))
