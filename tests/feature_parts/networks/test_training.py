@@ -8,13 +8,13 @@ import torch
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.polynomial import LinearNetwork
 from treerank.feature_parts.networks.training import (
-    Schedule,
     ScoredNetwork,
     Trainer,
     choose_device,
     objective_unit,
     one_thread,
     own_generator,
+    rate_at,
     score_gradient,
 )
 from treerank.inputs.grouping import QueryGroups
@@ -56,25 +56,23 @@ class Watched(torch.nn.Linear):
         return super().forward(X)
 
 
-class Clock:
-    """A schedule that remembers when it was asked, and each time doubles its rate."""
+@pytest.fixture
+def times(monkeypatch):
+    """Times at which a rate was asked for; it doubles each time."""
+    asked = []
 
-    learning_rate, is_adaptive = 0.1, False
+    def rate(part, epoch, n_rises):
+        asked.append(epoch)
+        return 0.1 * 2 ** (len(asked) - 1)
 
-    def __init__(self):
-        self.times = []
-
-    def at(self, epoch, n_rises):
-        self.times.append(epoch)
-        return 0.1 * 2 ** (len(self.times) - 1)
+    monkeypatch.setattr(training, "rate_at", rate)
+    return asked
 
 
-def make_trainer(network=None, n_scores=1, **settings):
+def make_trainer(network=None, n_scores=1, *, unit=1.0, seed=0, **settings):
     model = ScoredNetwork(network or Watched(), n_scores, n_scores)
-    optimizer = torch.optim.SGD(model.parameters())
-    usual = {"schedule": Schedule(0.1), "batches": "queries", "batch_size": 5, "unit": 1.0}
-    settings = usual | {"gradient_clip": None, "seed": 0} | settings
-    return Trainer(model=model, optimizer=optimizer, **settings)
+    part = LinearNetwork(**{"learning_rate": 0.1, "batch_size": 5} | settings)
+    return Trainer(model, torch.optim.SGD(model.parameters()), part, unit, seed)
 
 
 def weight_after_an_epoch(trainer, objective, X):
@@ -89,10 +87,9 @@ def test_a_step_goes_by_rate_unit_and_rows():
     assert found == pytest.approx(1 - 0.1 * 3 * 7 / (2 * 3))
 
 
-def test_a_step_forgets_the_gradients_before_it_and_takes_the_rate_of_its_moment():
+def test_a_step_forgets_the_gradients_before_it_and_takes_the_rate_of_its_moment(times):
     # Three queries of two rows, two of them at a time: 0.1 for the first step, then 0.2.
-    trainer = make_trainer(schedule=Clock())
-    found = weight_after_an_epoch(trainer, Pull([2, 2, 2]), torch.ones(6, 1))
+    found = weight_after_an_epoch(make_trainer(), Pull([2, 2, 2]), torch.ones(6, 1))
     assert found == pytest.approx(1 - 0.1 - 0.2)
 
 
@@ -104,33 +101,32 @@ def test_clipping_shortens_a_gradient_and_keeps_its_direction():
     np.testing.assert_allclose(model.weight.detach()[0], [-0.1 * 3 / 5, -0.1 * 4 / 5], rtol=1e-5)
 
 
-def test_time_and_iterations_go_on_from_epoch_to_epoch():
+def test_time_and_iterations_go_on_from_epoch_to_epoch(times):
     # Five queries of three rows leave no room for two in a batch of five: more steps than 15 / 5.
-    objective, clock = Pull([3] * 5), Clock()
-    trainer = make_trainer(schedule=clock)
+    objective, trainer = Pull([3] * 5), make_trainer()
     trainer.model.eval()
     trainer.run_epoch(torch.ones(15, 1), objective, 2, 7)
-    assert clock.times == pytest.approx([2, 2 + 1 / 3, 2 + 2 / 3, 3, 3])
+    assert times == pytest.approx([2, 2 + 1 / 3, 2 + 2 / 3, 3, 3])
     assert objective.iterations == [6, 7, 8, 9, 10]
     network = trainer.model.network
     assert network.epochs == [(2, 7)]
     assert network.modes == [True] * 5
 
 
-def test_steps_of_an_epoch_are_batches_even_if_the_last_is_not_full():
-    clock = Clock()
-    make_trainer(schedule=clock).run_epoch(torch.ones(4, 1), Pull([2, 2]), 0, 1)
-    assert clock.times == [0]
-    clock.times.clear()
-    make_trainer(schedule=clock).run_epoch(torch.ones(7, 1), Pull([4, 3]), 0, 1)
-    assert clock.times == [0, 1 / 2]
+def test_steps_of_an_epoch_are_batches_even_if_the_last_is_not_full(times):
+    make_trainer().run_epoch(torch.ones(4, 1), Pull([2, 2]), 0, 1)
+    assert times == [0]
+    times.clear()
+    make_trainer().run_epoch(torch.ones(7, 1), Pull([4, 3]), 0, 1)
+    assert times == [0, 1 / 2]
 
 
-def test_batches_are_drawn_by_seed_and_epoch():
+def test_batches_are_drawn_by_seed_and_epoch(times):
     def first_batch(seed, epoch):
         network = torch.nn.Linear(20, 1, bias=False)
         torch.nn.init.zeros_(network.weight)
-        trainer = make_trainer(network, seed=seed, schedule=Clock())
+        trainer = make_trainer(network, seed=seed)
+        times.clear()
         trainer.run_epoch(torch.eye(20), Pull([1] * 20), epoch, 9)
         return network.weight.detach()[0].tolist()  # of each row, the rate of its batch
 
@@ -148,11 +144,12 @@ def test_a_gradient_that_is_not_finite_is_an_error(pull):
 
 
 @pytest.mark.parametrize(
-    ("decay", "expected"), [(None, 1), ("step", 0.25), ("exponential", 0.25**1.5)]
+    ("decay", "expected"),
+    [(None, 1), ("step", 0.25), ("exponential", 0.25**1.5), ("inverse_time", 1 / 1.375)],
 )
 def test_a_rate_falls_by_its_factor_in_every_unit_of_time(decay, expected):
-    assert Schedule(2.0, decay, 0.25, 10).at(15) == pytest.approx(2 * expected)
-    assert Schedule(2.0, "inverse_time", 0.25, 10).at(15) == pytest.approx(2 / (1 + 0.25 * 1.5))
+    part = LinearNetwork(learning_rate=2.0, decay=decay, decay_rate=0.25, decay_epochs=10)
+    assert rate_at(part, 15) == pytest.approx(2 * expected)
 
 
 class Errors(Pull):
@@ -169,7 +166,7 @@ class Errors(Pull):
 def test_an_adaptive_rate_falls_after_each_epoch_of_greater_error():
     # Two steps of one row in each epoch; errors 2, 3, 3, 1, 2, of which two rise.
     objective = Errors([1, 1], [1, 1, 2, 1, 1, 2, 1, 0, 1, 1])
-    trainer = make_trainer(schedule=Schedule(0.125, "adaptive", 0.5), batch_size=1)
+    trainer = make_trainer(learning_rate=0.125, decay="adaptive", batch_size=1)
     weights = []
     for epoch in range(6):
         objective.values += [1, 1] * (epoch == 5)
@@ -190,7 +187,7 @@ def test_a_head_of_equal_weights_is_put_over_several_outputs_for_one_score():
 def test_one_document_in_a_batch_keeps_its_several_outputs():
     network = torch.nn.Linear(1, 2, bias=False)
     torch.nn.init.zeros_(network.weight)
-    trainer = make_trainer(network, schedule=Schedule(1.0), n_scores=2)
+    trainer = make_trainer(network, learning_rate=1.0, n_scores=2)
     trainer.run_epoch(torch.ones(1, 1), Pull([1], n_outputs=2), 0, 1)
     assert network.weight.tolist() == [[-1.0], [-1.0]]
 

@@ -19,20 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation, check_validation
+from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.layers import layers_of
 from treerank.feature_parts.networks.limits import KEPT, Units, check_network_state, checked_weights
-from treerank.feature_parts.networks.training import (
-    DECAYS,
-    DEVICES,
-    OPTIMIZERS,
-    Schedule,
-    ScoredNetwork,
-    Trainer,
-    choose_device,
-    objective_unit,
-    one_thread,
-    own_generator,
-)
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.objectives.base import Objective
@@ -149,9 +138,9 @@ class NetworkPart(BaseEstimator):
     # A single document makes no pair.
     batch_size: Annotated[int, Rule(check_count, at_least=2, at_most=2**31 - 1)] = 512
     batches: Annotated[str, Rule.one_of(BATCHES)] = "queries"
-    optimizer: Annotated[str, Rule.one_of(OPTIMIZERS)] = "adam"
+    optimizer: Annotated[str, Rule.one_of(training.OPTIMIZERS)] = "adam"
     learning_rate: LearningRate = 1e-3
-    decay: Annotated[str | None, Rule.one_of(DECAYS)] = None
+    decay: Annotated[str | None, Rule.one_of(training.DECAYS)] = None
     decay_rate: LearningRate = 0.5
     decay_epochs: LearningRate = 10
     momentum: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
@@ -160,13 +149,13 @@ class NetworkPart(BaseEstimator):
     standardize: bool = True
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
-    device: Annotated[str, Rule.one_of(DEVICES)] = "auto"
+    device: Annotated[str, Rule.one_of(training.DEVICES)] = "auto"
     random_state: Seed = None
 
     network_: torch.nn.Module = field(init=False)
     best_iteration_: int = field(init=False)
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
-    _model: ScoredNetwork = field(init=False)
+    _model: training.ScoredNetwork = field(init=False)
     _double_network: torch.nn.Module | None = field(init=False)
     _optimizer_state: tuple[str, dict[str, Any]] | None = field(init=False)
 
@@ -215,7 +204,7 @@ class NetworkPart(BaseEstimator):
         rows = as_rows(X, self.n_features_in_)
         if self._double_network is None:
             self._double_network = copy.deepcopy(self.network_).cpu().double().eval()
-        with one_thread(), torch.inference_mode():
+        with training.one_thread(), torch.inference_mode():
             blocks = [rows.batch(start, start + _BLOCK) for start in range(0, len(rows), _BLOCK)]
             parts = [self._evaluate(self._double_network, block) for block in blocks]
         return np.concatenate([np.zeros((0, self.n_outputs_)), *parts])
@@ -239,9 +228,9 @@ class NetworkPart(BaseEstimator):
         """Return what ``fit`` has learned: all weights as arrays, and a few numbers."""
         check_is_fitted(self)
         weights = {name: t.cpu().numpy().copy() for name, t in self._model.state_dict().items()}
-        training = {"seed": self._seed, "unit": self._unit}
+        unit = {"seed": self._seed, "unit": self._unit}
         kept = {name: getattr(self, name) for name in KEPT}
-        return {"weights": weights} | vars(self._standardization) | training | kept
+        return {"weights": weights} | vars(self._standardization) | unit | kept
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
@@ -267,7 +256,7 @@ class NetworkPart(BaseEstimator):
         """Check what was given; go on with copies of what an earlier fit has trained, or start."""
         rows = as_rows(X)
         self._check_parameters(validation)
-        choose_device(self.device)
+        training.choose_device(self.device)
         if continues and self.__sklearn_is_fitted__():
             earlier = self._model, self.network_, self._optimizer_state
             self._model, self.network_, self._optimizer_state = copy.deepcopy(earlier)
@@ -284,14 +273,14 @@ class NetworkPart(BaseEstimator):
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sample = Rows(rows.batch(0, _SAMPLE))
         self._build(torch.from_numpy(self._standardization(sample)), self._seed)
-        self._unit = objective_unit(objective, self.batches, self.batch_size, self._seed)
+        self._unit = training.objective_unit(objective, self.batches, self.batch_size, self._seed)
         self._n_epochs_done, self._optimizer_state, self.evals_result_ = 0, None, {}
 
     def _build(self, sample: torch.Tensor | None, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
-        with own_generator(seed, torch.device("cpu")), one_thread():
+        with training.own_generator(seed, torch.device("cpu")), training.one_thread():
             network = self._make_network(self.n_features_in_, self.n_outputs_, sample, generator)
-        self._model = ScoredNetwork(network, self.n_outputs_, self.n_scores_)
+        self._model = training.ScoredNetwork(network, self.n_outputs_, self.n_scores_)
         self.network_, self._double_network = network, None
 
     def _train(self, rows, objective, validation, n_epochs):
@@ -301,7 +290,7 @@ class NetworkPart(BaseEstimator):
                 f"objective must have {self.n_scores_} outputs, as in the earlier fit; "
                 f"got {objective.n_outputs}."
             )
-        device = choose_device(self.device)
+        device = training.choose_device(self.device)
         X = self._as_tensor(rows, device)
         held_out = None if validation is None else self._as_tensor(validation[0], device)
         start, stop = self._n_epochs_done, self._n_epochs_done + n_epochs
@@ -309,7 +298,7 @@ class NetworkPart(BaseEstimator):
         patience = patience_of(self.early_stopping_rounds, metric, n_epochs)
         progress = Progress(metric, patience, start, stop)
         trainer = self._make_trainer(device)
-        with own_generator(self._seed, device), one_thread():
+        with training.own_generator(self._seed, device), training.one_thread():
             n_done, best = self._run_epochs(trainer, X, objective, held_out, progress, start, stop)
         return self._remember(trainer, progress, best, n_done)
 
@@ -343,15 +332,12 @@ class NetworkPart(BaseEstimator):
         parameters = [p for p in self._model.parameters() if p.requires_grad]
         options = {"momentum": self.momentum} if self.optimizer == "sgd" else {}
         options |= {"weight_decay": self.weight_decay, "fused": True}
-        optimizer = OPTIMIZERS[self.optimizer](parameters, **options)
+        optimizer = training.OPTIMIZERS[self.optimizer](parameters, **options)
         name, state = self._optimizer_state or (None, None)
         if name == self.optimizer:  # the state of another optimizer is of no use
             optimizer.load_state_dict(state)
             optimizer.param_groups[0].update(options)  # those of now
-        schedule = Schedule(self.learning_rate, self.decay, self.decay_rate, self.decay_epochs)
-        batches = self.batches, self.batch_size
-        fixed = self.gradient_clip, self._unit, self._seed
-        return Trainer(self._model, optimizer, schedule, *batches, *fixed)
+        return training.Trainer(self._model, optimizer, self, self._unit, self._seed)
 
     def _remember(self, trainer, progress, best, n_done):
         """Set the fitted attributes after training."""

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -72,46 +73,6 @@ class ScoredNetwork(torch.nn.Module):
         return outputs if self.head is None else (outputs @ self.head).unsqueeze(1)
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Learning rate as a function of time.
-
-    Parameters
-    ----------
-    learning_rate : float
-        Learning rate at the start.
-    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
-        How it falls; None keeps it. "adaptive" falls with each rise of the training error.
-    decay_rate : float, default=0.5
-        Factor of "step", "exponential" and "adaptive"; weight of time for "inverse_time".
-    decay_epochs : float, default=10
-        Unit of time, in epochs.
-
-    Examples
-    --------
-    >>> schedule = Schedule(0.1, "step", 0.5, 10)
-    >>> schedule.at(9.9), schedule.at(10.0), schedule.at(25.0)
-    (0.1, 0.05, 0.025)
-    >>> Schedule(0.1, "adaptive").at(25.0, n_rises=1)
-    0.05
-    """
-
-    learning_rate: float
-    decay: str | None = None
-    decay_rate: float = 0.5
-    decay_epochs: float = 10
-
-    @property
-    def is_adaptive(self) -> bool:
-        """Whether the rate falls by errors, and not by time."""
-        return self.decay == "adaptive"
-
-    def at(self, epoch: float, n_rises: int = 0) -> float:
-        """Return the rate after epochs, which need not be whole, and rises of the error."""
-        time = n_rises if self.is_adaptive else epoch / self.decay_epochs
-        return self.learning_rate * DECAYS[self.decay](self.decay_rate, time)
-
-
 DECAYS = {
     None: lambda rate, time: 1.0,
     "step": lambda rate, time: rate ** math.floor(time),
@@ -124,6 +85,22 @@ DECAYS = {
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 
 
+def rate_at(part: Any, epoch: float, n_rises: int = 0) -> float:
+    """Return the learning rate of a network part after epochs, and rises of the error.
+
+    Epochs need not be whole. Only the rate of ``decay="adaptive"`` falls with each rise.
+
+    Examples
+    --------
+    >>> from treerank import MLP
+    >>> part = MLP(learning_rate=0.1, decay="step", decay_rate=0.5, decay_epochs=10)
+    >>> rate_at(part, 9.9), rate_at(part, 10.0), rate_at(part, 25.0)
+    (0.1, 0.05, 0.025)
+    """
+    time = n_rises if part.decay == "adaptive" else epoch / part.decay_epochs
+    return part.learning_rate * DECAYS[part.decay](part.decay_rate, time)
+
+
 @dataclass
 class Trainer:
     """Gradient descent on an objective, epoch by epoch.
@@ -134,14 +111,8 @@ class Trainer:
         The network that is trained.
     optimizer : torch.optim.Optimizer
         Turns gradients into steps.
-    schedule : Schedule
-        Learning rates.
-    batches : {"queries", "pairs"}
-        See :mod:`treerank.objectives.batches`.
-    batch_size : int
-        Number of documents in a batch.
-    gradient_clip : float or None
-        Longest gradient, in units of ``unit``; None changes no gradient.
+    part : NetworkPart
+        Has the settings of training.
     unit : float
         Value of the objective per document at the start, by which gradients are divided. So a
         learning rate means the same for every objective.
@@ -150,12 +121,13 @@ class Trainer:
 
     Examples
     --------
+    >>> from treerank.feature_parts.networks.polynomial import LinearNetwork
     >>> from treerank.objectives import make_objective
     >>> X, objective = torch.tensor([[1.0], [0.0]]), make_objective([1, 0])
     >>> model = ScoredNetwork(torch.nn.Linear(1, 1, bias=False), n_outputs=1, n_scores=1)
     >>> before = model.network.weight.item()
     >>> optimizer = torch.optim.Adam(model.parameters())
-    >>> trainer = Trainer(model, optimizer, Schedule(0.1), "queries", 2, None, unit=1.0, seed=0)
+    >>> trainer = Trainer(model, optimizer, LinearNetwork(learning_rate=0.1), unit=1.0, seed=0)
     >>> trainer.run_epoch(X, objective, epoch=0, n_epochs=1)
     >>> round(model.network.weight.item() - before, 3)
     0.1
@@ -163,28 +135,26 @@ class Trainer:
 
     model: ScoredNetwork
     optimizer: torch.optim.Optimizer
-    schedule: Schedule
-    batches: str
-    batch_size: int
-    gradient_clip: float | None
+    part: Any
     unit: float
     seed: int
 
     def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int, n_epochs: int) -> None:
         """Take the steps of one epoch, in which every document is shown about once."""
+        part = self.part
         start_epoch = getattr(self.model.network, "start_epoch", None)
         if start_epoch is not None:
             start_epoch(epoch, n_epochs)
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
-        n_steps = -(-len(X) // self.batch_size)
+        n_steps = -(-len(X) // part.batch_size)
         # With the optimizer's own state, it lasts from fit to fit.
         (state,) = self.optimizer.param_groups
         n_rises, error = state.get("n_rises", 0), 0.0
-        for step, batch in enumerate(BATCHES[self.batches](objective, self.batch_size, rng)):
-            state["lr"] = self.schedule.at(epoch + min(1.0, step / n_steps), n_rises)
+        for step, batch in enumerate(BATCHES[part.batches](objective, part.batch_size, rng)):
+            state["lr"] = rate_at(part, epoch + min(1.0, step / n_steps), n_rises)
             error += self._take_step(X, batch, epoch * n_steps + step)
-        if self.schedule.is_adaptive:
+        if self.part.decay == "adaptive":
             state["n_rises"] = n_rises + (error > state.get("error", math.inf))
             state["error"] = error
 
@@ -193,7 +163,7 @@ class Trainer:
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
         error = 0.0
-        if self.schedule.is_adaptive:
+        if self.part.decay == "adaptive":
             given = scores.detach().cpu().double().numpy()
             error = float(np.float32(batch.objective(given, iteration=iteration)[0]))
         gradient = score_gradient(scores, batch.objective, iteration)
@@ -203,8 +173,8 @@ class Trainer:
             return error
         self.optimizer.zero_grad()
         scores.backward(gradient / (self.unit * len(batch.rows)))
-        if self.gradient_clip is not None:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.gradient_clip)
+        if self.part.gradient_clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.part.gradient_clip)
         self.optimizer.step()
         return error
 
@@ -213,7 +183,7 @@ class Trainer:
         if not torch.isfinite(scores).all():
             raise ValueError(
                 "learning_rate must be low enough for scores to stay finite; "
-                f"got {self.schedule.learning_rate!r}."
+                f"got {self.part.learning_rate!r}."
             )
         hint = " Lower learning_rate?" if iteration > 0 else ""
         raise ValueError(
