@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 import pytest
 
-from treerank.feature_parts.soft_trees.kernels import tree_derivatives, tree_outputs
+from treerank.feature_parts.soft_trees.kernels import Trees, tree_derivatives, tree_outputs
 from treerank.numerics.threads import in_parts
 
 torch = pytest.importorskip("torch")
@@ -138,15 +138,15 @@ def test_kernels_give_the_same_bits_for_any_number_of_threads(oblivious):
     layer, x = layer_of(2, oblivious, n_trees=40), some_rows(300)
     leaf, n_splits = layer.leaf.detach().numpy(), layer.weight.shape[1]
     z = (layer.weight.detach() @ x.t() + layer.bias.detach()[..., None]).numpy()
-    upstream = np.random.default_rng(0).normal(size=(2, 300))
+    trees, upstream = Trees(z, leaf, oblivious, 1.4), np.random.default_rng(0).normal(size=(2, 300))
     results = []
     before = nb.get_num_threads()
     for n_threads in (1, before):
         nb.set_num_threads(n_threads)
         partial, dz = np.empty((16, 2, 300)), np.empty_like(z)
         sums = np.zeros((40, n_splits)), np.zeros_like(leaf)
-        in_parts(tree_outputs, 16, z, leaf, oblivious, 1.4, partial)
-        in_parts(tree_derivatives, 40, z, leaf, oblivious, 1.4, upstream, dz, *sums)
+        in_parts(tree_outputs, 16, trees, partial)
+        in_parts(tree_derivatives, 40, trees, upstream, (dz, *sums))
         results.append([partial, dz, *sums])
     for one, many in zip(*results, strict=True):
         np.testing.assert_array_equal(one, many)

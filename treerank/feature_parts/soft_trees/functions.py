@@ -20,11 +20,15 @@ meets conditional computation. ICML 2020.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from treerank.feature_parts.soft_trees.kernels import N_GROUPS, tree_derivatives, tree_outputs
+from treerank.feature_parts.soft_trees.kernels import (
+    N_GROUPS,
+    Trees,
+    tree_derivatives,
+    tree_outputs,
+)
 from treerank.numerics.threads import in_parts, kernel_threads
 
 #: Width of the soft band, as a number or as a buffer of a layer.
@@ -123,24 +127,18 @@ def reach_of_leaves(left: Tensor, n_leaves: int) -> Tensor:
     return reach
 
 
+def _trees(z: Tensor, leaf: Tensor, gamma: Gamma) -> Trees:
+    """Return the input of kernels."""
+    values, oblivious = leaf.numpy(), is_oblivious(z.shape[1], leaf.shape[1])
+    return Trees(z.numpy(), values, oblivious, values.dtype.type(1 / float(gamma)))
+
+
 def _outputs(z: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
     """Return the outputs of a chunk of rows, of shape (n_outputs, n_rows)."""
     partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], z.shape[2])
-    values, sums = leaf.numpy(), partial.numpy()
-    oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
     with threads_of_torch():
-        in_parts(tree_outputs, len(sums), z.numpy(), values, oblivious, sharpness, sums)
+        in_parts(tree_outputs, len(partial), _trees(z, leaf, gamma), partial.numpy())
     return partial.sum(dim=0)
-
-
-def _add_derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
-    """Fill ``dz`` of a chunk of rows, and add to the gradients of biases and leaves."""
-    values, upstream = leaf.numpy(), upstream.numpy()
-    oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
-    with threads_of_torch():
-        trees = z.numpy(), values, oblivious, sharpness
-        found = dz.numpy(), bias_sum.numpy(), leaf_sum.numpy()
-        in_parts(tree_derivatives, len(values), *trees, upstream, *found)
 
 
 @contextmanager
@@ -154,11 +152,6 @@ def threads_of_torch() -> Iterator[None]:
         yield
     if torch.get_num_threads() != n_threads:
         torch.set_num_threads(n_threads)
-
-
-def sharpness_of(gamma: Gamma, values: np.ndarray) -> np.floating:
-    """Return 1 / gamma in the type of ``values``: with a double, all sums would be in double."""
-    return values.dtype.type(1 / float(gamma))
 
 
 class _FusedSoftTrees(torch.autograd.Function):
@@ -196,7 +189,10 @@ class _FusedSoftTrees(torch.autograd.Function):
             if dz is None or dz.shape != z.shape:  # new memory costs more time than the kernel
                 dz = torch.empty_like(z)
             of_chunk = upstream[:, rows].contiguous()
-            _add_derivatives(z, leaf, ctx.gamma, of_chunk, dz, bias_sum, leaf_sum)
+            found = dz.numpy(), bias_sum.numpy(), leaf_sum.numpy()
+            with threads_of_torch():
+                trees = _trees(z, leaf, ctx.gamma)
+                in_parts(tree_derivatives, len(leaf), trees, of_chunk.numpy(), found)
             weight_sum.addmm_(dz.flatten(0, 1), x[rows])
             if dx is not None:
                 torch.mm(dz.flatten(0, 1).t(), flat_weight, out=dx[rows])

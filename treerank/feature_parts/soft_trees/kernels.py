@@ -18,6 +18,8 @@ groups of trees, derivatives in parallel over trees, by
 bits are the same for any number of threads.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from treerank.numerics.compiling import njit, register_jitable
@@ -28,17 +30,31 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 N_GROUPS = 16
 
 
+class Trees(NamedTuple):
+    """Trees and their distances from some rows.
+
+    Attributes
+    ----------
+    z : ndarray of shape (n_trees, n_splits, n_rows)
+        Signed distance of each row from each split.
+    leaf : ndarray of shape (n_trees, n_leaves, n_outputs)
+        Values of the leaves.
+    oblivious : bool
+        Whether a tree has one split per level.
+    sharpness : floating
+        1 / gamma in the type of the leaves: with a double, all sums would be in double.
+    """
+
+    z: np.ndarray
+    leaf: np.ndarray
+    oblivious: bool
+    sharpness: np.floating
+
+
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
-def tree_outputs(
-    first: int,
-    last: int,
-    z: np.ndarray,
-    leaf: np.ndarray,
-    oblivious: bool,
-    sharpness: np.floating,
-    partial: np.ndarray,
-) -> None:
+def tree_outputs(first: int, last: int, trees: Trees, partial: np.ndarray) -> None:
     """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over groups of trees."""
+    z, leaf, oblivious, sharpness = trees
     n_trees, n_leaves, _ = leaf.shape
     n_groups, _, n_rows = partial.shape
     for group in range(first, last):
@@ -51,21 +67,15 @@ def tree_outputs(
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
 def tree_derivatives(
-    first: int,
-    last: int,
-    z: np.ndarray,
-    leaf: np.ndarray,
-    oblivious: bool,
-    sharpness: np.floating,
-    upstream: np.ndarray,
-    dz: np.ndarray,
-    bias_sum: np.ndarray,
-    leaf_sum: np.ndarray,
+    first: int, last: int, trees: Trees, upstream: np.ndarray, found: tuple[np.ndarray, ...]
 ) -> None:
-    """Fill ``dz`` of some trees and add the gradients of biases and leaves to their sums.
+    """Fill the gradient of z of some trees and add those of biases and leaves to their sums.
 
-    ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs.
+    ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs; ``found`` are the
+    gradient of z and both sums.
     """
+    z, leaf, oblivious, sharpness = trees
+    dz, bias_sum, leaf_sum = found
     n_leaves, n_rows = leaf.shape[1], z.shape[2]
     for t in range(first, last):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
