@@ -15,7 +15,6 @@ from treerank.feature_parts.networks.training import (
     one_thread,
     own_generator,
     rate_at,
-    score_gradient,
 )
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
@@ -270,25 +269,6 @@ def test_a_device_is_chosen_by_name_and_by_what_there_is(monkeypatch, there):
         assert choose_device("cuda").type == "cuda"
     with pytest.raises(ValueError, match=r"device must be one of \['auto', 'cpu', 'cuda'\]"):
         choose_device("tpu")
-
-
-def test_a_gradient_comes_in_the_precision_of_the_scores_and_of_the_iteration():
-    objective = make_objective([2, 1, 0], weight="ndcg", smoothing=1.0)
-    scores = torch.tensor([0.1, 0.2, 0.3])
-    gradients = [score_gradient(scores, objective, iteration) for iteration in range(8)]
-    assert all(gradient.dtype == torch.float32 for gradient in gradients)
-    assert len({tuple(gradient.tolist()) for gradient in gradients}) > 1
-    expected, _ = objective.derivatives(scores.double().numpy(), iteration=5)
-    np.testing.assert_allclose(gradients[5], expected, rtol=1e-6)
-
-
-def test_a_gradient_on_a_cpu_is_that_of_the_kernels_to_the_bit():
-    rng = np.random.default_rng(0)
-    objective = make_objective(rng.integers(3, size=50), rng.integers(4, size=50))
-    scores = torch.from_numpy(rng.normal(size=50).astype(np.float32))
-    expected, _ = objective.derivatives(scores.double().numpy())
-    found = score_gradient(scores, objective, 0).numpy()
-    np.testing.assert_array_equal(found, expected.astype(np.float32))
 
 
 @pytest.mark.parametrize("others", [("sgd", "adam"), ("adam", "sgd"), ("adamw", "sgd")])

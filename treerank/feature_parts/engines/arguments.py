@@ -99,7 +99,8 @@ def constraints_of(part: Any, n_features: int, feature_names: Names) -> dict[str
     >>> constraints_of(trees, 3, ("a", "b", "c"))
     {'interaction_constraints': [[0, 2], [1]]}
     """
-    name, found = "interaction_constraints", {}
+    name = "interaction_constraints"
+    found: dict[str, Any] = {}
     if part.monotone_constraints is not None:
         signs = monotone_signs(part.monotone_constraints, n_features, feature_names)
         found["monotone_constraints"] = signs

@@ -346,8 +346,9 @@ def fit_member_weights(
         pull = _QUERIES_OF_SHARES / objective.groups.n_queries / _ALPHA
         away = away + pull * (away - np.outer(unit, unit))
     for step in range(_STEPS):
-        gradient, hessian = objective.derivatives(_sums(scores, weight), iteration=step)
         # einsum, not `@`: a threaded BLAS sums in an order that depends on the number of threads.
+        sums = np.einsum("ij,j->i", scores, weight)
+        gradient, hessian = objective.derivatives(sums, iteration=step)
         slope = np.einsum("ij,i->j", scores, gradient)
         curvature = np.einsum("ij,i,ik->jk", scores, hessian, scores)
         penalty = penalty or _ALPHA * np.trace(curvature) / len(weight)
@@ -357,10 +358,6 @@ def fit_member_weights(
             _least(slope, curvature, weight, penalty * away) - weight
         )
     return weight
-
-
-def _sums(scores, weight):
-    return np.einsum("ij,j->i", scores, weight)
 
 
 def _least(slope, curvature, weight, penalty):

@@ -83,6 +83,7 @@ def find_bins(
     (array([3, 1]), array([1.5, 3. , inf]))
     """
     sample = sample_of(rows, seed).array()
+    sample = sample.astype(np.float64) if sample.dtype == object else sample  # NaN would not sort
     n_features = sample.shape[1]
     bounds = np.full((n_features, 256), np.inf)
     is_category = np.zeros(n_features, dtype=bool)

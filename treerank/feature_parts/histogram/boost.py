@@ -58,9 +58,10 @@ def boost(part: Any, task: GrowthTask, bins: Bins, signs: np.ndarray, rules: Tre
     validation = None
     if validation_rows is not None:
         validation = ScoredRows.of(task, validation_rows, bins, signs)
-    memory = make_memory(*columns.words.shape, PRECISIONS[part.precision][1], rules)
+    n_rows, n_blocks = columns.words.shape
+    memory = make_memory(n_rows, n_blocks, PRECISIONS[part.precision][1], rules)
     shares = float(part.subsample), float(part.subsample_queries)
-    sampler = sampling.RowSampler.of(task.rows, task.derivatives.objective, *shares)
+    sampler = sampling.RowSampler(task.rows, task.derivatives.objective, *shares)
     trees: list[GrownTree] = []
     n_earlier = 0 if earlier is None else earlier.n_trees
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.feature_parts.histogram.forest import CodeSplit, forest_of_nodes
+from treerank.feature_parts.histogram.forest import forest_of_nodes
 from treerank.files.states import array, check_state, count
 from treerank.forests.forest import Forest
 
@@ -57,4 +57,4 @@ def _split_by_code(state, node):
     number = state["set_of_node"][node]
     table = state["table_of_set"][number]
     n = state["n_codes"][table]
-    return CodeSplit(node, state["tables"][table, :n], state["sets"][number, : n + 1])
+    return (node, state["tables"][table, :n], state["sets"][number, : n + 1])

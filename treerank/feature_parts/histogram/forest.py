@@ -1,7 +1,6 @@
 """Grown trees as a forest, with features and thresholds instead of places and bins."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,23 +8,9 @@ from treerank.feature_parts.histogram.binning import Bins
 from treerank.feature_parts.histogram.leaves import GrownTree
 from treerank.forests.forest import CategorySets, Forest
 
-
-class CodeSplit(NamedTuple):
-    """A split by category.
-
-    Attributes
-    ----------
-    node : int
-        The node.
-    codes : ndarray
-        Codes of the known categories, ascending.
-    goes_left : ndarray of uint8, shape (n_codes + 1,)
-        1 for each code that goes left; the last entry is that of all other values.
-    """
-
-    node: int
-    codes: np.ndarray
-    goes_left: np.ndarray
+#: A split by category: its node, the known codes in ascending order, and 1 for each code that goes
+#: left, with one more entry for all other values.
+CodeSplit = tuple[int, np.ndarray, np.ndarray]
 
 
 def make_forest(trees: Sequence[GrownTree], places: np.ndarray, bins: Bins) -> Forest:
@@ -51,7 +36,7 @@ def make_forest(trees: Sequence[GrownTree], places: np.ndarray, bins: Bins) -> F
         gain=nodes["gain"],
         n_features=len(bins.n_values),
         by_code=[
-            CodeSplit(node, bins.bounds[feature[node], :n], goes_left[node, : n + 1])
+            (node, bins.bounds[feature[node], :n], goes_left[node, : n + 1])
             for node, n in zip(by_set.tolist(), n_codes.tolist(), strict=True)
         ],
     )

@@ -5,8 +5,6 @@ So a continued fit samples what one long fit would have sampled, and several wor
 would have sampled.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from treerank.feature_parts.rows import Rows
@@ -18,56 +16,44 @@ from treerank.team import current_team
 _DOCUMENTS, _QUERIES, _FEATURES, _OUTPUTS, ROUNDING = range(5)
 
 
-class RowSampler(NamedTuple):
-    """Draws the rows to grow a tree on.
+class RowSampler:
+    """Draws the rows to grow a tree on; every worker of a team makes one.
 
-    Attributes
+    Parameters
     ----------
-    n_rows : int
-        Number of rows of this worker.
+    rows : Rows
+        Rows of this worker.
+    objective : Objective
+        Knows their queries.
     share, share_of_queries : float
         Probabilities of each document and of each query.
-    places : ndarray of shape (n_rows,) or None
-        Place of each row among those of all workers; ``None`` if it is its number.
-    groups : QueryGroups or None
-        Queries of the rows; ``None`` if all queries are used.
-    queries : ndarray of shape (n_queries,) or None
-        Number of each query among those of all workers.
     """
 
-    n_rows: int
-    share: float
-    share_of_queries: float
-    places: np.ndarray | None
-    groups: QueryGroups | None = None
-    queries: np.ndarray | None = None
-
-    @classmethod
-    def of(
-        cls, rows: Rows, objective: Objective, share: float, share_of_queries: float
-    ) -> "RowSampler":
-        """Return what draws rows; every worker of a team makes one."""
-        draws = len(rows), share, share_of_queries, rows.places
-        if share_of_queries == 1:
-            return cls(*draws)
-        groups: QueryGroups = objective.groups
-        starts = groups.first_of(np.arange(len(rows)) if rows.places is None else rows.places)
-        every = np.sort(np.concatenate(current_team().gather(starts)))
-        return cls(*draws, groups, np.searchsorted(every, starts))
+    def __init__(self, rows: Rows, objective: Objective, share: float, share_of_queries: float):
+        self.n_rows, self.places = len(rows), rows.places
+        self.share, self.share_of_queries = share, share_of_queries
+        if share_of_queries < 1:
+            self.groups: QueryGroups = objective.groups
+            starts = self.groups.first_of(self._places())
+            every = np.sort(np.concatenate(current_team().gather(starts)))
+            self.queries = np.searchsorted(every, starts)  # their numbers among those of all
 
     def rows(self, seed: int, iteration: int) -> np.ndarray:
         """Return the rows of one tree, in ascending order; at least one of all workers."""
         if self.share == self.share_of_queries == 1:
             return np.arange(self.n_rows, dtype=np.uint32)
         keep = np.ones(self.n_rows, dtype=bool)
-        if self.groups is not None and self.queries is not None:
+        if self.share_of_queries < 1:
             keys = uniforms(key_seed(seed, _QUERIES), iteration, self.queries)
             keep &= (keys <= max(self.share_of_queries, _smallest(keys)))[self.groups.codes]
         if self.share < 1:
-            places = np.arange(self.n_rows) if self.places is None else self.places
-            keys = uniforms(key_seed(seed, _DOCUMENTS), iteration, places)
+            keys = uniforms(key_seed(seed, _DOCUMENTS), iteration, self._places())
             keep &= keys <= max(self.share, _smallest(keys[keep]))
         return np.flatnonzero(keep).astype(np.uint32)
+
+    def _places(self) -> np.ndarray:
+        """Return the place of each row among those of all workers."""
+        return np.arange(self.n_rows) if self.places is None else self.places
 
 
 def _smallest(keys: np.ndarray) -> float:

@@ -1,6 +1,6 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -102,9 +102,6 @@ class HistogramTrees(BoostedTrees):
 
     def grow(self, task: GrowthTask) -> Forest:
         """Return a forest with ``n_new`` more trees than ``earlier``."""
-        task = task._replace(rows=_as_floats(task.rows))
-        if task.validation_rows is not None:
-            task = task._replace(validation_rows=_as_floats(task.validation_rows))
         categorical = self._categorical_columns(task.rows)
         signs = self._signs(task.rows, categorical, task.derivatives.n_outputs)
         n_threads = self.n_threads_for(task.rows)
@@ -188,10 +185,3 @@ def _own(forest: Forest) -> Forest:
     if forest.gain is None or not (is_sum and by_value):
         raise ValueError("A forest of HistogramTrees must be one that they have grown.")
     return forest
-
-
-def _as_floats(rows: Rows) -> Rows:
-    """Return rows of doubles, or as they are if they are of floats or read in batches."""
-    if rows.is_batched or rows.dtype in (np.float32, np.float64):
-        return rows
-    return replace(rows, values=rows.values.astype(np.float64))

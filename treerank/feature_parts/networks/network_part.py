@@ -298,26 +298,21 @@ class NetworkPart(BaseEstimator):
         patience = patience_of(self.early_stopping_rounds, metric, n_epochs)
         progress = Progress(metric, patience, start, stop)
         trainer = self._make_trainer(device)
-        with training.own_generator(self._seed, device), training.one_thread():
-            n_done, best = self._run_epochs(trainer, X, objective, held_out, progress, start, stop)
-        return self._remember(trainer, progress, best, n_done)
-
-    def _run_epochs(self, trainer, X, objective, held_out, progress, start, stop):
-        """Train epoch after epoch; return how many are done, and the best weights if any."""
         best, n_done = None, start
-        for epoch in range(start, stop):
-            # A seed for each epoch: it draws the same numbers in a continued fit.
-            torch.manual_seed(self._seed + 2**31 * epoch)
-            trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
-            n_done = epoch + 1
-            if held_out is not None:
-                progress.measure(self._score_single(held_out))
-            enough = progress.record(n_done)
-            if progress.kept() == n_done:
-                best = copy.deepcopy(self._model.state_dict())
-            if enough:
-                break
-        return n_done, best
+        with training.own_generator(self._seed, device), training.one_thread():
+            for epoch in range(start, stop):
+                # A seed for each epoch: it draws the same numbers in a continued fit.
+                torch.manual_seed(self._seed + 2**31 * epoch)
+                trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
+                n_done = epoch + 1
+                if held_out is not None:
+                    progress.measure(self._score_single(held_out))
+                enough = progress.record(n_done)
+                if progress.kept() == n_done:
+                    best = copy.deepcopy(self._model.state_dict())
+                if enough:
+                    break
+        return self._remember(trainer, progress, best, n_done)
 
     def _score_single(self, X):
         """Return scores in single precision, as training computes them."""

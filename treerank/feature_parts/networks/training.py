@@ -21,21 +21,6 @@ from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import BATCHES
 
-
-def score_gradient(scores: torch.Tensor, objective: Objective, iteration: int) -> torch.Tensor:
-    """Return the gradient of an objective by the scores, without its value, which costs more.
-
-    Examples
-    --------
-    >>> from treerank.objectives import make_objective
-    >>> score_gradient(torch.zeros(2), make_objective([1, 0]), 0)
-    tensor([-0.5000,  0.5000])
-    """
-    given = scores.detach().cpu().double().numpy()
-    gradient, _ = objective.derivatives(given, iteration=iteration)
-    return torch.as_tensor(gradient).to(scores)
-
-
 #: Number of batches after the first from which the unit of an objective is computed.
 _UNIT_BATCHES = 16
 DEVICES = ("auto", "cpu", "cuda")
@@ -162,11 +147,12 @@ class Trainer:
         """Take a step; return the error before it if the schedule asks for it, else 0."""
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
-        error = 0.0
+        given, error = scores.detach().cpu().double().numpy(), 0.0
         if self.part.decay == "adaptive":
-            given = scores.detach().cpu().double().numpy()
             error = float(np.float32(batch.objective(given, iteration=iteration)[0]))
-        gradient = score_gradient(scores, batch.objective, iteration)
+        # Without the value, which costs more.
+        found, _ = batch.objective.derivatives(given, iteration=iteration)
+        gradient = torch.as_tensor(found).to(scores)
         if not torch.isfinite(gradient).all():
             self._refuse_infinity(scores, batch.objective, iteration)
         if not gradient.any():  # no pair in the batch: Adam's momentum must not move the weights
