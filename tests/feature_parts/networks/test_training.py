@@ -267,6 +267,11 @@ def test_a_device_is_chosen_by_name_and_by_what_there_is(monkeypatch, there):
     assert choose_device("auto").type == ("cuda" if there else "cpu")
     if there:
         assert choose_device("cuda").type == "cuda"
+    else:
+        with pytest.raises(
+            ValueError, match="device must be 'cpu' or 'auto' where there is no GPU"
+        ):
+            choose_device("cuda")
     with pytest.raises(ValueError, match=r"device must be one of \['auto', 'cpu', 'cuda'\]"):
         choose_device("tpu")
 

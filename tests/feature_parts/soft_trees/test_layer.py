@@ -91,19 +91,6 @@ def test_gradients_are_those_of_autograd_on_the_reference(n_outputs, oblivious):
         torch.testing.assert_close(mine, other, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("oblivious", [False, True])
-def test_gradients_are_those_of_differences(oblivious):
-    layer = layer_of(2, oblivious, n_trees=2, depth=2)
-    names = [name for name, _ in layer.named_parameters()]
-
-    def outputs(x, *values):
-        given = dict(zip(names, values, strict=True))
-        return torch.func.functional_call(layer, given, (x,))
-
-    x = some_rows(20).requires_grad_()
-    assert torch.autograd.gradcheck(outputs, (x, *layer.parameters()))
-
-
 def test_single_precision_is_near_double():
     x, upstream = some_rows(), torch.ones(50, 1, dtype=torch.float64)
     wide = gradients(layer_of(), x, upstream)
@@ -157,14 +144,6 @@ def test_kernels_leave_torch_as_many_threads_as_it_had():
     nb.set_num_threads(1)
     layer_of()(some_rows()).sum().backward()
     assert torch.get_num_threads() == 2
-
-
-def test_a_row_on_the_hyperplane_gets_the_mean_and_one_beyond_the_band_a_single_leaf():
-    layer = SoftTreeLayer(1, n_trees=1, depth=1, gamma=2.0)
-    with torch.no_grad():
-        layer.weight[:] = 1.0
-        layer.leaf[0, :, 0] = torch.tensor([10.0, 20.0])
-    assert layer(torch.tensor([[0.0], [1.0], [-1.0]])).flatten().tolist() == [15.0, 10.0, 20.0]
 
 
 def test_the_gradient_of_the_inputs_is_not_computed_where_nobody_asks_for_it():
