@@ -241,7 +241,7 @@ class BoostedTrees(BaseEstimator):
                 f"objective must have derivatives(scores); got {type(objective)}. Write "
                 f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
             )
-        rows = self._as_rows(X)
+        rows = as_rows(X, sparse=self.accepts_sparse)
         self._check_parameters(validation)
         _warn_of_spinning()
         n_rows = sum(current_team().gather(len(rows)))
@@ -261,7 +261,9 @@ class BoostedTrees(BaseEstimator):
         progress = Progress(metric, rounds, start, start + n_new, saver, newest)
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
-        validation_rows = validation and self._as_rows(validation[0], rows.shape[1])
+        validation_rows = None
+        if validation is not None:
+            validation_rows = as_rows(validation[0], rows.shape[1], sparse=self.accepts_sparse)
         derivatives = FixedPointDerivatives(objective, len(rows), start, self.largest_derivative)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(
@@ -275,7 +277,7 @@ class BoostedTrees(BaseEstimator):
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        rows = self._as_rows(X, self.n_features_in_)
+        rows = as_rows(X, self.n_features_in_, sparse=self.accepts_sparse)
         return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
 
     @property
@@ -458,9 +460,6 @@ class BoostedTrees(BaseEstimator):
         if columns is None:
             return tuple(rows.categorical or ())
         return column_indices("categorical_features", columns, rows.shape[1], names)
-
-    def _as_rows(self, X: Any, n_features: int | None = None) -> Rows:
-        return as_rows(X, n_features, sparse=self.accepts_sparse)
 
     def _remember(self, booster, progress, sizes):
         history = progress.history()

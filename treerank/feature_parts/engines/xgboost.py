@@ -136,11 +136,7 @@ class XGBoostTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import xgboost
 
-        from treerank.feature_parts.engines.xgboost_boundary import (
-            ProgressCallback,
-            make_matrix,
-            xgboost_parameters,
-        )
+        from treerank.feature_parts.engines import xgboost_boundary as boundary
 
         rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
@@ -153,19 +149,20 @@ class XGBoostTrees(BoostedTrees):
             "n_threads": self.n_threads_for(rows),
             "seed": seed,
         }
-        data = make_matrix(rows, **options)
+        data = boundary.make_matrix(rows, **options)
         held_out = []
         if validation_rows is not None:
-            reference = None if options["whole"] else data
-            held_out = [(make_matrix(validation_rows, reference=reference, **options), "held_out")]
+            reference = None if whole else data
+            matrix = boundary.make_matrix(validation_rows, reference=reference, **options)
+            held_out = [(matrix, "held_out")]
         booster = xgboost.train(
-            xgboost_parameters(self, task),
+            boundary.xgboost_parameters(self, task),
             data,
             num_boost_round=n_new,
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
-            callbacks=[ProgressCallback(progress, self.dump_booster)],
+            callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
             verbose_eval=False,
             xgb_model=earlier,
         )

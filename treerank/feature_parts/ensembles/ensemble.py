@@ -9,6 +9,7 @@ weights of the feature parts are fitted. Then parts may be fitted again, to all 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from math import inf
 from time import monotonic
 from typing import Any, ClassVar, Self
 
@@ -259,7 +260,7 @@ class _Clock:
     """The time of an ensemble: whether another fit is expected to end within it."""
 
     def __init__(self, limit: float | None):
-        self.limit, self.start = limit, monotonic()
+        self.limit, self.start = inf if limit is None else limit, monotonic()
         self.longest, self.is_over = 0.0, False
 
     def seconds(self) -> float:
@@ -273,15 +274,13 @@ class _Clock:
         try:
             yield
         except KeyboardInterrupt:
-            if self.limit is None or not fits:
+            if self.limit == inf or not fits:
                 raise
             self.is_over = True
         self.longest = max(self.longest, self.seconds() - before)
 
     def has_time(self) -> bool:
         """Tell whether a fit as long as the longest one would end in time."""
-        if self.limit is None:
-            return True
         return not self.is_over and self.seconds() + self.longest <= self.limit
 
 

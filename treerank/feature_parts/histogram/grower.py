@@ -20,20 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from treerank.feature_parts.histogram import splitter
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import N_BINS, fill
 from treerank.feature_parts.histogram.packing import unpack
 from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
-from treerank.feature_parts.histogram.splitter import (
-    SPLIT,
-    BestSplit,
-    SplitSearch,
-    may_split,
-    newton_step,
-    record_of,
-    search_blocks,
-    whole_gain,
-)
 from treerank.feature_parts.histogram.tree import NODE, Data, Memory, Node, Tree, shares_of
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.team import current_team
@@ -48,17 +39,17 @@ _PAIR = np.arange(2)
 def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf."""
     n_most, rules = 2 * len(memory.histograms) - 1, data.rules
-    leaves: list[tuple[int, float, int, BestSplit]] = []
+    leaves: list[tuple[int, float, int, splitter.BestSplit]] = []
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     nodes, new = [_root(data, rows)], [0]
     places = data.binned.places[WIDTH * memory.first_block :]
-    search = SplitSearch(places, record_of(data.layout), record_of(rules))
+    search = splitter.SplitSearch(places, *map(splitter.record_of, (data.layout, rules)))
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
-        if any(may_split(leaf, rules) for leaf in pair):
+        if any(splitter.may_split(leaf, rules) for leaf in pair):
             splits = _best_splits(data, search, rows, pair, memory)
             for number, leaf, split in zip(new, pair, splits, strict=False):
-                gain = whole_gain(split.gain, leaf, rules)
+                gain = splitter.whole_gain(split.gain, leaf, rules)
                 if gain > -np.inf:  # the first among equals is split first
                     depth = leaf.depth if rules.level_by_level else 0
                     heappush(leaves, (depth, -gain, number, split))
@@ -93,14 +84,14 @@ def _share(n_bins: int, kernel: Callable[..., None], n: int, *arguments: Any) ->
 
 
 def _best_splits(
-    data: Data, search: SplitSearch, rows: np.ndarray, pair: list[Node], memory: Memory
-) -> list[BestSplit]:
+    data: Data, search: splitter.SplitSearch, rows: np.ndarray, pair: list[Node], memory: Memory
+) -> list[splitter.BestSplit]:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
     team, small, histograms, splits = current_team(), pair[0], memory.histograms, memory.splits
     into = memory.filled if len(memory.filled) else histograms[small.slot]
     documents = data.binned.words, data.words, memory.near
     filling = fill, documents, rows[small.begin : small.end], into
-    searching = search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
+    searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
     n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * len(into)
     splits["gain"] = -np.inf
     if len(memory.filled):
@@ -110,15 +101,15 @@ def _best_splits(
         _share(n_bins, in_turn(searching), histograms.shape[1])
         splits["place"] += WIDTH * memory.first_block
         told = team.gather(splits[splits["gain"].argmax(axis=0), _PAIR].tobytes())
-        splits = np.frombuffer(b"".join(told), dtype=SPLIT).reshape(-1, 2)
+        splits = np.frombuffer(b"".join(told), dtype=splitter.SPLIT).reshape(-1, 2)
     else:
         _share(n_bins, in_turn(filling, searching), len(into))
     first = splits["gain"].argmax(axis=0).tolist()  # among equals
-    found = [BestSplit(*splits[row, child].item()) for child, row in enumerate(first)]
+    found = [splitter.BestSplit(*splits[row, child].item()) for child, row in enumerate(first)]
     return [split._replace(goes_left=split.goes_left.copy()) for split in found]
 
 
-def _set_sides(goes_left: np.ndarray, split: BestSplit, place: np.ndarray) -> None:
+def _set_sides(goes_left: np.ndarray, split: splitter.BestSplit, place: np.ndarray) -> None:
     """Write whether each bin goes left."""
     if place["is_category"]:
         goes_left[:] = split.goes_left
@@ -128,7 +119,7 @@ def _set_sides(goes_left: np.ndarray, split: BestSplit, place: np.ndarray) -> No
 
 
 def _children(
-    leaf: Node, first: int, split: BestSplit, middle: int, data: Data
+    leaf: Node, first: int, split: splitter.BestSplit, middle: int, data: Data
 ) -> tuple[list[int], list[Node]]:
     """Return two new leaves below a leaf, the left one first, and the numbers of both.
 
@@ -164,7 +155,7 @@ def _bounded(left: Node, right: Node, data: Data, sign: int) -> list[Node]:
     if not sign:
         return [left, right]
     steps = (
-        newton_step(node.gradient, node.hessian, data.rules, node.lower, node.upper)
+        splitter.newton_step(node.gradient, node.hessian, data.rules, node.lower, node.upper)
         for node in (left, right)
     )
     middle = sum(steps) / 2
