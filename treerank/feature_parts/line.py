@@ -80,9 +80,8 @@ class Line(BaseEstimator):
         convex = as_objective(objective).convex_or_itself()
         weight = fit_head(features, convex, alpha=self.alpha)
         self.coef_, self.mean_ = weight / scale.scale, scale.mean
-        self.feature_importances_ = np.abs(weight) / max(
-            np.abs(weight).sum(), np.finfo(np.float64).tiny
-        )
+        size = np.abs(weight)
+        self.feature_importances_ = size / max(size.sum(), np.finfo(np.float64).tiny)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -46,15 +46,9 @@ def test_derivatives_no_tree_can_grow_from_are_refused(part_class, gradient, hes
 
 
 @pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
-@pytest.mark.parametrize("scale", [1e12, 1e39])
-def test_derivatives_split_trees_or_are_refused(part_class, scale):
-    """Engines take what is infinite in single precision, and grow trees without splits on it."""
-    steep = Given(TARGET * scale, np.full(600, scale))
-    if scale < 1e39:
-        assert np.std(part_class(**SMALL).fit(X, steep).transform(X)) > 0
-    else:
-        with pytest.raises(ValueError, match="gradient must be finite and at most"):
-            part_class(**SMALL).fit(X, steep)
+def test_large_derivatives_split_trees(part_class):
+    steep = Given(TARGET * 1e12, np.full(600, 1e12))
+    assert np.std(part_class(**SMALL).fit(X, steep).transform(X)) > 0
 
 
 def test_xgboost_refuses_sums_whose_squares_are_infinite_in_single_precision():
@@ -129,13 +123,6 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
 def test_no_name_of_an_argument_passes_as_an_engine_parameter_of_lightgbm(name, value, main):
     with pytest.raises(ValueError, match=f"engine_params must not hold .*'{main}'"):
         fitted(LightGBMTrees, engine_params={name: value})
-
-
-def test_parameters_of_lightgbm_have_all_their_names():
-    main = fitted(LightGBMTrees, engine_params={"bin_construct_sample_cnt": 50})
-    other = fitted(LightGBMTrees, engine_params={"subsample_for_bin": 50})
-    np.testing.assert_array_equal(main.transform(X), other.transform(X))
-    assert (main.transform(X) != fitted(LightGBMTrees).transform(X)).any()
 
 
 def test_dropped_trees_and_early_stopping_exclude_each_other():

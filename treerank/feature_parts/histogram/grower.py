@@ -43,7 +43,8 @@ def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     nodes, new = [_root(data, rows)], [0]
     places = data.binned.places[WIDTH * memory.first_block :]
-    search = splitter.SplitSearch(places, *map(splitter.record_of, (data.layout, rules)))
+    records = splitter.record_of(data.layout), splitter.record_of(rules)
+    search = splitter.SplitSearch(places, *records)
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
         if any(splitter.may_split(leaf, rules) for leaf in pair):

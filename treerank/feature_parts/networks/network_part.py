@@ -268,8 +268,8 @@ class NetworkPart(BaseEstimator):
         """Make the untrained network, and everything that later fits go on from."""
         self.n_features_in_, self.n_scores_ = rows.shape[1], objective.n_outputs
         self.n_outputs_ = self.n_scores_ if self.n_scores_ > 1 else self.n_outputs
-        measure = Standardization.of(rows) if self.standardize else None
-        self._standardization = measure or Standardization.none(rows.shape[1])
+        none = Standardization.none(rows.shape[1])
+        self._standardization = Standardization.of(rows) if self.standardize else none
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sample = Rows(rows.batch(0, _SAMPLE))
         self._build(torch.from_numpy(self._standardization(sample)), self._seed)
