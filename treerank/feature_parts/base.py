@@ -141,18 +141,7 @@ def check_fitted_part(name: str, part: Any, n_features: int) -> None:
 
 
 def terms_of(part: Any, weight: np.ndarray) -> "Terms":
-    """Return the weighted sum of the outputs of a fitted feature part.
-
-    Parameters
-    ----------
-    part : feature part
-        A part with a method ``terms(weight)``.
-    weight : ndarray of shape (n_outputs,)
-        Weight of each output.
-
-    Returns
-    -------
-    Terms
+    """Return the sum of the outputs of a fitted feature part, each times its weight.
 
     Examples
     --------

@@ -28,21 +28,7 @@ def column_indices(
 ) -> tuple[int, ...]:
     """Return the sorted numbers of columns given by number, by name or as a boolean mask.
 
-    Parameters
-    ----------
-    name : str
-        The argument that holds the columns, for messages.
-    columns : sequence of int or str, or of bool with one entry per feature
-        The columns.
-    n_features : int
-        Number of columns of X.
-    feature_names : sequence of str, default=None
-        Names of the columns of X.
-
-    Returns
-    -------
-    tuple of int
-        Numbers of the columns.
+    ``name`` is the argument that holds the columns, for messages.
 
     Examples
     --------

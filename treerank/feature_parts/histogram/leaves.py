@@ -86,7 +86,9 @@ def _add_leaves(first, last, spans, rows, values, scores):
 
 
 @njit(error_model="numpy", nogil=True)
-def add_tree(first, last, words, tree, rows, scores):
+def add_tree(
+    first: int, last: int, words: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray
+) -> None:
     """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
     nodes, goes_left, values = tree
     for i in range(first, last):

@@ -48,18 +48,9 @@ class StreamingTrees(HistogramTrees):
     max_bin : int, default=255
         Largest number of bins of a feature, found anew in each batch.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many iterations without a better value on ``validation``, in each batch, and
-        keep the trees up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``,
-        and smooths the values before it compares them.
+        As for all boosted trees, in each batch.
     warm_start : bool, default=False
         Whether ``fit`` keeps the earlier trees, as ``partial_fit`` always does.
-
-    Attributes
-    ----------
-    booster_ : Forest
-        The trees that are kept.
-    best_iteration_ : int
-        Number of trees kept.
 
     Examples
     --------

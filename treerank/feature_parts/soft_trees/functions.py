@@ -84,15 +84,8 @@ def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Gam
 def fused_soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
     """Return the sum of all trees, like :func:`soft_trees` but several times as fast.
 
-    Parameters
-    ----------
-    x, weight, bias, leaf, gamma
-        Arguments of :func:`soft_trees`, on a CPU, in single or double precision.
-
-    Returns
-    -------
-    Tensor of shape (n_rows, n_outputs)
-        Outputs, with a gradient that cannot be differentiated again.
+    Tensors are on a CPU, in single or double precision. The gradient cannot be differentiated
+    again.
 
     Examples
     --------
