@@ -166,14 +166,6 @@ def test_equals_the_definition_written_out(noise):
     assert fit_steepness(scores, y, qid) == pytest.approx(most_likely(scores, y, qid), rel=1e-4)
 
 
-def test_recovers_the_steepness_that_made_the_outcomes():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=8000)
-    first = rng.random(4000) < pair_probability(scores[::2] - scores[1::2], 1.7)
-    y = np.column_stack([first, ~first]).ravel()
-    assert fit_steepness(scores, y, np.arange(8000) // 2) == pytest.approx(1.7, rel=0.1)
-
-
 def test_scaling_the_scores_changes_no_probability():
     scores, y = np.array([2.0, 1.0, 0.0, 0.5]), [1, 0, 0, 1]
     steepness = fit_steepness(scores, y)

@@ -30,19 +30,6 @@ def trees():
     return TreeDirectRanker(part, random_state=0).fit(X, y, QID)
 
 
-def test_parts_add_up_to_the_margin(trees):
-    parts = trees.explain(X[:5], X[5:10])
-    assert parts.shape == (5, 6)
-    margins = trees.predict(X[:5]) - trees.predict(X[5:10])
-    np.testing.assert_allclose(parts.sum(axis=1), margins, atol=1e-12)
-
-
-def test_parts_change_sign_with_the_order_of_the_pair(trees):
-    there, back = trees.explain(X[:5], X[5:10]), trees.explain(X[5:10], X[:5])
-    assert there.any()
-    np.testing.assert_array_equal(there, -back)
-
-
 def shapley_by_all_coalitions(scores_of, a, b):
     """Return the mean change of the score over all orders, from the scores of all coalitions."""
     n = len(a)
@@ -94,11 +81,6 @@ def test_what_does_not_differ_does_nothing(trees):
     assert 0 not in named.values()
     a[0, 2] = b[0, 2] = np.nan
     assert trees.explain(a, b)[0, 2] == 0
-
-
-def test_a_sampled_part_of_the_only_feature_that_differs_is_the_whole_margin():
-    parts, _ = sampled_parts(lambda X: X @ [1.0, 2.0], np.array([[3.0, 1.0]]), np.array([[0, 1.0]]))
-    assert parts.tolist() == [[3.0, 0.0]]
 
 
 def test_two_that_work_together_share_by_half():

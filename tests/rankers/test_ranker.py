@@ -6,24 +6,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from example_rankers import PARTS, Column, every_part, fitted_rankers, ranking_data, some_ranker
+from example_rankers import PARTS, Column, every_part, some_ranker
 from sklearn.base import clone
 
 from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.registry import get_metric
+from treerank.objectives.factory import make_objective
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ranking_data()
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    return fitted_rankers()
 
 
 # -- an order ------------------------------------------------------------------------------
@@ -73,11 +64,8 @@ def test_score_is_the_metric_of_the_ranker(data, fitted):
     X, y, qid = data
     ranker = fitted["lightgbm"]
     for metric in ("map", "p@5", NDCG(k=3, gain="linear")):
-        expected = get_metric(metric)(y, ranker.predict(X), qid)
         measured = copy.copy(ranker).set_params(metric=metric).score(X, y, qid)
-        assert measured == expected
-        weighted = copy.copy(ranker).set_params(metric=metric)
-        assert weighted.score(X, y, qid, sample_weight=np.ones(len(X))) == pytest.approx(expected)
+        assert measured == get_metric(metric)(y, ranker.predict(X), qid)
 
 
 def test_labels_of_any_size_are_scored_by_a_gain_that_bears_them(data):
@@ -110,9 +98,8 @@ def test_neither_the_order_of_rows_nor_the_names_of_queries_matter(data, part, w
     first = ranker.fit(X, y, qid, sample_weight=sample_weight)
     shuffle = np.random.default_rng(3).permutation(len(X))
     names = np.array(list("hcafbgde"))[qid]
-    again = clone(ranker).fit(
-        X[shuffle], y[shuffle], names[shuffle], sample_weight=sample_weight[shuffle]
-    )
+    shuffled = (each[shuffle] for each in (X, y, names))
+    again = clone(ranker).fit(*shuffled, sample_weight=sample_weight[shuffle])
     np.testing.assert_array_equal(again.predict(X), first.predict(X))
     assert again.steepness_ == first.steepness_
 
@@ -180,11 +167,7 @@ def test_listwise_losses_train_without_pairs(data, loss):
 
 def test_probabilities_are_calibrated_where_asked(data, fitted):
     X, y, qid = data
-    held_out = qid >= 6
-    own, other = (
-        (X[~held_out], y[~held_out], qid[~held_out]),
-        (X[held_out], y[held_out], qid[held_out]),
-    )
+    own, other = ((X[rows], y[rows], qid[rows]) for rows in (qid < 6, qid >= 6))
     uncalibrated = some_ranker(sigma=2.0, calibration=None).fit(*own, eval_set=other)
     assert uncalibrated.steepness_ == 2.0
     on_eval_set = some_ranker(sigma=2.0).fit(*own, eval_set=other)
@@ -225,3 +208,39 @@ def test_importances_find_the_feature_that_matters_most(data, fitted, part):
     importances = fitted[name].feature_importances_
     assert np.argmax(importances) == 0
     assert importances.sum() == pytest.approx(1)
+
+
+# -- weights -------------------------------------------------------------------------------
+
+
+def test_weights_matter(data, fitted):
+    X, y, qid = data
+    weight = np.where(X[:, 1] > 0, 1.0, 0.1)
+    for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
+        ranker = some_ranker().fit(X, y, qid, **{name: values})
+        assert not np.array_equal(ranker.predict(X), fitted["lightgbm"].predict(X))
+
+
+@pytest.mark.parametrize(("weight", "is_repetition"), [("uniform", True), ("ndcg", False)])
+def test_a_weight_of_two_is_a_document_twice_where_ranks_play_no_part(weight, is_repetition):
+    y, scores = np.array([2.0, 0, 1, 0]), np.array([0.3, 0.9, -0.2, 0.4])
+    twice = np.array([0, 1, 2, 3, 1])
+    weighted = make_objective(y, weight=weight, sample_weight=[1.0, 2, 1, 1])
+    repeated = make_objective(y[twice], weight=weight)
+    value, gradient, _ = weighted(scores)
+    value_of_copies, gradients, _ = repeated(scores[twice])
+    of_copies = np.bincount(twice, gradients)
+    assert np.allclose(gradient, of_copies, rtol=1e-6) == is_repetition
+    assert np.isclose(value, value_of_copies, rtol=1e-6) == is_repetition
+
+
+def test_the_users_own_pairs_replace_those_of_the_labels():
+    X = np.arange(40.0)[:, None]
+    qid = np.repeat([0, 1], 20)
+    i, j = np.nonzero((qid[:, None] == qid) & (X < X.T))  # the smaller is to win
+    ranker = some_ranker(weight="uniform")
+    ranker.fit(X, X[:, 0] // 10, qid, given_pairs=np.column_stack([i, j, np.ones(len(i))]))
+    assert ranker.compare([[0.0]], [[39.0]]) > 0
+    there_and_back = np.column_stack([j, i, np.ones(len(i)), np.zeros(len(i))])
+    again = clone(ranker).fit(X, X[:, 0] // 10, qid, given_pairs=there_and_back)
+    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from example_rankers import COLUMNS_BY_NAME, Column, fitted_rankers, ranking_data, some_ranker
+from example_rankers import COLUMNS_BY_NAME, Column, some_ranker
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -22,16 +22,6 @@ from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ranking_data()
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    return fitted_rankers()
 
 
 @parametrize_with_checks(
@@ -74,16 +64,15 @@ def test_a_streaming_ranker_has_the_parameters_of_a_tree_direct_ranker():
 
 def test_auto_is_ndcg_with_noise_for_pairs_and_nothing_for_other_losses(data):
     X, y, qid = data
-    pairs = TreeDirectRanker(Column(), weight="ndcg", smoothing=1.0, random_state=0)
-    for automatic, explicit in (
-        (TreeDirectRanker(Column(), random_state=0), pairs),
-        (
-            TreeDirectRanker(Column(), loss="listnet", random_state=0),
-            TreeDirectRanker(Column(), loss="listnet", weight=None, smoothing=0.0, random_state=0),
-        ),
-    ):
-        objectives = [r.fit(X, y, qid).feature_part_.objective_ for r in (automatic, explicit)]
-        gradients = [objective.derivatives(np.zeros(len(y)))[0] for objective in objectives]
+    explicit = {
+        "logistic": {"weight": "ndcg", "smoothing": 1.0},
+        "listnet": {"weight": None, "smoothing": 0.0},
+    }
+    for loss, settings in explicit.items():
+        gradients = []
+        for each in ({}, settings):
+            ranker = TreeDirectRanker(Column(), loss=loss, random_state=0, **each).fit(X, y, qid)
+            gradients.append(ranker.feature_part_.objective_.derivatives(np.zeros(len(y)))[0])
         np.testing.assert_array_equal(*gradients)
 
 
@@ -121,16 +110,15 @@ def test_cross_validation_carries_weights_along(data):
 def test_a_pipeline_passes_qid_through(data, fitted):
     X, y, qid = data
     pipeline = make_pipeline(StandardScaler(), some_ranker()).fit(X, y, qid=qid)
-    assert pipeline.score(X, y, qid=qid) == pytest.approx(
-        fitted["lightgbm"].score(X, y, qid), abs=0.05
-    )
+    expected = fitted["lightgbm"].score(X, y, qid)
+    assert pipeline.score(X, y, qid=qid) == pytest.approx(expected, abs=0.05)
     assert pipeline.predict(X).shape == (160,)
 
 
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_names_of_columns_outlast_a_continued_fit(part, frame):
-    X, y, qid = ranking_data()
+def test_names_of_columns_outlast_a_continued_fit(data, part, frame):
+    X, y, qid = data
     X = frame({name: X[:, i] for i, name in enumerate("abcd")})
     ranker = TreeDirectRanker(part, warm_start=True, random_state=0)
     ranker.set_params(feature_part__n_estimators=2).fit(X, y, qid)
@@ -145,8 +133,8 @@ def test_names_of_columns_outlast_a_continued_fit(part, frame):
     np.testing.assert_array_equal(ranker.predict(X), before)
 
 
-def test_names_of_columns_outlast_a_stream():
-    X, y, qid = ranking_data()
+def test_names_of_columns_outlast_a_stream(data):
+    X, y, qid = data
     X = pd.DataFrame(X, columns=list("abcd"))
     with pytest.raises(ValueError, match="random_state must"):
         StreamingRanker(random_state=-1).partial_fit(X, y, qid)
@@ -156,8 +144,8 @@ def test_names_of_columns_outlast_a_stream():
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_outputs_are_frames_where_frames_are_asked_for(kind):
-    X, y, qid = ranking_data()
+def test_outputs_are_frames_where_frames_are_asked_for(data, kind):
+    X, y, qid = data
     ranker = TreeDirectRanker(Column((0, 2))).fit(X, y, qid).set_output(transform=kind)
     outputs = ranker.transform(X)
     assert list(outputs.columns) == ["treedirectranker0", "treedirectranker1"]

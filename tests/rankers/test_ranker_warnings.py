@@ -6,7 +6,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from example_rankers import ranking_data, some_ranker
+from example_rankers import some_ranker
+from sklearn.base import clone
 
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.histogram.streaming import StreamingTrees
@@ -15,16 +16,6 @@ from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.streaming_ranker import StreamingRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ranking_data()
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    return some_ranker().fit(*data)
 
 
 def fit(X, y, qid, fitted):
@@ -48,7 +39,7 @@ def calibrate_while_fitting(X, y, qid, fitted):
 
 
 def calibrate(X, y, qid, fitted):
-    fitted.calibrate(X, -y, qid)
+    clone(fitted).fit(X, y, qid).calibrate(X, -y, qid)
 
 
 def score_labels_without_relevance(X, y, qid, fitted):
@@ -80,7 +71,7 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
 def test_a_warning_points_at_the_call(data, fitted, call):
     with warnings.catch_warnings(record=True, action="always") as caught:
-        call(*data, fitted)
+        call(*data, fitted["lightgbm"])
     found = next(w for w in caught if re.search(CALLS[call], str(w.message)))
     assert found.filename == __file__
     assert found.lineno in {line for _, _, line in call.__code__.co_lines()}
