@@ -19,15 +19,8 @@ FILES = [path for release in RELEASES for path in sorted(release.glob("*.treeran
 #: What learns without LightGBM, XGBoost and torch, whose releases may learn other models.
 OWN = [
     *("AdaRank", "CoordinateAscent", "ESRank", "FRank", "IESRRank", "LargeMarginPRank", "PRank"),
-    *(
-        "QuadraticPRank",
-        "RankBoost",
-        "RankSVM",
-        "StreamingRanker",
-        "histogram",
-        "line",
-        "streaming",
-    ),
+    *("QuadraticPRank", "RankBoost", "RankSVM", "StreamingRanker"),
+    *("histogram", "line", "streaming"),
 ]
 
 

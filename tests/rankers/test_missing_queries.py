@@ -47,14 +47,7 @@ def test_a_ranker_of_several_queries_warns_without_qid(kind, ask):
     with pytest.warns(UserWarning, match=MESSAGE.format(60)) as seen:
         ask(fitted(kind), slice(None), None)
     assert len(seen) == 1
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "SortNet"])
-@every_question
-def test_the_warning_points_at_the_line_of_the_caller(kind, ask):
-    with pytest.warns(UserWarning, match="qid is None") as seen:
-        ask(fitted(kind), slice(None), None)
-    assert seen[0].filename == __file__
+    assert seen[0].filename == __file__ or kind == "SortNet"
 
 
 @every_kind

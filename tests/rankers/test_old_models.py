@@ -35,12 +35,8 @@ def test_scores_leaves_and_importances_have_the_same_bits(path, tmp_path):
 
 
 def test_there_are_files_of_all_kinds():
-    assert [path.stem.removeprefix("histogram_") for path in FILES] == [
-        "categories",
-        "numbers",
-        "outputs",
-        "streaming",
-    ]
+    kinds = [path.stem.removeprefix("histogram_") for path in FILES]
+    assert kinds == ["categories", "numbers", "outputs", "streaming"]
     assert "sets" in old_state("histogram_categories")["model"]
 
 

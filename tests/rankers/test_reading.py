@@ -70,9 +70,7 @@ def test_a_series_of_rows_in_another_order_is_refused():
     with pytest.raises(ValueError, match="qid must have the rows of X in their order"):
         small().fit(X, y.loc[X.index], TABLE["user"])
     fitted = small().fit(X, y.loc[X.index], qid)
-    again = small().fit(
-        X, y.loc[X.index].to_numpy(), qid.reset_index(drop=True)[::-1][::-1].tolist()
-    )
+    again = small().fit(X, y.loc[X.index].to_numpy(), qid.tolist())
     np.testing.assert_array_equal(fitted.predict(X), again.predict(X))
 
 
@@ -115,37 +113,32 @@ def test_the_shell_takes_parquet_files_with_names_of_columns(file, tmp_path, exp
     assert "sparse must not be set for a file of format Parquet" in done.stderr
 
 
-RANKER = TreeDirectRanker("line")
-MISTAKES = {
-    "X must hold numbers, or be a data frame, whose columns of text are cat": lambda: RANKER.fit(
-        [["a", "b"], ["c", "d"]], [0, 1]
-    ),
-    "X must have equally many numbers in each row; got .*inhomogeneous": lambda: RANKER.fit(
-        [[1, 2], [3]], [0, 1]
-    ),
-    "X must be a matrix in memory; got <class 'int'>": lambda: RANKER.fit(3, [0, 1]),
-    "y must be one-dimensional, an entry per document; got None": lambda: RANKER.fit(
-        [[1], [2]], [0, 1]
-    ).score([[1], [2]]),
-    r"y must hold a label in some row; .* in all 2": lambda: RANKER.fit(
-        [[1], [2]], [np.nan, np.nan]
-    ),
-    "got 'lambdarank'. Write loss='logistic' and weight='ndcg'": lambda: TreeDirectRanker(
-        loss="lambdarank"
-    ).fit([[1], [2]], [0, 1]),
-    r"got 'ndcg@ten'\.$": lambda: TreeDirectRanker(metric="ndcg@ten").fit([[1], [2]], [0, 1]),
-    "objective must have derivatives.* Write TreeDirectRanker.LightGBMTrees": lambda: (
-        LightGBMTrees().fit(np.eye(2), np.array([0, 1]))
-    ),
-    r"data must be \(X, y, qid\), a path, or hold folds": lambda: compare(
-        {"a": RANKER}, (np.eye(2), [0, 1])
-    ),
-    "path: expected str": lambda: load(None),
-    "path: .*expected str": lambda: RANKER.fit([[1], [2]], [0, 1]).save(None),
-}
+RANKER, TWO = TreeDirectRanker("line"), [[1], [2]]
+NDCG_TEN, LAMBDARANK = TreeDirectRanker(metric="ndcg@ten"), TreeDirectRanker(loss="lambdarank")
 
 
-@pytest.mark.parametrize("message", MISTAKES)
-def test_mistakes_of_newcomers_are_named_with_what_to_write(message):
+@pytest.mark.parametrize(
+    ("call", "arguments", "message"),
+    [
+        (RANKER.fit, ([["a"], ["b"]], [0, 1]), "X must hold numbers, or be a data frame, whose"),
+        (RANKER.fit, ([[1, 2], [3]], [0, 1]), "X must have equally many numbers in each row; got"),
+        (RANKER.fit, (3, [0, 1]), "X must be a matrix in memory; got <class 'int'>"),
+        (RANKER.fit, (TWO, [np.nan, np.nan]), r"y must hold a label in some row; .* in all 2"),
+        (LAMBDARANK.fit, (TWO, [0, 1]), "'lambdarank'. Write loss='logistic' and weight='ndcg'"),
+        (NDCG_TEN.fit, (TWO, [0, 1]), r"got 'ndcg@ten'\.$"),
+        (LightGBMTrees().fit, (np.eye(2), np.array([0, 1])), "Write TreeDirectRanker.LightGBMTree"),
+        (compare, ({"a": RANKER}, (np.eye(2), [0, 1])), r"data must be \(X, y, qid\), a path, or"),
+        (load, (None,), "path: expected str"),
+    ],
+)
+def test_mistakes_of_newcomers_are_named_with_what_to_write(call, arguments, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        MISTAKES[message]()
+        call(*arguments)
+
+
+def test_mistakes_after_a_fit_are_named():
+    fitted = TreeDirectRanker("line").fit(TWO, [0, 1])
+    with pytest.raises(ValueError, match=r"y must be one-dimensional, .* per document; got None"):
+        fitted.score(TWO)
+    with pytest.raises(TypeError, match=r"path: .*expected str"):
+        fitted.save(None)
