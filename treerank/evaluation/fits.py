@@ -78,13 +78,9 @@ class Search:
         if validation is not None:
             (X, y, qid), cv = _stacked(train, validation)
         scorer = RankingScorer(self.metric)
-        search = GridSearchCV(
-            ranker, self.grid, scoring=scorer, cv=cv, refit=False, error_score="raise"
-        )
-        search.fit(X, y, qid=qid, **_eval_set(ranker, validation))
-        # As best_index_, which old versions of scikit-learn leave undefined under refit=False.
-        best = int(np.argmin(search.cv_results_["rank_test_score"]))
-        return search.cv_results_["params"][best]
+        settings = {"scoring": scorer, "cv": cv, "refit": False, "error_score": "raise"}
+        search = GridSearchCV(ranker, self.grid, **settings)
+        return search.fit(X, y, qid=qid, **_eval_set(ranker, validation)).best_params_
 
 
 def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> Fitted:

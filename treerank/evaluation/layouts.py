@@ -5,28 +5,15 @@ summary. To add a layout, write the function and list it in ``LAYOUTS`` and ``SU
 """
 
 import html
+import re
 from collections.abc import Callable
 from typing import Any
 
 #: LaTeX for characters that have a meaning in it, or that it lacks.
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-}
+_LATEX = {character: "\\" + character for character in "&%$#_{}"}
+_LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+_LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+_LATEX |= {"±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$"}
 
 
 def text_table(table: Any) -> str:
@@ -43,10 +30,7 @@ def text_table(table: Any) -> str:
 
 def markdown_table(table: Any) -> str:
     """Return a Markdown table; the best values are bold, the notes are a list below."""
-    rows = [
-        [_as_markdown(cell, (i, j) in table.best) for j, cell in enumerate(row)]
-        for i, row in enumerate(table.rows)
-    ]
+    rows = _marked_rows(table, _as_markdown)
     header = [_as_markdown(cell) for cell in table.header]
     rule = ["---", *["---:"] * (len(header) - 1)]
     lines = [f"| {' | '.join(row)} |" for row in [header, rule, *rows]]
@@ -56,11 +40,8 @@ def markdown_table(table: Any) -> str:
 
 def latex_table(table: Any) -> str:
     """Return a LaTeX tabular; the best values are bold, the notes are comments above."""
-    rows = [
-        [_as_latex(cell, (i, j) in table.best) for j, cell in enumerate(row)]
-        for i, row in enumerate(table.rows)
-    ]
-    lines = [" & ".join(row) + r" \\" for row in [[_as_latex(c) for c in table.header], *rows]]
+    rows = [[_as_latex(cell) for cell in table.header], *_marked_rows(table, _as_latex)]
+    lines = [" & ".join(row) + r" \\" for row in rows]
     lines.insert(1, r"\hline")
     columns = "l" + "r" * (len(table.header) - 1)
     notes = [f"% {line}" for note in table.notes for line in note.splitlines()]
@@ -72,14 +53,7 @@ def html_table(table: Any) -> str:
     caption = "<br>".join(html.escape(note) for note in table.notes)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
     lines = [f"<caption>{caption}</caption>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
-    for i, row in enumerate(table.rows):
-        cells = [
-            f"<td><b>{html.escape(cell)}</b></td>"
-            if (i, j) in table.best
-            else f"<td>{html.escape(cell)}</td>"
-            for j, cell in enumerate(row)
-        ]
-        lines.append(f"<tr>{''.join(cells)}</tr>")
+    lines += [f"<tr>{''.join(row)}</tr>" for row in _marked_rows(table, _as_html)]
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
 
@@ -94,10 +68,18 @@ LAYOUTS: dict[str, Callable[[Any], str]] = {
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}
 
 
+def _marked_rows(table: Any, as_cell: Callable[[str, bool], str]) -> list[list[str]]:
+    """Return the rows as cells of a layout, which takes the text and whether it is the best."""
+    best = table.best
+    return [
+        [as_cell(text, (i, j) in best) for j, text in enumerate(row)]
+        for i, row in enumerate(table.rows)
+    ]
+
+
 def _as_markdown(cell: str, bold: bool = False) -> str:
     """Return a cell whose characters have no meaning in Markdown."""
-    for character in "\\|_*`<[":
-        cell = cell.replace(character, "\\" + character)
+    cell = re.sub(r"[\\|_*`<[]", r"\\\g<0>", cell)
     return f"**{cell}**" if bold else cell
 
 
@@ -105,3 +87,9 @@ def _as_latex(cell: str, bold: bool = False) -> str:
     """Return a cell whose characters have no meaning in LaTeX."""
     cell = "".join(_LATEX.get(character, character) for character in cell)
     return rf"\textbf{{{cell}}}" if bold else cell
+
+
+def _as_html(cell: str, bold: bool) -> str:
+    """Return a cell of an HTML table."""
+    cell = html.escape(cell)
+    return f"<td><b>{cell}</b></td>" if bold else f"<td>{cell}</td>"

@@ -201,23 +201,13 @@ class Comparison:
         Queries are in rising order of ids. A query that several splits test has the mean value.
         """
         check_choice("metric", metric, self.metrics)
-        results = [self._queries_of(ranker, metric) for ranker in self.rankers]
-        ids = np.unique(np.concatenate([queries for queries, _ in results]))
-        values = np.full((len(ids), len(self.rankers)), np.nan)
-        for column, (queries, means) in enumerate(results):
-            values[np.searchsorted(ids, queries), column] = means
-        return values
-
-    def _queries_of(self, ranker, metric):
-        """Return the queries of a ranker, and the mean value of each over splits."""
-        outcomes = [o for o in self.outcomes.values() if o.ranker == ranker]
-        if not outcomes:
-            return np.empty(0, dtype=next(iter(self.outcomes.values())).queries.dtype), []
-        queries, codes = np.unique(
-            np.concatenate([o.queries for o in outcomes]), return_inverse=True
-        )
-        values = np.concatenate([o.values[metric] for o in outcomes])
-        return queries, np.bincount(codes, values) / np.bincount(codes)
+        ids = np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
+        sums, counts = np.zeros((2, len(ids), len(self.rankers)))
+        for (ranker, _), outcome in self.outcomes.items():
+            cells = np.searchsorted(ids, outcome.queries), self.rankers.index(ranker)
+            sums[cells] += outcome.values[metric]
+            counts[cells] += 1
+        return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
     def test(
         self,

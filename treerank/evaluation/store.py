@@ -27,8 +27,6 @@ from treerank.evaluation.data_splits import Split
 from treerank.evaluation.fits import Fitted, Search
 from treerank.files.replaced import check_output, replaced_file
 
-#: Characters that do not go into file names.
-_NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 #: Packages that scores may depend on, where they are installed.
 _PACKAGES = ("treerank", "numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "torch")
 #: Fields of a fit that are stored beside its scores.
@@ -76,7 +74,8 @@ class Store:
 
     def _path(self, job: Any, key: str) -> Path:
         """Return the file of a fit."""
-        name = "-".join(_NOT_IN_FILE_NAMES.sub("_", part) for part in (job.name, job.split.name))
+        names = (re.sub(r"[^A-Za-z0-9._-]+", "_", part) for part in (job.name, job.split.name))
+        name = "-".join(names)
         return self.folder / f"{name[:80]}-{key[:20]}.npz"
 
 

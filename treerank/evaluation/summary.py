@@ -10,8 +10,9 @@ Difference: how far apart two rankers are, and how many queries would show it.
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import narwhals
 import numpy as np
 from scipy.stats import norm
 
@@ -60,17 +61,11 @@ class ResultTable:
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame; pandas must be installed."""
-        return self._to_frame("pandas")
+        return narwhals.from_dict(self.columns, backend="pandas").to_native()
 
     def to_polars(self) -> Any:
         """Return a polars data frame; polars must be installed."""
-        return self._to_frame("polars")
-
-    def _to_frame(self, backend: Literal["pandas", "polars"]) -> Any:
-        """Return a data frame of a library that narwhals knows."""
-        import narwhals
-
-        return narwhals.from_dict(self.columns, backend=backend).to_native()
+        return narwhals.from_dict(self.columns, backend="polars").to_native()
 
 
 #: Level of the intervals and power of the tests that a summary names.
@@ -258,11 +253,7 @@ def check_path(path: str | Path) -> Path:
 
 
 def make_summary(
-    comparison: Any,
-    reference: str,
-    test: str | PairedTest,
-    alpha: float,
-    settings: dict[str, Any],
+    comparison: Any, reference: str, test: str | PairedTest, alpha: float, settings: dict[str, Any]
 ) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
@@ -377,14 +368,11 @@ def _notes(comparison, reference, tests, alpha):
 
 def _mean_seconds(comparison):
     """Return the mean time of a fit with its search, by ranker; NaN without any fit."""
-    fits = comparison.fits
-    total = fits["search_seconds"] + fits["fit_seconds"]
-    return {
-        name: float(total[fits["ranker"] == name].mean())
-        if (fits["ranker"] == name).any()
-        else float("nan")
-        for name in comparison.rankers
-    }
+    seconds: dict[str, list[float]] = {name: [] for name in comparison.rankers}
+    for outcome in comparison.outcomes.values():
+        search, fit, _ = outcome.seconds
+        seconds[outcome.ranker].append(search + fit)
+    return {name: float(np.mean(each)) if each else np.nan for name, each in seconds.items()}
 
 
 def _seconds(seconds):

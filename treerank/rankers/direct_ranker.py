@@ -24,13 +24,7 @@ from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
-from treerank.objectives.factory import (
-    Loss,
-    Normalization,
-    PairSettings,
-    TargetMargin,
-    get_loss,
-)
+from treerank.objectives.factory import Loss, Normalization, PairSettings, TargetMargin, get_loss
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight

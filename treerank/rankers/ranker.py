@@ -21,11 +21,7 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, naming, shown, warn_user
 from treerank.files.states import StateRule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
-from treerank.inputs.documents import (
-    check_documents,
-    check_eval_set,
-    feature_names_of,
-)
+from treerank.inputs.documents import check_documents, check_eval_set, feature_names_of
 from treerank.metrics.registry import get_metric
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
