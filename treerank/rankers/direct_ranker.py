@@ -34,7 +34,7 @@ from treerank.parameters import Finite, NotNegative, Positive, Size, check_param
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import EvalSet, HeldOut, hold_out_labels
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import check_per_label, split_labels
+from treerank.rankers.reading import check_labels_by_name, check_per_label, split_labels
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
 
@@ -129,8 +129,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         labels = self._labels_of(y)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))
-        rows = np.arange(len(first))
-        data = TrainingSet(None, rows, first, groups, labels=labels)
+        data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
         return self._make_objective(data, 0)
 
     def terms(self) -> "Terms":
@@ -278,9 +277,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             reason = f"no query has two that differ in y and in what weight={self.weight!r} sees"
             warn_user(f"No pair of documents counts, since {reason}: the model is constant.")
         else:
-            warn_user(
-                "No query has two labels, and equal scores cost least: the model is constant."
-            )
+            reason = "No query has two labels, and equal scores cost least"
+            warn_user(f"{reason}: the model is constant.")
 
     def _transform(self, X: Any) -> np.ndarray:
         features = self.feature_part_.transform(X)
@@ -295,11 +293,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if given_pairs is not None:
             raise ValueError("given_pairs must be None where y has several labels.")
         self._weights_of(labels)
-        n = len(next(iter(labels.values())))
-        return {
-            name: check_column(f"y[{name!r}]", column, n, some_unjudged=True)
-            for name, column in labels.items()
-        }
+        return check_labels_by_name(labels, len(next(iter(labels.values()))))
 
     def _weights_of(self, labels: Iterable[str]) -> dict[str, float]:
         """Return the weight of each of several labels, in their order."""

@@ -125,29 +125,14 @@ def parts_of(
         terms = ranker.terms().with_lines()
     except ValueError:  # the ranker is no sum of terms
         return sampled_parts(ranker.scores_of, X_a, X_b, n_orders, random_state)
-    exact = exact_parts(terms, X_a, X_b, ranker.n_threads)
+    exact = margin_parts(terms.forest, X_a, X_b, n_threads=ranker.n_threads)
+    if terms.line is not None:
+        exact += terms.line.parts(X_a) - terms.line.parts(X_b)
     if not terms.networks:
         return exact, np.zeros_like(exact)
     rest = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
     parts, errors = sampled_parts(rest, X_a, X_b, n_orders, random_state)
     return exact + parts, errors
-
-
-def exact_parts(terms: Terms, X_a: Any, X_b: Any, n_threads: int = 1) -> np.ndarray:
-    """Return the parts of the margin of each row of ``X_a``, as far as trees and a line score it.
-
-    Examples
-    --------
-    >>> from treerank.terms.linear import LinearTerm
-    >>> from treerank.terms.terms import no_trees
-    >>> line = LinearTerm(np.array([1.0, 2.0]), np.zeros(2))
-    >>> exact_parts(Terms(no_trees(2), line), np.array([[3.0, 1.0]]), np.zeros((1, 2)))
-    array([[3., 2.]])
-    """
-    parts = margin_parts(terms.forest, X_a, X_b, n_threads=n_threads)
-    if terms.line is not None:
-        parts += terms.line.parts(X_a) - terms.line.parts(X_b)
-    return parts
 
 
 def sampled_parts(
@@ -165,39 +150,14 @@ def sampled_parts(
     n_pairs = check_n_pairs(X_a.shape[0], X_b.shape[0])
     parts, errors = np.empty((2, n_pairs, X_a.shape[1]))
     for n in range(n_pairs):
-        changes = changes_of_score(scores_of, row(X_a, n), row(X_b, n), n_orders, random_state)
+        changes = _changes_of_score(scores_of, row(X_a, n), row(X_b, n), n_orders, random_state)
         parts[n] = changes.sum(axis=0) / n_orders
         errors[n] = changes.std(axis=0) / np.sqrt(max(n_orders - 1, 1))
     return parts, errors
 
 
-def changes_of_score(
-    scores_of: Scorer, a: np.ndarray, b: np.ndarray, n_orders: int = 16, random_state: int = 0
-) -> np.ndarray:
-    """Return how much the score changes at the step of each feature, in each order.
-
-    Parameters
-    ----------
-    scores_of : callable
-        Returns the scores of the rows of a matrix.
-    a, b : ndarray of shape (n_features,)
-        Two documents.
-    n_orders : int, default=16
-        Number of orders, each walked in both directions.
-    random_state : int, default=0
-        Seed of the orders.
-
-    Returns
-    -------
-    ndarray of shape (n_orders, n_features)
-        Means of both directions.
-
-    Examples
-    --------
-    >>> changes = changes_of_score(lambda X: X @ [1.0, 2.0], np.array([3.0, 1.0]), np.ones(2))
-    >>> changes.mean(axis=0)
-    array([2., 0.])
-    """
+def _changes_of_score(scores_of, a, b, n_orders, random_state):
+    """Return the change of the score at the step of each feature, by order: means both ways."""
     changes = np.zeros((n_orders, len(a)))
     differing = np.flatnonzero(a != b)  # NaN is among them, and its step changes nothing
     if len(differing) == 0:

@@ -8,13 +8,12 @@ from typing import Any, Self, final
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from treerank.checks import check_column
 from treerank.feature_parts.base import Validation
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
-from treerank.rankers.reading import split_labels
+from treerank.rankers.reading import check_labels_by_name, split_labels
 from treerank.team import current_team
 
 #: X, y and qid of an ``eval_set`` as the user has passed them.
@@ -188,15 +187,11 @@ def hold_out_labels(
     if labels is None or list(labels) != names:
         raise ValueError(f"eval_set must have the labels of y, {names}.")
     X = check_features(estimator, X)
-    n_documents = X.shape[0]
-    columns = [
-        check_column(f"y[{name!r}]", labels[name], n_documents, some_unjudged=True)
-        for name in names
-    ]
-    groups, found = QueryGroups.from_qid(qid, n_documents), get_metric(metric)
+    labels = check_labels_by_name(labels, X.shape[0])
+    groups, found = QueryGroups.from_qid(qid, X.shape[0]), get_metric(metric)
     curves: dict[tuple[str, str], Any] = {}
-    for name, column in zip(names, columns, strict=True):
+    for name, column in labels.items():
         rows = np.flatnonzero(~np.isnan(column))
         prepared = found.prepared(column[rows], groups.among(rows))
         curves["validation", f"{found.name} of {name}"] = partial(_value_of_rows, prepared, rows)
-    return HeldOut(X, columns[0], groups, Watched(found.name, curves, list(weights.values())))
+    return HeldOut(X, labels[names[0]], groups, Watched(found.name, curves, list(weights.values())))

@@ -47,27 +47,15 @@ def save(ranker: Any, path: str | Path) -> None:
 def read_model(
     path: str | Path, rankers: Mapping[str, str], parts: Mapping[str, type] | None = None
 ) -> Any:
-    """Read a ranker of one of the classes ``rankers``; ``parts`` adds feature parts by name.
+    """Read a ranker of one of the classes ``rankers``, import paths such as ``"module:Class"``.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    rankers : dict from str to str
-        Import path of each class of rankers, ``"module:Class"``, by name.
-    parts : dict from str to class, default=None
-        Further classes of feature parts by name.
-
-    Returns
-    -------
-    Ranker
+    ``parts`` adds classes of feature parts. Both are by name of the class.
     """
     content = read_archive(path)
     with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
         _check_class(content[_CLASS], rankers)
-        ranker = _restored(
-            content, {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **(parts or {})}
-        )
+        classes = {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **(parts or {})}
+        ranker = _restored(content, classes)
         if not parts:  # feature parts of the user's own may give any scores
             _check_scores(ranker)
     return ranker

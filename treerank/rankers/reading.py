@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import check_choice, check_number, shown
+from treerank.checks import check_choice, check_column, check_number, shown
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import optional
 from treerank.inputs.canonical import row_hashes
@@ -82,6 +82,14 @@ def check_per_label(name: str, given: Any, labels: list[str], default: float) ->
         check_choice(f"each label of {name}", label, labels)
         check_number(f"{name}[{label!r}]", value, at_least=0)
     return {label: float(given.get(label, default)) for label in labels}
+
+
+def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[str, np.ndarray]:
+    """Return several labels, each of which may have gaps, as columns of numbers."""
+    return {
+        name: check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
+        for name, column in labels.items()
+    }
 
 
 def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
@@ -206,18 +214,10 @@ Clicks = Annotated[Any, Rule(_check_estimator)]
 def relevance_of_clicks(
     data: TrainingSet, clicks: Any, columns: Columns, seed: int
 ) -> tuple[TrainingSet, np.ndarray]:
-    """Return clicked documents with their relevance, and the propensities of positions.
+    """Return documents with their relevance, and the propensities of positions.
 
-    Parameters
-    ----------
-    data : TrainingSet
-        Documents at positions, whose labels are clicks.
-    clicks : ClickRelevance or None
-        What estimates relevance; ``None`` is one with its defaults.
-    columns : Columns
-        The columns that are categories.
-    seed : int
-        Seed of the estimates, where ``clicks`` has none of its own.
+    ``data`` are documents at positions, whose labels are clicks. ``clicks`` is a ClickRelevance,
+    one with its defaults if it is None, and ``seed`` is for one without a seed of its own.
     """
     from treerank.clicks.counts import shown_documents
     from treerank.clicks.relevance import ClickRelevance

@@ -128,28 +128,8 @@ def training_set(
 ) -> TrainingSet:
     """Check what is aligned with the rows of ``X``, and put it in training order.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_all_rows, n_features)
-        Checked features.
-    y : ndarray of shape (n_all_rows,)
-        Checked labels; rows of NaN are left out.
-    qid : array-like of shape (n_all_rows,), default=None
-        Query of each row; None is a single query.
-    sample_weight : array-like of shape (n_all_rows,), default=None
-        Weight of each document; rows of weight 0 are left out.
-    query_weight : array-like of shape (n_all_rows,), default=None
-        Weight of the query of each row, the same in all rows of a query.
-    given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
-        The user's own pairs, see :func:`treerank.objectives.factory.make_objective`.
-    labels : dict from str to ndarray of shape (n_all_rows,), default=None
-        All labels by name if there are several.
-    position : array-like of shape (n_all_rows,), default=None
-        Position at which each row was shown, from 1; ``y`` are then clicks, 0 or 1.
-
-    Returns
-    -------
-    TrainingSet
+    ``X`` and ``y`` are checked already. All others are as in ``Ranker.fit``, and ``labels`` as in
+    :class:`TrainingSet`. Rows of weight 0 and rows whose labels are NaN are left out.
 
     Examples
     --------
@@ -176,27 +156,16 @@ def training_set(
     return _in_canonical_order(_without_idle_weights(as_given))
 
 
-def rows_that_count(n_rows: int, *weights: np.ndarray | None) -> np.ndarray:
-    """Tell for each row whether none of its weights is zero.
-
-    Examples
-    --------
-    >>> rows_that_count(3, np.array([1.0, 0.0, 2.0]), None)
-    array([ True, False,  True])
-    """
-    counts = np.ones(n_rows, dtype=bool)
-    for weight in weights:
-        counts &= weight is None or weight > 0
-    if not any(current_team().gather(bool(counts.any()))):
-        raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
-    return counts
-
-
 def _without_idle_weights(data: TrainingSet) -> TrainingSet:
     """Leave out rows of weight zero or without a label, and weights that are all one."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     labels = [data.y] if data.labels is None else list(data.labels.values())
-    kept = rows_that_count(len(data.y), *weights.values()) & ~np.isnan(labels).all(axis=0)
+    weighed = np.ones(len(data.y), dtype=bool)
+    for weight in weights.values():
+        weighed &= weight is None or weight > 0
+    if not any(current_team().gather(bool(weighed.any()))):
+        raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
+    kept = weighed & ~np.isnan(labels).all(axis=0)
     ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
     unset: dict[str, Any] = dict.fromkeys(ones)
     data = replace(data, **unset)
