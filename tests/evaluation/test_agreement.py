@@ -58,9 +58,3 @@ def test_ranker_scorer_comparison_report_and_shell_tell_the_same_mean(tmp_path):
     write_letor(tmp_path / "test.txt", *test)
     printed = run("evaluate", tmp_path / "m", tmp_path / "test.txt", "--json").stdout
     assert json.loads(printed)["metrics"]["ndcg@10"] == pytest.approx(expected)
-
-
-def test_a_comparison_refuses_to_cut_a_query():
-    halves = np.arange(0, 200, 2), np.arange(1, 200, 2)
-    with pytest.raises(ValueError, match="cv must keep queries whole"):
-        compare({"a": RankSVM()}, (X, Y, QID), cv=[halves])

@@ -4,22 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from noting_rankers import FITS, Weigher, lines, ranking_data
+from noting_rankers import FITS, Weigher, lines
 
 from treerank.evaluation import compare, store
 from treerank.evaluation.store import Store
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _no_fits_yet():
-    FITS.clear()
-
-
-@pytest.fixture
-def data():
-    return ranking_data()
 
 
 def test_what_is_stored_is_not_fitted_again(tmp_path, data):
@@ -29,9 +19,8 @@ def test_what_is_stored_is_not_fitted_again(tmp_path, data):
     again = compare(lines(), data, metrics=("p@2",), **options)  # metrics cost no fit
     assert len(FITS) == 3
     assert again.metrics == ("p@2",)
-    np.testing.assert_array_equal(
-        compare(lines(), data, **options).values["value"], first.values["value"]
-    )
+    same = compare(lines(), data, **options)
+    np.testing.assert_array_equal(same.values["value"], first.values["value"])
     compare({"first": Weigher(weight=2.0)}, data, **options)
     assert len(FITS) == 6
     X, y, qid = data
@@ -61,9 +50,8 @@ def test_damaged_files_are_done_again(tmp_path, data):
     assert {"treerank", "numpy", "python"} <= set(about["configuration"]["versions"])
     files[0].write_bytes(files[0].read_bytes()[:100])
     files[1].write_bytes(b"")
-    np.testing.assert_array_equal(
-        compare({"first": Weigher()}, data, **options).by_query("map"), expected
-    )
+    again = compare({"first": Weigher()}, data, **options)
+    np.testing.assert_array_equal(again.by_query("map"), expected)
     assert len(FITS) == 4
     assert sorted(tmp_path.iterdir()) == files
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from noting_rankers import Weigher, lines, ranking_data
+from noting_rankers import Weigher, lines
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
@@ -23,11 +23,6 @@ from treerank.statistics import (
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def data():
-    return ranking_data()
 
 
 def test_what_cannot_be_tested_is_said(data):
@@ -69,9 +64,8 @@ def test_tests_go_over_what_is_random(data):
 def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_show_them(data):
     comparison = compare(lines(), data, cv=3)
     names = comparison.rankers
-    by_split, by_query = (-np.diff(table)[:, 0] for table in (
-        comparison.by_split("map"), comparison.by_query("map")
-    ))  # fmt: skip
+    tables = comparison.by_split("map"), comparison.by_query("map")
+    by_split, by_query = (-np.diff(table)[:, 0] for table in tables)
     found = comparison.difference("map", *names)
     assert found.interval == corrected_interval(by_split, test_to_train=comparison.test_to_train)
     own = partial(corrected_resampled_t_test, test_to_train=comparison.test_to_train)
@@ -146,18 +140,18 @@ def test_summary_adjusts_for_the_number_of_rankers(data):
         assert n_worse or all(cells[name, "map"].verdict == "same" for name in rankers)
 
 
-def null_comparison(rng, n_rankers=6, n_queries=60):
-    """Rankers that are equally good."""
-    names = [f"ranker {i}" for i in range(n_rankers)]
+def comparison_of(values):
+    """Return the comparison of rankers whose values by query are given."""
     outcomes = [
-        Outcome(name, "a", np.arange(n_queries), {"map": values}, "", 1.0, {}, (0.0, 0.0, 0.0))
-        for name, values in zip(names, rng.normal(size=(n_rankers, n_queries)), strict=True)
+        Outcome(name, "1", np.arange(len(each)), {"map": each}, "", 1.0, {}, (0.0, 0.0, 0.0))
+        for name, each in values.items()
     ]
-    return Comparison.of(tuple(names), ("map",), "treerank", outcomes)
+    return Comparison.of(tuple(values), ("map",), "treerank", outcomes)
 
 
 def test_a_best_that_the_values_chose_is_adjusted_for_all_pairs():
-    comparison = null_comparison(np.random.default_rng(0))
+    values = np.random.default_rng(0).normal(size=(6, 60))  # of rankers that are equally good
+    comparison = comparison_of({f"ranker {i}": each for i, each in enumerate(values)})
     result = comparison.test("map", "wilcoxon")  # adjusted for all pairs
     best = int(np.argmax(comparison.by_split("map")))
     smallest = np.nanmin(result.p_values[best])
@@ -176,11 +170,7 @@ def test_a_best_that_the_values_chose_is_adjusted_for_all_pairs():
 def test_two_that_are_alike_are_noted_only_against_the_reference():
     queries = np.arange(5)
     values = {"a": queries / 10, "copy": queries / 10, "best": np.sqrt(queries)}
-    outcomes = [
-        Outcome(name, "1", queries, {"map": found}, "", 1.0, {}, (0.0, 0.0, 0.0))
-        for name, found in values.items()
-    ]
-    comparison = Comparison.of(tuple(values), ("map",), "treerank", outcomes)
+    comparison = comparison_of(values)
     assert "Not tested" not in str(comparison.summary())
     assert str(comparison.summary(reference="a")).count("Not tested") == 1
 

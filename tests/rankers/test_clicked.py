@@ -252,16 +252,6 @@ def test_searches_and_cross_validation_route_positions_and_never_cut_queries(fit
     assert pipeline[-1].propensities_ == pytest.approx(fitted.propensities_)
 
 
-def test_sums_of_a_log_are_its_impressions():
-    data = count_data(LOG.counts(), DOCUMENTS)
-    rows = np.repeat(np.arange(len(data.y)), data.sample_weight)
-    found = np.column_stack([data.X, data.y, data.position])[rows]
-    expected = np.column_stack([ROWS["X"], ROWS["y"], ROWS["position"]])
-    assert (found[np.lexsort(found.T)] == expected[np.lexsort(expected.T)]).all()
-    query_of = dict(zip(X[:, 0].tolist(), QID.tolist(), strict=True))
-    assert [query_of[x] for x in data.X[:, 0].tolist()] == data.qid.tolist()
-
-
 # -- what is refused -------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from example_rankers import Column
 
 from treerank import TreeDirectRanker
 from treerank.feature_parts.line import Line
@@ -20,22 +21,11 @@ def flat_at_zero(margin):
     return short * short, -2.0 * short, 2.0 if margin < 0 else 0.0
 
 
-class FirstFeature:
-    """A feature part that gives scores without a fit."""
-
-    n_outputs_ = 1
-
-    def fit(self, X, objective, *, validation=None):
-        return self
+class FirstFeature(Column):
+    """A feature part that gives scores without a fit, as a vector."""
 
     def transform(self, X):
-        return np.asarray(X)[:, 0]  # a part of one output may return a vector
-
-    def get_params(self, deep=True):
-        return {}
-
-    def set_params(self, **params):
-        return self
+        return super().transform(X)[:, 0]
 
 
 @pytest.mark.parametrize("weight", ["uniform", "ndcg"])

@@ -8,8 +8,9 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from example_rankers import Column
 from numba import njit
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from treerank.baselines import RankSVM
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -29,18 +30,8 @@ PARTS = {
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 
-class Chosen(BaseEstimator):
-    """A feature part of the user's own."""
-
-    def __init__(self, columns=(0, 1)):
-        self.columns = columns
-
-    def fit(self, X, objective, *, validation=None):
-        self.n_outputs_ = len(self.columns)
-        return self
-
-    def transform(self, X):
-        return np.asarray(X)[:, list(self.columns)]
+class Chosen(Column):
+    """A feature part of the user's own, with a state."""
 
     def get_state(self):
         return {"n_outputs": self.n_outputs_}
@@ -115,11 +106,8 @@ def my_loss(margin):
 
 
 def test_the_users_own_settings_are_kept_by_name_and_predictions_need_none(data, tmp_path):
-    settings = {
-        "loss": my_loss,
-        "metric": get_metric("map"),
-        "random_state": np.random.RandomState(0),
-    }
+    settings = {"loss": my_loss, "metric": get_metric("map")}
+    settings["random_state"] = np.random.RandomState(0)
     ranker = TreeDirectRanker(PARTS["lightgbm"], **settings).fit(*data)
     loaded = round_trip(ranker, tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))

@@ -10,8 +10,6 @@ import sklearn
 from example_rankers import COLUMNS_BY_NAME, Column, some_ranker
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -104,15 +102,6 @@ def test_cross_validation_carries_weights_along(data):
     params = {"qid": qid, "sample_weight": np.ones(len(X)), "query_weight": 1.0 + qid}
     scores = cross_validate(ranker, X, y, cv=QueryKFold(2), params=params)["test_score"]
     assert (scores > 0.8).all()
-
-
-@pytest.mark.usefixtures("routing")
-def test_a_pipeline_passes_qid_through(data, fitted):
-    X, y, qid = data
-    pipeline = make_pipeline(StandardScaler(), some_ranker()).fit(X, y, qid=qid)
-    expected = fitted["lightgbm"].score(X, y, qid)
-    assert pipeline.score(X, y, qid=qid) == pytest.approx(expected, abs=0.05)
-    assert pipeline.predict(X).shape == (160,)
 
 
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])

@@ -7,7 +7,6 @@ from sklearn.base import clone
 from small_rankers import NAMES, made
 
 from treerank import TreeDirectRanker
-from treerank.all_or_nothing import all_or_nothing
 from treerank.clicks import ClickLog, ClickRelevance
 
 
@@ -90,16 +89,6 @@ def test_relevance_of_clicks_stays_as_it_was():
     with pytest.raises(ValueError, match="propensities must"):
         relevance.fit(log, ([[0.0], [2.0]], [1, 1], ["a", "b"]))
     assert vars(relevance) == before
-
-
-def test_what_is_no_error_is_kept():
-    class Adding:
-        @all_or_nothing
-        def fit(self, number):
-            self.number = number
-            return self
-
-    assert Adding().fit(2).number == 2
 
 
 @pytest.mark.parametrize("name", ["line", "ensemble", "chain"])
