@@ -63,9 +63,7 @@ ONES = np.ones(160)
         ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, ValueError, "eval_set: qid must not be m"),
         ({"y": [0, None] + [np.inf] * 158}, ValueError, "y must be finite; got inf in row 2"),
         ({"y": ["good"] * 160}, TypeError, "y must be numbers; got"),
-        ({"y": ["1"] * 160}, TypeError, "y must be numbers; got"),
         ({"y": np.array([b"1"] * 160)}, TypeError, "y must be numbers; got"),
-        ({"y": np.array(["1", 1] * 80, dtype=object)}, TypeError, "y must be numbers; got"),
         ({"y": ONES + 1j}, ValueError, "y: Complex data not supported"),
         ({"y": ONES.astype("M8[s]")}, TypeError, "y must be numbers; got"),
         ({"y": [10**400] * 160}, TypeError, "y must be numbers; got"),
@@ -84,7 +82,6 @@ ONES = np.ones(160)
         ({"given_pairs": [[0, 160, 1]]}, ValueError, "given_pairs: rows must be integers .* row 0"),
         ({"sample_weight": ["a"] * 160}, TypeError, "sample_weight must be numbers; got"),
         ({"sample_weight": ONES * 1e-30}, ValueError, "sample_weight must be 0 or from 1e-15"),
-        ({"sample_weight": ONES * 1e30}, ValueError, "sample_weight must be 0 or from 1e-15"),
         ({"given_pairs": [["a", "b"]]}, TypeError, "given_pairs must be numbers; got"),
         ({"eval_set": (np.eye(4), [1] * 4, [0] * 4)}, ValueError, "eval_set must hold out a qu"),
     ],
@@ -115,21 +112,6 @@ def test_frames_that_are_not_in_memory_are_refused(data):
         ranker.predict(lazy)
 
 
-@pytest.mark.parametrize(
-    ("settings", "meant"),
-    [
-        ({"feature_part": "lightgmb"}, "lightgbm"),
-        ({"loss": "Logistic"}, "logistic"),
-        ({"metric": "NDCG@10"}, "ndcg@10"),
-        ({"pairs": "adjacnt"}, "adjacent"),
-        ({"tau": "tan"}, "tanh"),
-    ],
-)
-def test_a_word_that_nearly_is_one_is_answered_by_that_one(settings, meant, data):
-    with pytest.raises(ValueError, match=f"Did you mean '{meant}'"):
-        TreeDirectRanker(**settings).fit(*data)
-
-
 def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data):
     X, y, qid = data
     ranker = some_ranker().fit(X, y, qid)
@@ -138,11 +120,11 @@ def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data
         wrong[0, 0], wrong[3, 1] = np.nan, value
         with pytest.raises(ValueError, match="X must not hold infinity"):
             ranker.predict(wrong)
-    for wrong, message in (
-        (X[:0], "0 sample"),
-        (X[0], "a row for each document; got 4 numbers"),
-        (X[:, :1], "has 1 feat"),
-    ):
+    for message, wrong in {
+        "0 sample": X[:0],
+        "got 4 numbers": X[0],
+        "has 1 feat": X[:, :1],
+    }.items():
         with pytest.raises(ValueError, match=message):
             ranker.predict(wrong)
     assert len(ranker.predict(np.full_like(X, np.nan))) == len(X)
@@ -216,20 +198,20 @@ def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone(data):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss": "logstic"}, "loss must be .*'logistic'.*; got 'logstic'"),
+        ({"loss": "logstic"}, "loss must be .*; got 'logstic'.* Did you mean 'logistic'"),
         ({"weight": "ngcd"}, "weight must be .*'ndcg'.*; got 'ngcd'"),
-        ({"pairs": "some"}, "pairs must be .*'all'.*; got 'some'"),
+        ({"pairs": "adjacnt"}, "pairs must be .*; got 'adjacnt'.* Did you mean 'adjacent'"),
         ({"pairs": "with_ties"}, "weight must be one of .* for pairs of equal labels"),
         ({"loss": "listnet", "weight": "map"}, "weight must be None for loss='listnet', which d"),
         ({"sigma": "auto"}, "sigma must be a finite number above 0; got 'auto'"),
-        ({"tau": "relu"}, r"tau must be one of .*'tanh'\]; got 'relu'"),
+        ({"tau": "tan"}, r"tau must be one of .*'tanh'\]; got 'tan'. Did you mean 'tanh'"),
         ({"head_alpha": -1.0}, "head_alpha must be a finite number of at least 0; got -1.0"),
         ({"sigma": 0}, "sigma must be a finite number above 0; got 0"),
-        ({"metric": "ngcd"}, "metric must be one of ndcg.*; got 'ngcd'"),
+        ({"metric": "NDCG@10"}, "metric must be one of ndcg.*Did you mean 'ndcg@10'"),
         ({"calibration": "cv"}, "calibration must be 'eval_set', None or a share .*; got 'cv'"),
         ({"calibration": 1.0}, "calibration must be 'eval_set', None or a share .*; got 1.0"),
         ({"calibration": 0.08}, "calibration must hold out .* two different"),
-        ({"feature_part": "catboost"}, r"one of .*'lightgbm'.*; got 'catboost'"),
+        ({"feature_part": "lightgmb"}, r"one of .*; got 'lightgmb'. Did you mean 'lightgbm'"),
         ({"feature_part": 3}, r"one of .*'lightgbm'.*; got 3"),
     ],
 )

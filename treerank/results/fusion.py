@@ -5,6 +5,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 
 from treerank.checks import as_numbers, shown
 from treerank.datasets.trec import TrecRun
@@ -66,7 +67,7 @@ def fuse(
             if method == "z_score":
                 total[rows] += _standardized(scores[rows])
             elif len(found):
-                total[found] += 1 / (k + _mean_ranks(scores[found]))
+                total[found] += 1 / (k + rankdata(-scores[found]))  # equal ones: the mean
     return total
 
 
@@ -108,12 +109,6 @@ def _scores(name: str, values: ArrayLike) -> np.ndarray:
             f"runs[{name!r}] must have one finite score or NaN per document; got {shown(values)}."
         )
     return scores
-
-
-def _mean_ranks(scores: np.ndarray) -> np.ndarray:
-    """Return ranks from 1, where equal scores have the mean of their ranks."""
-    _, codes, counts = np.unique(-scores, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[codes]
 
 
 def _standardized(scores: np.ndarray) -> np.ndarray:
