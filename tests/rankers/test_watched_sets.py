@@ -40,7 +40,8 @@ def test_the_first_set_and_metric_decide_and_all_are_recorded(name, tmp_path):
 
 
 def test_recorded_values_are_those_of_the_scores():
-    ranker = TreeDirectRanker(HistogramTrees(5, early_stopping_rounds=None, n_jobs=1))
+    trees = HistogramTrees(5, early_stopping_rounds=None, n_jobs=1)
+    ranker = TreeDirectRanker(trees, random_state=0)
     ranker.fit(*TRAIN, eval_set=SETS, eval_metric=["ndcg@5", "mrr"])
     for name, (X_, y, qid) in zip(ranker.evals_result_, SETS, strict=True):
         for metric, values in ranker.evals_result_[name].items():

@@ -10,23 +10,20 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
-from scipy.sparse import vstack as sparse_vstack
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation.data_splits import Split
-from treerank.inputs.columns import as_frame
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric, RankingScorer
 from treerank.model_selection import QueryKFold
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.reading import stacked_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,13 +168,5 @@ def _stacked(train, validation):
     y = np.append(train.y, validation.y)
     qid = np.append(train.qid, validation.qid)  # ids may be in both sets: no fit sees both
     rows = np.arange(len(y))
-    X = _stacked_features(train.X, validation.X)
+    X = stacked_rows((train.X, validation.X))
     return (X, y, qid), [(rows[: len(train)], rows[len(train) :])]
-
-
-def _stacked_features(first, second):
-    """Return the rows of two arrays, sparse matrices or data frames of one kind."""
-    if issparse(first):
-        return sparse_vstack((first, second), format="csr")
-    frames = [frame for frame in (as_frame(first), as_frame(second)) if frame is not None]
-    return nw.concat(frames).to_native() if frames else np.vstack((first, second))

@@ -6,14 +6,13 @@ from functools import partial
 from typing import Any, Self, final
 
 import numpy as np
-from scipy.sparse import issparse, vstack
 
 from treerank.feature_parts.base import Validation
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
-from treerank.rankers.reading import check_labels_by_name, split_labels
+from treerank.rankers.reading import check_labels_by_name, split_labels, stacked_rows
 from treerank.team import current_team
 
 #: X, y and qid of an ``eval_set`` as the user has passed them.
@@ -164,8 +163,7 @@ def watching(sets: list[HeldOut], metrics: list[Any]) -> HeldOut:
         for name, each, end in zip(names, sets, ends, strict=True)
         for metric in metrics
     }
-    X = [each.X for each in sets]
-    stacked = vstack(X, format="csr") if issparse(X[0]) else np.concatenate(X)
+    stacked = stacked_rows([each.X for each in sets])
     starts = np.cumsum([0, *(each.groups.n_queries for each in sets)])
     codes = [each.groups.codes + start for each, start in zip(sets, starts, strict=False)]
     groups = QueryGroups.from_qid(np.concatenate(codes))

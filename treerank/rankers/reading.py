@@ -12,11 +12,13 @@ relevant the documents are, and the ranker learns from that. Its modules are imp
 there are clicks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse, vstack
 from sklearn.base import clone
 
 from treerank.checks import check_choice, check_column, check_number, shown
@@ -122,6 +124,14 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
             raise ValueError(f"{name} must name a column of X; got {shown(column)} and {found}.")
     values = [frame[v].to_native() if isinstance(v, str) else v for v in given.values()]
     return frame.drop(list(named.values())).to_native(), values
+
+
+def stacked_rows(parts: Sequence[Any]) -> Any:
+    """Return the rows of arrays, of sparse matrices or of data frames, one after the other."""
+    if issparse(parts[0]):
+        return vstack(parts, format="csr")
+    frames: list[Any] = [as_frame(part) for part in parts]
+    return np.concatenate(parts) if frames[0] is None else nw.concat(frames).to_native()
 
 
 def _refuse_other_order(X: Any, name: str, values: Any) -> None:
