@@ -20,13 +20,7 @@ from treerank.datasets.parquet import write_parquet
 from treerank.datasets.trec import write_trec_qrels, write_trec_run
 from treerank.evaluation import compare
 from treerank.exports import export, write_feature_set
-from treerank.metrics import (
-    alpha_ndcg,
-    err_ia,
-    exposure_by_group,
-    get_metric,
-    make_ranking_scorer,
-)
+from treerank.metrics import alpha_ndcg, err_ia, exposure_by_group, get_metric, make_ranking_scorer
 from treerank.reports import report
 
 RANDOM = np.random.default_rng(0)
@@ -93,10 +87,7 @@ def of_ranker():
         ),
         "alpha_ndcg": (alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED),
         "err_ia": (err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED),
-        "exposure_by_group": (
-            exposure_by_group,
-            {"group": Y, "k": 3, "discount": "log2"} | SCORED,
-        ),
+        "exposure_by_group": (exposure_by_group, {"group": Y, "k": 3, "discount": "log2"} | SCORED),
         "get_metric": (get_metric, {"metric": "ndcg@3"}),
         "compare": (
             lambda **given: compare({"a": RankSVM()}, **given),

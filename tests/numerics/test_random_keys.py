@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.numerics.random_keys import (
-    _stream_output,
-    gumbel,
-    stream,
-    uniform,
-    uniforms,
-)
+from treerank.numerics.random_keys import _stream_output, gumbel, stream, uniform, uniforms
 
 words = st.integers(0, 2**63 - 1)
 

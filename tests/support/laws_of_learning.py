@@ -1,11 +1,7 @@
 """Laws of learning: data with little or nothing to learn, and shifts of the scores."""
 
 import numpy as np
-from law_tools import (
-    fit,
-    require,
-    require_finite_scores,
-)
+from law_tools import fit, require, require_finite_scores
 
 
 def equal_labels(ranker, data):

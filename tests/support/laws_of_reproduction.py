@@ -5,13 +5,7 @@ import pickle
 import tempfile
 from pathlib import Path
 
-from law_tools import (
-    fit,
-    fit_itself,
-    require,
-    require_same_scores,
-    seeded,
-)
+from law_tools import fit, fit_itself, require, require_same_scores, seeded
 from ranking_sample import make_ranking_sample
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits

@@ -2,12 +2,7 @@
 
 import numpy as np
 import sklearn
-from law_tools import (
-    fit,
-    require,
-    require_same_scores,
-    seeded,
-)
+from law_tools import fit, require, require_same_scores, seeded
 from sklearn.model_selection import GridSearchCV
 
 from treerank.metrics.graded_metrics import NDCG
