@@ -5,6 +5,7 @@ kind. A good answer is a result, or a ValueError or TypeError with a short messa
 of the arguments that were replaced.
 """
 
+import itertools
 import re
 import tempfile
 from functools import cache, partial
@@ -63,124 +64,77 @@ def folder():
 
 
 def of_ranker():
-    """Return the methods of a ranker, with arguments that are right."""
-    a, b = X[:4], X[4:8]
-    fitted = ranker()
-    return {
-        "fit": (lambda **given: RankSVM().fit(**given), DATA | {"sample_weight": np.ones(40)}),
-        "predict": (fitted.predict, {"X": X}),
-        "rank": (fitted.rank, {"X": X, "qid": QID}),
-        "top_k": (fitted.top_k, {"X": X, "qid": QID, "k": 3}),
-        "score": (fitted.score, DATA),
-        "compare_pairs": (fitted.compare, {"X_a": a, "X_b": b}),
-        "explain": (fitted.explain, {"X_a": a, "X_b": b}),
-        "predict_pair_proba": (fitted.predict_pair_proba, {"X_a": a, "X_b": b}),
-        "make_ranking_scorer": (make_ranking_scorer, {"metric": "ndcg@3"}),
-        "explain_interactions": (fitted.explain_interactions, {"X_a": a, "X_b": b}),
-        "explain_standing": (
-            inspection.explain_standing,
-            {"ranker": fitted, "X": X, "qid": QID, "rows": [3]},
-        ),
-        "explain_moves": (
-            inspection.explain_moves,
-            {"old": fitted, "new": fitted, "X": X, "qid": QID, "rows": [3]},
-        ),
-        "alpha_ndcg": (alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED),
-        "err_ia": (err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED),
-        "exposure_by_group": (exposure_by_group, {"group": Y, "k": 3, "discount": "log2"} | SCORED),
-        "get_metric": (get_metric, {"metric": "ndcg@3"}),
-        "compare": (
-            lambda **given: compare({"a": RankSVM()}, **given),
-            {"data": (X, Y, QID), "cv": 2, "metrics": ["ndcg@3"], "random_state": 0},
-        ),
-    }
+    """Yield the methods of a ranker, each with arguments that are right."""
+    fitted, pair = ranker(), {"X_a": X[:4], "X_b": X[4:8]}
+
+    def fit(**given):
+        return RankSVM().fit(**given)
+
+    def compare_rankers(**given):
+        return compare({"a": RankSVM()}, **given)
+
+    yield fit, DATA | {"sample_weight": np.ones(40)}
+    yield fitted.predict, {"X": X}
+    yield fitted.rank, {"X": X, "qid": QID}
+    yield fitted.top_k, {"X": X, "qid": QID, "k": 3}
+    yield fitted.score, DATA
+    methods = fitted.compare, fitted.explain, fitted.predict_pair_proba, fitted.explain_interactions
+    yield from ((method, pair) for method in methods)
+    yield make_ranking_scorer, {"metric": "ndcg@3"}
+    rows = {"X": X, "qid": QID, "rows": [3]}
+    yield inspection.explain_standing, {"ranker": fitted} | rows
+    yield inspection.explain_moves, {"old": fitted, "new": fitted} | rows
+    yield alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
+    yield err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
+    yield exposure_by_group, {"group": Y, "k": 3, "discount": "log2"} | SCORED
+    yield get_metric, {"metric": "ndcg@3"}
+    data = {"data": (X, Y, QID), "cv": 2}
+    yield compare_rankers, data | {"metrics": ["ndcg@3"], "random_state": 0}
 
 
 def of_files():
-    """Return what reads and writes files, with arguments that are right."""
-    path = folder() / "file"
-    rows = {"X": X, "y": Y, "qid": QID}
-    return {
-        "write_letor": (write_letor, {"path": path} | rows),
-        "write_parquet": (write_parquet, {"path": path} | rows),
-        "write_trec_run": (write_trec_run, {"path": path, "doc_ids": NAMES, "tag": "t"} | SCORED),
-        "write_trec_qrels": (write_trec_qrels, {"path": path, "doc_ids": NAMES} | LABELED),
-        "export": (export, {"ranker": ranker(), "path": path, "format": "solr", "check": X}),
-        "write_feature_set": (
-            write_feature_set,
-            {"ranker": ranker(), "path": path, "format": "solr"},
-        ),
-    }
+    """Yield what reads and writes files, with arguments that are right."""
+    path, solr = {"path": folder() / "file"}, {"ranker": ranker(), "format": "solr"}
+    yield write_letor, path | DATA
+    yield write_parquet, path | DATA
+    yield write_trec_run, path | {"doc_ids": NAMES, "tag": "t"} | SCORED
+    yield write_trec_qrels, path | {"doc_ids": NAMES} | LABELED
+    yield export, path | solr | {"check": X}
+    yield write_feature_set, path | solr
 
 
 def of_clicks():
-    """Return what works on clicks, with arguments that are right."""
+    """Yield what works on clicks, with arguments that are right."""
     shown = log()
-    columns = {
-        "session": shown.session,
-        "query": shown.query[shown.session].astype(str),
-        "document": shown.items.document[shown.item].astype(str),
-        "position": shown.position,
-        "click": shown.clicked.astype(int),
-    }
+    documents = shown.items.document
     n_items, n_slots = len(shown.items.query), shown.n_positions
-    features = np.arange(n_items)[:, None], shown.items.query, shown.items.document
+    features = np.arange(n_items)[:, None], shown.items.query, documents
     joined = {"log": shown, "features": features, "query": "query", "document": "document"}
-    found = {
-        "from_columns": (clicks.ClickLog.from_columns, columns),
-        "make_click_log": (
-            clicks.make_click_log,
-            {"n_sessions": 9, "n_queries": 3, "n_documents": 6, "n_positions": 4}
-            | {"severity": 1.0, "random_state": 0},
-        ),
-        "simulate_clicks": (
-            clicks.simulate_clicks,
-            LABELED
-            | {"scores": SCORES, "n_sessions": 3, "n_positions": 4, "severity": 1.0}
-            | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
-        ),
-        "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
-        "estimate_trust_bias": (
-            clicks.estimate_trust_bias,
-            {"log": shown, "max_iter": 3, "tol": 0.01},
-        ),
-        "count_data": (clicks.count_data, joined),
-        "regression_propensities": (
-            clicks.regression_propensities,
-            {"log": shown, "features": features, "feature_part": "line", "n_bags": 2}
-            | {"monotone": True, "query": "query", "document": "document"}
-            | {"random_state": 0},
-        ),
-        "propensity_intervals": (
-            clicks.propensity_intervals,
-            {
-                "log": clicks.make_click_log(2000, n_positions=2, random_state=0),
-                "n_resamples": 20,
-                "level": 0.9,
-                "random_state": 0,
-            },
-        ),
-        "evaluate_from_log": (
-            clicks.evaluate_from_log,
-            {"log": shown, "scores": np.arange(n_items, dtype=float), "baseline": np.ones(n_items)}
-            | {"propensities": np.linspace(1, 0.5, n_slots), "reward": "clicks", "clip": 5.0}
-            | {"relevance": np.full(n_items, 0.2), "level": 0.9, "n_resamples": 20}
-            | {"random_state": 0},
-        ),
-        "team_draft": (
-            clicks.team_draft,
-            {"first": ["a", "b", "c"], "second": ["c", "a", "d"], "k": 2, "random_state": 0},
-        ),
-        "interleaving_preference": (
-            clicks.interleaving_preference,
-            {"clicks": [1, 0, 2, 1], "other_clicks": [0, 0, 1, 1]},
-        ),
-        "ClickRelevance": (
-            relevance,
-            {"n_bags": 2, "propensities": np.linspace(1, 0.5, n_slots), "random_state": 0},
-        ),
-    }
-    return found
+    seed, propensities = {"random_state": 0}, np.linspace(1, 0.5, n_slots)
+    columns = {"session": shown.session, "query": shown.query[shown.session].astype(str)}
+    columns |= {"document": documents[shown.item].astype(str), "position": shown.position}
+    yield clicks.ClickLog.from_columns, columns | {"click": shown.clicked.astype(int)}
+    sizes = {"n_sessions": 9, "n_queries": 3, "n_documents": 6, "n_positions": 4}
+    yield clicks.make_click_log, sizes | {"severity": 1.0} | seed
+    user = {"n_sessions": 3, "n_positions": 4, "severity": 1.0, "noise": 0.1, "exploration": 0.2}
+    yield clicks.simulate_clicks, LABELED | {"scores": SCORES} | user | seed
+    yield clicks.estimate_propensities, {"log": shown, "monotone": True}
+    yield clicks.estimate_trust_bias, {"log": shown, "max_iter": 3, "tol": 0.01}
+    yield clicks.count_data, joined
+    bags = {"feature_part": "line", "n_bags": 2, "monotone": True}
+    yield clicks.regression_propensities, joined | bags | seed
+    long = {"log": clicks.make_click_log(2000, n_positions=2, random_state=0)}
+    yield clicks.propensity_intervals, long | {"n_resamples": 20, "level": 0.9} | seed
+    rankings = {"log": shown, "scores": np.arange(n_items, dtype=float)}
+    rankings |= {"baseline": np.ones(n_items), "relevance": np.full(n_items, 0.2)}
+    settings = {"propensities": propensities, "reward": "clicks", "clip": 5.0}
+    settings |= {"level": 0.9, "n_resamples": 20}
+    yield clicks.evaluate_from_log, rankings | settings | seed
+    lists = {"first": ["a", "b", "c"], "second": ["c", "a", "d"], "k": 2}
+    yield clicks.team_draft, lists | seed
+    counts = {"clicks": [1, 0, 2, 1], "other_clicks": [0, 0, 1, 1]}
+    yield clicks.interleaving_preference, counts
+    yield relevance, {"n_bags": 2, "propensities": propensities} | seed
 
 
 def relevance(**params):
@@ -200,81 +154,48 @@ def clicks_part():
 
 
 def of_inspection():
-    """Return what inspects rankers, with arguments that are right."""
-    fitted = ranker()
-    values = RANDOM.normal(size=(40, 1))[:, 0]
-    return {
-        "calibration_curve": (
-            inspection.calibration_curve,
-            {"predicted": np.linspace(0, 1, 40), "won": Y > 0, "bins": 3},
-        ),
-        "copies": (inspection.copies, {"X": X, "qid": QID, "reference": X}),
-        "costly_swaps": (
-            inspection.costly_swaps,
-            LABELED | {"scores": SCORES, "metric": "ndcg@3", "n_swaps": 3, "per_query": 1},
-        ),
-        "data_sheet": (inspection.data_sheet, DATA),
-        "drift": (inspection.drift, {"X": X, "reference": X + 1}),
-        "effect": (
-            inspection.effect,
-            {"ranker": fitted, "X": X, "qid": QID, "feature": 1, "values": 5}
-            | {"n_documents": 10, "random_state": 0},
-        ),
-        "permutation_importance": (
-            inspection.permutation_importance,
-            DATA
-            | {"ranker": fitted, "metric": "ndcg@3", "groups": {"g": [0, 1]}, "shuffle": "within"}
-            | {"n_repeats": 1, "random_state": 0},
-        ),
-        "single_features": (inspection.single_features, DATA | {"metric": "ndcg@3"}),
-        "slices": (
-            inspection.slices,
-            {"values": values, "columns": {"c": X[:, 1]}, "qid": np.arange(40)}
-            | {"n_bins": 2, "at_least": 5},
-        ),
-        "report": (
-            report,
-            DATA
-            | {"ranker": fitted, "baseline": SCORES, "train": (X, Y, QID), "metrics": ["map"]}
-            | {"document_names": QID.astype(str), "slices": {"c": X[:, 1]}, "title": "t"}
-            | {"about": {"a": "b"}, "n_examples": 2, "random_state": 0},
-        ),
-    }
+    """Yield what inspects rankers, with arguments that are right."""
+    fitted, seed = {"ranker": ranker()}, {"random_state": 0}
+    predicted = {"predicted": np.linspace(0, 1, 40), "won": Y > 0, "bins": 3}
+    yield inspection.calibration_curve, predicted
+    yield inspection.copies, {"X": X, "qid": QID, "reference": X}
+    swaps = {"scores": SCORES, "metric": "ndcg@3", "n_swaps": 3, "per_query": 1}
+    yield inspection.costly_swaps, LABELED | swaps
+    yield inspection.data_sheet, DATA
+    yield inspection.drift, {"X": X, "reference": X + 1}
+    line = {"X": X, "qid": QID, "feature": 1, "values": 5, "n_documents": 10}
+    yield inspection.effect, fitted | line | seed
+    shuffles = {"metric": "ndcg@3", "groups": {"g": [0, 1]}, "shuffle": "within", "n_repeats": 1}
+    yield inspection.permutation_importance, fitted | DATA | shuffles | seed
+    yield inspection.single_features, DATA | {"metric": "ndcg@3"}
+    values = {"values": RANDOM.normal(size=40), "columns": {"c": X[:, 1]}, "qid": np.arange(40)}
+    yield inspection.slices, values | {"n_bins": 2, "at_least": 5}
+    page = {"baseline": SCORES, "train": (X, Y, QID), "metrics": ["map"], "title": "t"}
+    page |= {"document_names": QID.astype(str), "slices": {"c": X[:, 1]}, "about": {"a": "b"}}
+    yield report, fitted | DATA | page | {"n_examples": 2} | seed
 
 
 def of_statistics():
-    """Return the tests and intervals, with arguments that are right."""
-    a, b = X[:, 0], X[:, 1]
-    resamples = {"n_resamples": 50, "random_state": 0}
-    return {
-        "adjust_holm": (statistics.adjust_holm, {"p_values": [0.1, 0.5]}),
-        "bootstrap_interval": (
-            statistics.bootstrap_interval,
-            {"values": a, "level": 0.9} | resamples,
-        ),
-        "corrected_interval": (
-            statistics.corrected_interval,
-            {"values": a, "test_to_train": 0.5, "level": 0.9},
-        ),
-        "friedman_test": (statistics.friedman_test, {"values": X, "correct_ties": True}),
-        "nemenyi_test": (statistics.nemenyi_test, {"values": X, "alpha": 0.1}),
-        "pairwise_tests": (
-            statistics.pairwise_tests,
-            {"values": X, "names": ["a", "b", "c"], "test": "wilcoxon", "adjust": True},
-        ),
-        "randomization_test": (statistics.randomization_test, {"a": a, "b": b} | resamples),
-        "wilcoxon_test": (statistics.wilcoxon_test, {"a": a, "b": b}),
-        "corrected_resampled_t_test": (
-            statistics.corrected_resampled_t_test,
-            {"a": a, "b": b, "test_to_train": 0.5},
-        ),
-    }
+    """Yield the tests and intervals, with arguments that are right."""
+    samples, resamples = {"a": X[:, 0], "b": X[:, 1]}, {"n_resamples": 50, "random_state": 0}
+    values = {"values": X[:, 0], "level": 0.9}
+    yield statistics.adjust_holm, {"p_values": [0.1, 0.5]}
+    yield statistics.bootstrap_interval, values | resamples
+    yield statistics.corrected_interval, values | {"test_to_train": 0.5}
+    yield statistics.friedman_test, {"values": X, "correct_ties": True}
+    yield statistics.nemenyi_test, {"values": X, "alpha": 0.1}
+    names = {"names": ["a", "b", "c"], "test": "wilcoxon", "adjust": True}
+    yield statistics.pairwise_tests, {"values": X} | names
+    yield statistics.randomization_test, samples | resamples
+    yield statistics.wilcoxon_test, samples
+    yield statistics.corrected_resampled_t_test, samples | {"test_to_train": 0.5}
 
 
 @cache
 def targets():
     """Return what is called, by name: a function and arguments that are right."""
-    return of_ranker() | of_files() | of_clicks() | of_inspection() | of_statistics()
+    rooms = of_ranker(), of_files(), of_clicks(), of_inspection(), of_statistics()
+    return {run.__qualname__: (run, right) for run, right in itertools.chain(*rooms)}
 
 
 def drawn_value(random, name):

@@ -13,6 +13,13 @@ from treerank.metrics import NDCG
 from treerank.numerics.threads import threads_for
 from treerank.objectives import make_objective
 
+#: Every law that compares two fits of equal data.
+_TWO_FITS = {
+    *("row_order", "query_order", "interleaved_rows", "query_names", "string_qids"),
+    *("float32_features", "fortran_order", "refit", "fitting_again", "threads", "cloning"),
+    "grid_search",
+}
+
 
 class Honest(BaseEstimator):
     """Covariances for weights; exact sums, so that no order of anything matters."""
@@ -22,6 +29,11 @@ class Honest(BaseEstimator):
 
     def __init__(self, random_state=None):
         self.random_state = random_state
+
+    def __init_subclass__(cls, breaks, entails=frozenset()):
+        """Note the law that a mutant is there for, and what further laws that one entails."""
+        super().__init_subclass__()
+        cls.breaks, cls.entails = breaks, entails
 
     def fit(self, X, y, qid=None):
         QueryGroups.from_qid(qid, len(y))
@@ -80,59 +92,59 @@ def column_sums(X):
     return np.array([fsum(column) for column in X.T])
 
 
-class FirstRowMatters(Honest):
+class FirstRowMatters(Honest, breaks="row_order"):
     def learn(self, X, y, qid):
         return super().learn(X, y, qid) + column_sums(X[np.unique(qid, return_index=True)[1]])
 
 
-class FirstQueryMatters(Honest):
+class FirstQueryMatters(Honest, breaks="query_order"):
     def learn(self, X, y, qid):
         return super().learn(X, y, qid) + column_sums(X[qid == qid[0]])
 
 
-class LowestIdMatters(Honest):
+class LowestIdMatters(Honest, breaks="query_names"):
     def learn(self, X, y, qid):
         return super().learn(X, y, qid) + column_sums(X[qid == np.unique(qid)[0]])
 
 
-class WantsContiguousQueries(Honest):
+class WantsContiguousQueries(Honest, breaks="interleaved_rows"):
     def learn(self, X, y, qid):
         if np.count_nonzero(qid[1:] != qid[:-1]) >= len(np.unique(qid)):
             raise ValueError("qid must be sorted.")
         return super().learn(X, y, qid)
 
 
-class WantsNumbersForIds(Honest):
+class WantsNumbersForIds(Honest, breaks="string_qids"):
     def fit(self, X, y, qid=None):
         return super().fit(X, y, np.asarray(qid, dtype=np.float64))
 
 
-class WantsDoubles(Honest):
+class WantsDoubles(Honest, breaks="float32_features"):
     def fit(self, X, y, qid=None):
         if X.dtype != np.float64:
             raise TypeError("X must be float64.")
         return super().fit(X, y, qid)
 
 
-class ReadsMemoryAsItLies(Honest):
+class ReadsMemoryAsItLies(Honest, breaks="fortran_order"):
     def fit(self, X, y, qid=None):
         return super().fit(X.ravel(order="K").reshape(X.shape), y, qid)
 
 
-class WritesToX(Honest):
+class WritesToX(Honest, breaks="inputs_unchanged"):
     def fit(self, X, y, qid=None):
         super().fit(X, y, qid)
         X[0, 0] = 7.0
         return self
 
 
-class DividesBySpread(Honest):
+class DividesBySpread(Honest, breaks="equal_labels"):
     def learn(self, X, y, qid):
         with np.errstate(invalid="ignore"):
             return super().learn(X, y, qid) / np.float64(np.ptp(y))
 
 
-class RefusesQueriesOfOneDocument(Honest):
+class RefusesQueriesOfOneDocument(Honest, breaks="single_document_queries"):
     def learn(self, X, y, qid):
         sizes = np.unique(qid, return_counts=True)[1]
         if sizes.min() == 1 < sizes.max():
@@ -140,14 +152,14 @@ class RefusesQueriesOfOneDocument(Honest):
         return super().learn(X, y, qid)
 
 
-class RefusesDataWithoutPairs(Honest):
+class RefusesDataWithoutPairs(Honest, breaks="single_documents_only"):
     def learn(self, X, y, qid):
         if len(np.unique(qid)) == len(qid):
             raise ValueError("no pairs at all")
         return super().learn(X, y, qid)
 
 
-class RefusesQueriesWithoutRelevance(Honest):
+class RefusesQueriesWithoutRelevance(Honest, breaks="queries_without_relevance"):
     def learn(self, X, y, qid):
         without_relevance = set(qid[y == 0]) - set(qid[y > 0])
         if np.ptp(y) > 0 and any(np.count_nonzero(qid == query) > 1 for query in without_relevance):
@@ -155,7 +167,7 @@ class RefusesQueriesWithoutRelevance(Honest):
         return super().learn(X, y, qid)
 
 
-class PullsScoresToZero(Honest):
+class PullsScoresToZero(Honest, breaks="shifted_scores"):
     def make_objective(self, y, qid):
         return Pull(make_objective(y, qid))
 
@@ -171,7 +183,7 @@ class Pull:
         return gradient + 1e-3 * scores, hessian
 
 
-class CountsItsFits(Honest):
+class CountsItsFits(Honest, breaks="refit", entails=_TWO_FITS):
     n_fits = 0
 
     def learn(self, X, y, qid):
@@ -179,12 +191,12 @@ class CountsItsFits(Honest):
         return super().learn(X, y, qid) + CountsItsFits.n_fits
 
 
-class GoesOnFromTheLastFit(Honest):
+class GoesOnFromTheLastFit(Honest, breaks="fitting_again"):
     def learn(self, X, y, qid):
         return super().learn(X, y, qid) + getattr(self, "coef_", 0)
 
 
-class DependsOnJobs(Honest):
+class DependsOnJobs(Honest, breaks="threads"):
     def __init__(self, random_state=None, n_jobs=1):
         super().__init__(random_state)
         self.n_jobs = n_jobs
@@ -193,156 +205,114 @@ class DependsOnJobs(Honest):
         return super().learn(X, y, qid) * (1 + 1e-12 * self.n_jobs)
 
 
-class DependsOnThreads(Honest):
+class DependsOnThreads(Honest, breaks="threads"):
     def learn(self, X, y, qid):
         with threads_for(len(y)):
             return super().learn(X, y, qid) * (1 + 1e-12 * numba.get_num_threads())
 
 
-class PicklesInHalfPrecision(Honest):
+class PicklesInHalfPrecision(Honest, breaks="pickling"):
     def __getstate__(self):
         state = super().__getstate__()
         fitted = {name: state[name].astype(np.float16) for name in ("coef_",) if name in state}
         return state | fitted
 
 
-class ChangesItsParameter(Honest):
+class ChangesItsParameter(Honest, breaks="cloning"):
     def learn(self, X, y, qid):
         self.random_state = 1
         return super().learn(X, y, qid)
 
 
-class SavesFewDigits(Honest):
+class SavesFewDigits(Honest, breaks="saving"):
     def save(self, path):
         path.write_text(json.dumps(self.coef_.round(3).tolist()))
 
 
-class CentersTheBatch(Honest):
+class CentersTheBatch(Honest, breaks="one_by_one"):
     def predict(self, X):
         scores = super().predict(X)
         return scores - fsum(scores) / len(scores)
 
 
-class RanksFromZero(Honest):
+class RanksFromZero(Honest, breaks="ranks_are_permutations"):
     def rank(self, X, qid=None):
         return super().rank(X, qid) - 1
 
 
-class RanksTheWorstFirst(Honest):
+class RanksTheWorstFirst(Honest, breaks="ranks_agree_with_predict"):
     def rank(self, X, qid=None):
         groups = QueryGroups.from_qid(qid, len(X))
         return groups.sizes[groups.codes] + 1 - super().rank(X, qid)
 
 
-class ListsOneTooFew(Honest):
+class ListsOneTooFew(Honest, breaks="top_k_agrees_with_rank"):
     def top_k(self, X, qid=None, k=10):
         return super().top_k(X, qid, k - 1)
 
 
-class ScoresByALoss(Honest):
+class ScoresByALoss(
+    Honest, breaks="score_in_unit_interval", entails={"score_is_ndcg", "queries_without_relevance"}
+):
     def score(self, X, y, qid=None):
         return -super().score(X, y, qid)
 
 
-class ScoresTheFirstRank(Honest):
+class ScoresTheFirstRank(Honest, breaks="score_is_ndcg"):
     def score(self, X, y, qid=None):
         return NDCG(k=1)(y, self.predict(X), qid)
 
 
-class BreaksTiesByRow(Honest):
+class BreaksTiesByRow(Honest, breaks="ties"):
     def score(self, X, y, qid=None):
         return NDCG(k=10, ties="stable")(y, self.predict(X), qid)
 
 
-class NeverGetsQueriesToScore(Honest):
+class NeverGetsQueriesToScore(Honest, breaks="grid_search"):
     __metadata_request__score: ClassVar = {"qid": False}
 
 
-class SeesGainsLarger(Honest):
+class SeesGainsLarger(Honest, breaks="antisymmetry"):
     def compare(self, X_a, X_b):
         margin = self.margin(X_a, X_b)
         return np.where(margin > 0, 2 * margin, margin)
 
 
-class GoesInCircles(Honest):
+class GoesInCircles(Honest, breaks="transitivity", entails={"comparing_agrees_with_predict"}):
     def compare(self, X_a, X_b):
         return np.sin(self.margin(X_a, X_b))
 
 
-class CannotCompareAll(Honest):
+class CannotCompareAll(Honest, breaks="totality"):
     def compare(self, X_a, X_b):
         margin = self.margin(X_a, X_b)
         return np.where(np.abs(margin) > np.median(np.abs(margin)), np.nan, margin)
 
 
-class ComparesByALoss(Honest):
+class ComparesByALoss(Honest, breaks="comparing_agrees_with_predict"):
     def compare(self, X_a, X_b):
         return self.margin(X_b, X_a)
 
 
-class DoubtsLosers(Honest):
+class DoubtsLosers(Honest, breaks="pair_probabilities"):
     def predict_pair_proba(self, X_a, X_b):
         probability = super().predict_pair_proba(X_a, X_b)
         return np.where(probability < 0.5, 0.9 * probability, probability)
 
 
-class PrefersTheFirstOfEquals(Honest):
+class PrefersTheFirstOfEquals(Honest, breaks="even_probability", entails={"pair_probabilities"}):
     def predict_pair_proba(self, X_a, X_b):
         return (self.margin(X_a, X_b) >= 0).astype(np.float64)
 
 
-class SquaresDistances(Honest):
+class SquaresDistances(Honest, breaks="pseudometric"):
     def distance(self, X_a, X_b):
         return self.margin(X_a, X_b) ** 2
 
 
-class SignsDistances(Honest):
+class SignsDistances(Honest, breaks="pseudometric"):
     def distance(self, X_a, X_b):
         return self.margin(X_a, X_b)
 
 
-#: Every law that compares two fits of equal data.
-_TWO_FITS = {
-    *("row_order", "query_order", "interleaved_rows", "query_names", "string_qids"),
-    *("float32_features", "fortran_order", "refit", "fitting_again", "threads", "cloning"),
-    "grid_search",
-}
-#: Each mutant, the law it is there for, and what further laws that one entails.
-MUTANTS = {
-    FirstRowMatters: ("row_order", set()),
-    FirstQueryMatters: ("query_order", set()),
-    WantsContiguousQueries: ("interleaved_rows", set()),
-    LowestIdMatters: ("query_names", set()),
-    WantsNumbersForIds: ("string_qids", set()),
-    WantsDoubles: ("float32_features", set()),
-    ReadsMemoryAsItLies: ("fortran_order", set()),
-    WritesToX: ("inputs_unchanged", set()),
-    DividesBySpread: ("equal_labels", set()),
-    RefusesQueriesOfOneDocument: ("single_document_queries", set()),
-    RefusesDataWithoutPairs: ("single_documents_only", set()),
-    RefusesQueriesWithoutRelevance: ("queries_without_relevance", set()),
-    PullsScoresToZero: ("shifted_scores", set()),
-    CountsItsFits: ("refit", _TWO_FITS),
-    GoesOnFromTheLastFit: ("fitting_again", set()),
-    DependsOnJobs: ("threads", set()),
-    DependsOnThreads: ("threads", set()),
-    PicklesInHalfPrecision: ("pickling", set()),
-    ChangesItsParameter: ("cloning", set()),
-    SavesFewDigits: ("saving", set()),
-    CentersTheBatch: ("one_by_one", set()),
-    RanksFromZero: ("ranks_are_permutations", set()),
-    RanksTheWorstFirst: ("ranks_agree_with_predict", set()),
-    ListsOneTooFew: ("top_k_agrees_with_rank", set()),
-    ScoresByALoss: ("score_in_unit_interval", {"score_is_ndcg", "queries_without_relevance"}),
-    ScoresTheFirstRank: ("score_is_ndcg", set()),
-    BreaksTiesByRow: ("ties", set()),
-    NeverGetsQueriesToScore: ("grid_search", set()),
-    SeesGainsLarger: ("antisymmetry", set()),
-    GoesInCircles: ("transitivity", {"comparing_agrees_with_predict"}),
-    CannotCompareAll: ("totality", set()),
-    ComparesByALoss: ("comparing_agrees_with_predict", set()),
-    DoubtsLosers: ("pair_probabilities", set()),
-    PrefersTheFirstOfEquals: ("even_probability", {"pair_probabilities"}),
-    SquaresDistances: ("pseudometric", set()),
-    SignsDistances: ("pseudometric", set()),
-}
+MUTANTS = Honest.__subclasses__()

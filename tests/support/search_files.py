@@ -38,129 +38,101 @@ def rre_groups(judged):
 def judgment_files(judged):
     """Return the text of each kind of file, by its name."""
     lines = [f"{query},{document},{label:g}" for query, document, label in judged]
-    search = {
-        "judgmentRatings": [
-            {
-                "query": query,
-                "ratings": [{"docId": d, "rating": f"{y:.3f}"} for d, y in labels.items()],
-            }
-            for query, labels in by_query(judged)
-        ]
-    }
-    rated = [{"query": query, "ratings": labels} for query, labels in by_query(judged)]
-    case = [
-        {
-            "query_text": query,
-            "notes": None,
-            "ratings": [{"doc_id": d, "rating": y, "user_email": "e"} for d, y in labels.items()],
-        }
-        for query, labels in by_query(judged)
-    ]
-    book = [
-        {
-            "query_text": query,
-            "doc_id": document,
-            "judgements": [
-                {"rating": label, "unrateable": False},
-                {"rating": None, "judge_later": True},
-            ],
-        }
-        for query, document, label in judged
-    ]
+    rows = [f"{label}\t{query}\t{document}\n" for query, document, label in judged]
+    search, rated, case, placeholders = [], [], [], []
+    for query, labels in by_query(judged):
+        texts = [{"docId": d, "rating": f"{y:.3f}"} for d, y in labels.items()]
+        search.append({"query": query, "ratings": texts})
+        rated.append({"query": query, "ratings": labels})
+        ratings = [{"doc_id": d, "rating": y, "user_email": "e"} for d, y in labels.items()]
+        case.append({"query_text": query, "notes": None, "ratings": ratings})
+        gains = {d: {"gain": y} for d, y in labels.items()}
+        placeholders.append({"placeholders": {"$query": query}, "relevant_documents": gains})
+    search = {"judgmentRatings": search}
+    book = []
+    for query, document, label in judged:
+        said = {"rating": label, "unrateable": False}, {"rating": None, "judge_later": True}
+        book.append({"query_text": query, "doc_id": document, "judgements": said})
+    hit = {"_id": "1", "_source": search | {"status": "COMPLETED"}}
     whole = {
         "opensearch.json": search | {"name": "n", "type": "IMPORT_JUDGMENT"},
-        "found.json": {
-            "hits": {"hits": [{"_id": "1", "_source": search | {"status": "COMPLETED"}}]}
-        },
+        "found.json": {"hits": {"hits": [hit]}},
         "quepid_ratings.json": {"queries": rated},
         "quepid_case.json": {"case_name": "c", "options": {}, "queries": case},
         "quepid_book.json": {"name": "b", "scale": "0,1,2,3", "query_doc_pairs": book},
         "rre.json": {"index": "i", "topics": [{"query_groups": [*rre_groups(judged)]}]},
-        "quepid_rre.json": {
-            "id_field": "id",
-            "queries": [
-                {
-                    "placeholders": {"$query": query},
-                    "relevant_documents": {d: {"gain": y} for d, y in labels.items()},
-                }
-                for query, labels in by_query(judged)
-            ],
-        },
+        "quepid_rre.json": {"id_field": "id", "queries": placeholders},
     }
     return {
         "quepid.csv": "\n".join(["query,docid,rating", " =cmd,,", *lines]),
-        "any.tsv": "grade\tkeywords\tdocId\n"
-        + "".join(f"{label}\t{query}\t{document}\n" for query, document, label in judged),
+        "any.tsv": "".join(["grade\tkeywords\tdocId\n", *rows]),
         "book.csv": "query,docid,Ann,Bob\n" + "".join(f"{line},\n" for line in lines),
     } | {name: json.dumps(content) for name, content in whole.items()}
+
+
+def named(values, missing=None):
+    """Return features by name, with another value for missing ones."""
+    known = [missing if math.isnan(value) else value for value in values]
+    return dict(zip(FEATURES, known, strict=True))
+
+
+def hits(documents, of_hit):
+    """Return an answer of Elasticsearch or OpenSearch, with what a hit has of its features."""
+    found = [
+        {"_id": document, "_source": {"sku": document}, **of_hit(values)}
+        for document, values in documents.items()
+    ]
+    return {"took": 3, "hits": {"total": {"value": len(found)}, "hits": found}}
+
+
+def logged(entries):
+    """Return what the plugins add to a hit."""
+    fields = {"_ltrlog": [{"main": entries}]}
+    return {"fields": fields, "matched_queries": ["logged_featureset"]}
 
 
 def plugin(documents):
     """Return an answer of the plugins of Elasticsearch and OpenSearch."""
 
-    def pair(name, value):
-        return {"name": name} if math.isnan(value) else {"name": name, "value": value}
+    def entry(name, value):
+        return {"name": name} if value is None else {"name": name, "value": value}
 
-    hits = [
-        {
-            "_id": document,
-            "_source": {"sku": document},
-            "fields": {"_ltrlog": [{"main": [*map(pair, FEATURES, values)]}]},
-            "matched_queries": ["logged_featureset"],
-        }
-        for document, values in documents.items()
-    ]
-    return {"took": 3, "hits": {"total": {"value": len(hits)}, "hits": hits}}
+    def of_hit(values):
+        return logged([entry(*pair) for pair in named(values).items()])
+
+    return hits(documents, of_hit)
 
 
 def early_plugin(documents):
     """Return an answer of early plugins, whose entries are mappings."""
-    answer = plugin(documents)
-    for hit, values in zip(answer["hits"]["hits"], documents.values(), strict=True):
-        hit["fields"]["_ltrlog"] = [{"main": dict(zip(FEATURES, map(none, values), strict=True))}]
-    return answer
-
-
-def none(value):
-    return None if math.isnan(value) else value
+    return hits(documents, lambda values: logged(named(values)))
 
 
 def eland(documents):
     """Return an answer to the request of eland: the scores of queries that match."""
-    answer = plugin(documents)
-    for hit, values in zip(answer["hits"]["hits"], documents.values(), strict=True):
-        named = zip(FEATURES, values, strict=True)
-        hit["matched_queries"] = {name: value for name, value in named if not math.isnan(value)}
-        del hit["fields"]
-    return answer
+
+    def of_hit(values):
+        scores = named(values).items()
+        return {"matched_queries": {name: value for name, value in scores if value is not None}}
+
+    return hits(documents, of_hit)
 
 
 def solr(documents, field="[features]"):
     """Return an answer of Solr in the dense format."""
-    docs = [
-        {
-            "id": document,
-            "title": "of shoes",
-            field: ",".join(f"{n}={v}" for n, v in zip(FEATURES, values, strict=True)),
-        }
-        for document, values in documents.items()
-    ]
+    docs = []
+    for document, values in documents.items():
+        text = ",".join(f"{n}={v}" for n, v in named(values, math.nan).items())
+        docs.append({"id": document, "title": "of shoes", field: text})
     return {"responseHeader": {"status": 0}, "response": {"numFound": len(docs), "docs": docs}}
 
 
 def vespa(documents):
     """Return an answer of Vespa."""
-    children = [
-        {
-            "id": f"index:shop/0/{i}",
-            "relevance": 1.0,
-            "fields": {
-                "matchfeatures": dict(zip(FEATURES, map(none, values), strict=True)),
-                "documentid": document,
-            },
-        }
-        for i, (document, values) in enumerate(documents.items())
-    ]
+    children = []
+    for i, (document, values) in enumerate(documents.items()):
+        fields = {"matchfeatures": named(values), "documentid": document}
+        children.append({"id": f"index:shop/0/{i}", "relevance": 1.0, "fields": fields})
     return {"root": {"id": "toplevel", "fields": {"totalCount": 2}, "children": children}}
 
 
