@@ -1,9 +1,7 @@
 """Workers of Dask fit the model of one machine, whichever rows their partitions hold."""
 
 import os
-import shutil
 import signal
-import subprocess
 import threading
 import time
 
@@ -18,6 +16,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import distributed
+from certificates import make_certificate
 from ranking_sample import make_ranking_sample
 
 from treerank import TreeDirectRanker
@@ -32,6 +31,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 DATA = make_ranking_sample(n_queries=15)
 X, Y, QID = DATA.X, DATA.y, DATA.qid
 FRAME = pd.DataFrame(X, columns=list("abcde")).assign(label=Y, query=[f"q{q}" for q in QID])
+LOCAL = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
+LOCAL |= {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
 RANKER = TreeDirectRanker(XGBoostTrees(n_estimators=4, n_jobs=1), random_state=0)
 
 
@@ -43,11 +44,7 @@ def alone():
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "memory_limit": 0}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with distributed.LocalCluster(**LOCAL) as cluster, distributed.Client(cluster) as client:
         yield client
 
 
@@ -158,19 +155,14 @@ def test_the_client_hears_the_iterations_of_the_first_worker(client):
 
 
 def test_workers_of_an_encrypted_cluster_encrypt_what_they_send_or_refuse(tmp_path):
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate")
-    made = "req -x509 -newkey rsa:2048 -nodes -subj /CN=workers -keyout key -out certificate"
-    subprocess.run(["openssl", *made.split()], cwd=tmp_path, check=True, capture_output=True)
-    certificate, key = str(tmp_path / "certificate"), str(tmp_path / "key")
+    certificate, key = make_certificate(tmp_path)
     roles = {f"tls_{role}_cert": certificate for role in ("client", "scheduler", "worker")}
     roles |= {f"tls_{role}_key": key for role in ("client", "scheduler", "worker")}
     security = distributed.Security(tls_ca_file=certificate, require_encryption=True, **roles)
     ranker = TreeDirectRanker(HistogramTrees(n_estimators=2, n_jobs=1), random_state=0)
-    options = {"dashboard_address": "127.0.0.1:0", "host": "tls://127.0.0.1", "memory_limit": 0}
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, security=security, **options
+            **LOCAL | {"host": "tls://127.0.0.1"}, security=security
         ) as cluster,
         distributed.Client(cluster, security=security) as client,
     ):

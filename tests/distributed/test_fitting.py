@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import pickle
 import re
 import signal
 import socket
@@ -22,6 +21,7 @@ pytest.importorskip("xgboost")
 from command_line import run
 from ranking_sample import make_ranking_sample
 from sklearn.base import clone
+from worker_fits import SETTINGS, assert_same, model_of
 
 from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
@@ -42,7 +42,6 @@ from treerank.inputs.canonical import canonical_order, ordered_queries, places_i
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.objectives.judgments import Totals
-from treerank.objectives.pairs.rules import Pairs
 from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
@@ -83,42 +82,6 @@ def launcher():
         yield launcher
 
 
-def model_of(ranker):
-    """Return all bits of the trees; the engine may write 0 as -0, which is the same number."""
-    forest = ranker.forest()
-    arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
-    arrays += forest.missing_left, np.where(forest.left[:, None] < 0, forest.values, 0)
-    booster = ranker.feature_part_.booster_
-    if not hasattr(booster, "get_dump"):
-        return pickle.dumps(booster.as_state())
-    statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in booster.get_dump(with_stats=True)]
-    return [(array + 0).tobytes() for array in arrays], statistics
-
-
-def assert_same(ranker, launcher, n_workers, X=X, y=Y, qid=QID, **columns):
-    one = ranker.fit(X, y, qid, **columns)
-    launcher.n_workers = n_workers
-    several = fit(ranker, X, y, qid, workers=launcher, **columns)
-    assert model_of(several) == model_of(one)
-    assert several.steepness_ == one.steepness_
-    assert several.evals_result_ == one.evals_result_
-    assert getattr(several, "feature_names_in_", []) is not None
-    np.testing.assert_array_equal(several.predict(X), one.predict(X))
-
-
-SETTINGS = {
-    "default": {},
-    "delta NDCG": {"weight": "ndcg", "k": 5},
-    "ERR": {"weight": "err", "smoothing": 1.0},
-    "equal queries": {"weight": "query", "smoothing": 1.0},
-    "per query": {"query_normalization": "log", "pairs": "adjacent"},
-    "drawn pairs": {"pairs": Pairs(sampled=3)},
-    "listwise": {"loss": "listnet"},
-    "drawn targets": {"loss": "xendcg"},
-    "exact kernel": {"loss": "hinge"},
-}
-
-
 @pytest.mark.parametrize("name", SETTINGS)
 def test_two_or_three_workers_fit_the_model_of_one(launcher, name):
     rng = np.random.default_rng(list(SETTINGS).index(name))
@@ -135,7 +98,7 @@ def test_weights_stopping_calibration_and_names_are_those_of_one_worker(launcher
     frame = pd.DataFrame(X, columns=["a", "b c", "ü", "d", "e"])
     weight = (QID % 3).astype(float)
     columns = {"sample_weight": weight, "eval_set": (frame[::2], Y[::2], QID[::2])}
-    assert_same(ranker, launcher, 2, frame, **columns)
+    assert_same(ranker, launcher, 2, frame, Y, QID, **columns)
     several = fit(ranker, frame, Y, QID, workers=launcher, **columns)
     assert several.feature_names_in_.tolist() == ["a", "b c", "ü", "d", "e"]
 
@@ -162,7 +125,7 @@ def test_histogram_trees_too(launcher, name):
     values[QID == 3, 1] = np.nan  # one worker alone has missing values
     eval_set = X[QID > 2], Y[QID > 2], QID[QID > 2]
     ranker = TreeDirectRanker(trees, random_state=number)
-    assert_same(ranker, launcher, 2 + number % 2, values, eval_set=eval_set)
+    assert_same(ranker, launcher, 2 + number % 2, values, Y, QID, eval_set=eval_set)
 
 
 @pytest.mark.parametrize("n_workers", [2, 3])
@@ -242,10 +205,8 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
 def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
     trees, launcher, tmp_path
 ):
-    path, trees = (
-        tmp_path / "fit.checkpoint",
-        clone(trees).set_params(n_estimators=10**6, learning_rate=0.1),
-    )
+    path = tmp_path / "fit.checkpoint"
+    trees = clone(trees).set_params(n_estimators=10**6, learning_rate=0.1)
     ranker = TreeDirectRanker(trees, smoothing=1.0, random_state=0)
     died = []
 
@@ -446,10 +407,7 @@ def test_outside_of_a_team_a_fit_is_alone():
     [
         (RankSVM(), "ranker must be a DirectRanker"),
         (TreeDirectRanker(), r'several workers, as in TreeDirectRanker\("histogram"\); got LightG'),
-        (
-            TreeDirectRanker("streaming"),
-            "feature_part must be 'histogram' or 'xgboost' for several",
-        ),
+        (TreeDirectRanker("streaming"), "feature_part must be 'histogram' or 'xgboost' for"),
         (TreeDirectRanker.best(), "feature_part must be 'histogram' or 'xgboost' for several"),
         (TreeDirectRanker(HistogramTrees(warm_start=True)), "warm_start must be False for several"),
         (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),

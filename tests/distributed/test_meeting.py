@@ -1,9 +1,7 @@
 """Workers meet, tell each other everything, let nobody else in, and end with their fit."""
 
-import shutil
 import socket
 import ssl
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -12,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from certificates import make_certificate
 
 from treerank.distributed import meeting as meeting_module
 from treerank.distributed.connections import Connection, LostTeamError, challenge, reached
@@ -58,16 +57,12 @@ class Fit:
 @pytest.fixture(scope="module")
 def encryption(tmp_path_factory):
     """Contexts of a certificate, to connect and to accept, as those of a cluster of Dask."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate")
-    folder = tmp_path_factory.mktemp("certificate")
-    made = "req -x509 -newkey rsa:2048 -nodes -subj /CN=workers -keyout key -out certificate"
-    subprocess.run(["openssl", *made.split()], cwd=folder, check=True, capture_output=True)
+    certificate, key = make_certificate(tmp_path_factory.mktemp("certificate"))
     contexts = []
     for purpose in (ssl.Purpose.SERVER_AUTH, ssl.Purpose.CLIENT_AUTH):
-        context = ssl.create_default_context(purpose, cafile=folder / "certificate")
+        context = ssl.create_default_context(purpose, cafile=certificate)
         context.check_hostname, context.verify_mode = False, ssl.CERT_REQUIRED
-        context.load_cert_chain(folder / "certificate", folder / "key")
+        context.load_cert_chain(certificate, key)
         contexts.append(context)
     return tuple(contexts)
 

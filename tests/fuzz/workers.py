@@ -3,25 +3,12 @@
 from functools import cache
 
 import numpy as np
+from worker_fits import SETTINGS, assert_same
 
 from treerank import TreeDirectRanker
-from treerank.distributed import fit
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.objectives.pairs.rules import Pairs
-
-SETTINGS = [
-    {},
-    {"weight": "ndcg", "k": 5},
-    {"weight": "err", "smoothing": 0.0},
-    {"weight": "query"},
-    {"query_normalization": "log", "pairs": "adjacent"},
-    {"pairs": Pairs(sampled=3)},
-    {"loss": "listnet"},
-    {"loss": "xendcg"},
-    {"loss": "hinge"},
-]
 
 
 class Partitions(Processes):
@@ -85,13 +72,6 @@ def drawn_trees(random, **settings):
     )
 
 
-def model_of(ranker):
-    """Return the trees, whose zeros may have a sign."""
-    forest = ranker.forest()
-    arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
-    return [(array + 0).tobytes() for array in (*arrays, forest.missing_left, forest.values)]
-
-
 def case(random):
     """Fit by one process and by drawn workers, and compare all that can be seen."""
     X, y, qid = documents(random)
@@ -103,14 +83,9 @@ def case(random):
         columns["eval_set"] = X, y, qid
         stops = {"early_stopping_rounds": int(random.integers(1, 4))}
     trees = drawn_trees(random, **stops)
-    settings = SETTINGS[random.integers(len(SETTINGS))] | {"random_state": int(random.integers(99))}
+    settings = random.choice(list(SETTINGS.values())) | {"random_state": int(random.integers(99))}
     ranker, workers = TreeDirectRanker(trees, **settings), launcher()
-    workers.random, workers.n_workers = random, int(random.integers(1, 4))
+    workers.random = random
     if isinstance(trees, HistogramTrees) and len(y) > 20:
         trees.subsample = random.choice([0.3, 1.0])
-    one = ranker.fit(X, y, qid, **columns)
-    several = fit(ranker, X, y, qid, workers=workers, **columns)
-    assert model_of(several) == model_of(one)
-    assert several.steepness_ == one.steepness_
-    assert several.evals_result_ == one.evals_result_
-    np.testing.assert_array_equal(several.predict(X), one.predict(X))
+    assert_same(ranker, workers, int(random.integers(1, 4)), X, y, qid, **columns)
