@@ -32,15 +32,8 @@ LAZY = {
     for path in sorted(ROOT.rglob("__init__.pyi"))
 }
 HEAVY = {
-    "lightgbm",
-    "xgboost",
-    "torch",
-    "catboost",
-    "pandas",
-    "polars",
-    "pyarrow",
-    "matplotlib",
-    "typer",
+    *("lightgbm", "xgboost", "torch", "catboost", "pandas", "polars", "pyarrow"),
+    *("matplotlib", "typer"),
 }
 every_package = pytest.mark.parametrize("package", PACKAGES)
 every_module = pytest.mark.parametrize("module", MODULES)
@@ -130,10 +123,9 @@ def test_a_name_loads_no_more_than_it_needs(statement, allowed):
         f"{statement}; "
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert not (HEAVY - allowed) & set(loaded)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not (HEAVY - allowed) & set(done.stdout.split())
 
 
 def test_type_checkers_find_the_marker_in_the_wheel():

@@ -25,9 +25,8 @@ def _benchmarks_on_path(monkeypatch, tmp_path):
 
 
 def run(name, tmp_path, *arguments):
-    importlib.import_module(name).main(
-        ["--protocol", "tiny", "--jobs", "1", "--out", str(tmp_path), *arguments]
-    )
+    options = ["--protocol", "tiny", "--jobs", "1", "--out", str(tmp_path)]
+    importlib.import_module(name).main([*options, *arguments])
     return {path.stem: read_parts(path) for path in sorted(tmp_path.glob("*.jsonl"))}
 
 
@@ -123,11 +122,8 @@ def test_figures_are_drawn_from_the_files_alone(tmp_path):
     importlib.import_module("figures_2_3").main([*files, "--out", str(drawn)])
     options = ["--results", str(tmp_path), "--out", str(drawn), "--protocols", "tiny"]
     importlib.import_module("draw").main(options)
-    assert {path.name for path in drawn.iterdir()} == {
-        "figure2-synthetic-tiny.svg",
-        "figure4-tiny.svg",
-        "figure6-gaussian-classes-tiny.svg",
-    }
+    names = {"figure2-synthetic", "figure4", "figure6-gaussian-classes"}
+    assert {path.name for path in drawn.iterdir()} == {f"{name}-tiny.svg" for name in names}
 
 
 def test_the_readme_table_says_what_the_file_says(tmp_path):

@@ -12,7 +12,7 @@ from documented import default_of, entries, explained, named
 from drawn_forests import one_leaf
 from sklearn.base import clone
 
-from treerank.baselines import BoostedRanker, LinearRanker, NeuralRanker, StumpRanker
+from treerank.baselines import BoostedRanker, LinearRanker, NeuralRanker, RankSVM, StumpRanker
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
@@ -129,13 +129,10 @@ def refuse_each_bad_value(parameter, fit):
 def test_a_ranker_names_a_wrong_parameter_before_training(name, parameter, monkeypatch):
     cls = ranker_class(name)
     monkeypatch.setattr(cls, "_learn", begin)
-    needed = {
-        "ForestRanker": {"trees": one_leaf(2)},
-        "NestedRanker": {"ranker": ranker_class("RankSVM")()},
-    }
+    needed = {"ForestRanker": {"trees": one_leaf(2)}, "NestedRanker": {"ranker": RankSVM()}}
     others = needed.get(name, {})
     refuse_each_bad_value(
-        parameter, lambda value: cls(**(others | {parameter: value})).fit(X, Y, QID)
+        parameter, lambda value: cls(**others | {parameter: value}).fit(X, Y, QID)
     )
 
 

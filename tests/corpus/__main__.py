@@ -12,11 +12,9 @@ def main() -> int:
     for name, say in PROGRAMS.items():
         found = check(say, cases)
         n_wrong += len(found.wrong)
-        print(
-            f"{name:14}{found.n_said:7}{found.n_said - len(found.wrong):7}{len(found.wrong):7}",
-            end="",
-        )
-        print(f"  {found.largest:.1e}")
+        wrong = len(found.wrong)
+        numbers = f"{found.n_said:7}{found.n_said - wrong:7}{wrong:7}"
+        print(f"{name:14}{numbers}  {found.largest:.1e}")
         for case, said in found.wrong[:10]:
             print(f"  {case} -> {said}")
     return n_wrong > 0
