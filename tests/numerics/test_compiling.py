@@ -81,7 +81,7 @@ def package(tmp_path):
     """Some source files of treerank, in a folder of their own."""
     here = Path(treerank.__file__).parent
     package = tmp_path / "site" / "treerank"
-    for path in here.rglob("*.py"):
+    for path in (*here.rglob("*.py"), *here.rglob("*.pyi")):
         copy = package / path.relative_to(here)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())

@@ -67,4 +67,5 @@ def test_a_file_of_another_program_gives_the_scores_of_its_trees(format, release
 def test_a_fit_gives_the_scores_that_it_gave_elsewhere(name):
     golden = np.load(RELEASES[-1] / "scores.npz")
     scores = fitted(name).predict(golden["X"])
-    np.testing.assert_allclose(scores, golden[name], rtol=1e-6, atol=1e-9)
+    # Sums of pairs in single precision have another order where a processor adds more at a time.
+    np.testing.assert_allclose(scores, golden[name], rtol=1e-5, atol=1e-7)
