@@ -106,7 +106,8 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
 
     def get(name: str) -> Any:
         if name in table:
-            return load_object(table[name])
+            setattr(sys.modules[package], name, load_object(table[name]))
+            return getattr(sys.modules[package], name)
         if name.isidentifier() and name[0] != "_" and find_spec(f"{package}.{name}"):
             return import_module(f"{package}.{name}")
         # With the module, from which Python suggests a name that is spelled like this one.

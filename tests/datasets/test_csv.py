@@ -69,6 +69,14 @@ def test_numbers_between_semicolons_may_have_decimal_commas(tmp_path):
     np.testing.assert_array_equal(X["rate"].to_numpy(), [0.25, np.nan])
 
 
+def test_ids_between_semicolons_are_no_decimal_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("label;query;id;a\n1;1,1;5,1;1,5\n0;1,10;5,10;2\n")
+    data = read_csv(path, document="id")
+    assert [*data.qid, *data.doc_ids] == ["1,1", "1,10", "5,1", "5,10"]
+    assert data.X.to_pydict() == {"a": [1.5, 2.0]}
+
+
 def test_words_of_other_readers_are_answered():
     with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas or semicolons"):
         read_csv("a.csv", sep=";")

@@ -8,6 +8,7 @@ memory while it is read.
 """
 
 import io
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,10 @@ def is_csv(path: str | Path) -> bool:
     return str(path).endswith(tuple(DELIMITERS))
 
 
-def csv_as_parquet(path: Path) -> io.BytesIO:
+def csv_as_parquet(path: Path, texts: Collection[str | None] = ()) -> io.BytesIO:
     r"""Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
+
+    Decimal commas in the columns ``texts``, which hold ids or comments, are left as they are.
 
     Examples
     --------
@@ -56,7 +59,9 @@ def csv_as_parquet(path: Path) -> io.BytesIO:
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
     if delimiter == ";":
-        table = pa.table(list(map(_pointed, table.columns)), names=table.column_names)
+        for place, name in enumerate(table.column_names):
+            if name not in texts:
+                table = table.set_column(place, name, _pointed(table.column(place)))
     for name, column in zip(table.column_names, table.columns, strict=True):
         _check_column(path, name, column)
     parquet = io.BytesIO()

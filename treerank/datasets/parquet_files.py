@@ -79,7 +79,8 @@ class ParquetFiles:
 
         ``arguments`` are what users write to name a column, by the column, for messages.
         """
-        found = {place: _part_and_schema(place) for place in map(str, _places(Path(path)))}
+        texts = {query, document, "document", "comment"}
+        found = {place: _part_and_schema(place, texts) for place in map(str, _places(Path(path)))}
         files = {place: part for place, (part, _) in found.items()}
         first, (_, schema) = next(iter(found.items()))
         for place, (_, other) in found.items():
@@ -345,12 +346,12 @@ def _places(path):
     return places
 
 
-def _part_and_schema(place: str) -> tuple[_Part, pa.Schema]:
+def _part_and_schema(place: str, texts: set[str | None]) -> tuple[_Part, pa.Schema]:
     """Return a file, and its columns."""
     with open(place, "rb"):  # an error of the system names the file
         pass
     with naming_file(place):
-        source = csv_as_parquet(Path(place)) if is_csv(place) else place
+        source = csv_as_parquet(Path(place), texts) if is_csv(place) else place
         with _parquet_file(source) as file:
             file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
             return _Part(source, file.metadata), file.schema_arrow

@@ -197,7 +197,7 @@ class Forest:
         sets = self.categories
         return np.zeros(self.n_nodes, dtype=bool) if sets is None else sets.of_node >= 0
 
-    @cached_property
+    @property
     def by_depth(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Nodes of each depth and the numbers of their trees; children are neighbors."""
         nodes, trees, found = self.roots, np.arange(self.n_trees, dtype=np.int32), []
@@ -211,8 +211,9 @@ class Forest:
     @cached_property
     def by_tree(self) -> np.ndarray:
         """Nodes tree after tree, and depth after depth, so that children are neighbors."""
+        levels = self.by_depth
         nodes, trees = (
-            np.concatenate([self.roots[:0], *(level[i] for level in self.by_depth)]) for i in (0, 1)
+            np.concatenate([self.roots[:0], *(level[i] for level in levels)]) for i in (0, 1)
         )
         return nodes[np.argsort(trees, kind="stable")]
 
@@ -223,7 +224,7 @@ class Forest:
         place[self.by_tree] = np.arange(self.n_nodes)
         return place
 
-    @cached_property
+    @property
     def tree_of_node(self) -> np.ndarray:
         """Number of the tree of each node."""
         found = np.empty(self.n_nodes, dtype=np.int64)
@@ -231,7 +232,7 @@ class Forest:
             found[nodes] = trees
         return found
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """Largest number of splits on a path from a root to a leaf."""
         return max(len(self.by_depth) - 1, 0)
