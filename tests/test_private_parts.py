@@ -10,7 +10,8 @@ import treerank
 PACKAGE = Path(treerank.__file__).parent
 #: What no program promises to keep.
 PRIVATE = re.compile(
-    r"numba\.core|llvmlite|lightgbm\.basic|_LIB\b|__class__\s*=[^=]|ctypes|_Dataset__|_codegen"
+    r"numba\.core|llvmlite(?! import ir$)|lightgbm\.basic|_LIB\b|__class__\s*=[^=]"
+    r"|(?<!\.)ctypes|_Dataset__|_codegen"
     r"|_library_class|_safe_indexing|_infrequent_enabled|/proc/self/fd|/dev/fd|gc\.freeze"
     r"|malloc_trim"
     r'|getattr\(\w+, "_(?!_)|from (?!treerank|__future__)[\w.]+ import .*\b_[a-z]'
@@ -45,6 +46,8 @@ def test_no_private_part_of_another_program_is_used_but_those_listed():
         "from numba.core import types",
         "kernel.__class__ = Other",
         "from sklearn.utils import _safe_indexing",
+        "from llvmlite import binding",
+        "import ctypes",
         'cache = getattr(kernel, "_cache", None)',
         "from sklearn.tree import DecisionTreeRegressor, _tree",
         "lightgbm.basic._LIB.LGBM_NetworkFree()",
@@ -60,6 +63,8 @@ def test_a_private_part_is_found(line):
         "from treerank.exports.onnx import _trees",
         "if self.__class__ == other.__class__:",
         "from numba import prange",
+        "from llvmlite import ir",
+        "begin = histogram.ctypes.data",
         "import gc",
     ],
 )
