@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.histogram.grower import grow
-from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, fill
+from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, add_parts, fill
 from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
 from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
 from treerank.feature_parts.histogram.splitter import Cuts, TreeRules, may_gain, score_cuts
@@ -244,9 +244,12 @@ def test_a_histogram_is_the_naive_one(precision):
         for place in range(n_blocks * WIDTH):
             naive[place, codes[row, place]] += words[row]
     naive = naive.reshape(n_blocks, -1)
-    found = np.full_like(naive, -1)
-    near = np.empty((n_blocks * (layout.n_words + 1), BATCH), dtype=np.int64)
-    fill(1, 3, (bins, words, near), rows, found)  # the last two of three blocks
+    parts, found = np.full((3, *naive.shape), -1), np.full_like(naive, -1)
+    near = np.empty((3, n_blocks + layout.n_words, BATCH), dtype=np.int64)
+    fill(1, 3, (bins, words, near), rows, parts)  # the last two of three parts of the rows
+    assert (parts[0] == -1).all()
+    fill(0, 1, (bins, words, near), rows, parts)
+    add_parts(1, 3, parts, found)  # the last two of three blocks
     np.testing.assert_array_equal(found[1:], naive[1:])
     assert (found[0] == -1).all()
 

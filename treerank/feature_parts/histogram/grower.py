@@ -4,7 +4,7 @@
 A split costs one pass over the documents of its smaller child. It takes these steps, and threads
 share the first two, and the third one of a large leaf:
 
-- sum the histogram of the smaller of two new leaves;
+- sum the histogram of the smaller of two new leaves: each thread that of a part of its rows;
 - subtract it from that of their parent, which gives the other one, and find the best split of each
   leaf in some blocks of features. Each thread has neighboring blocks;
 - choose the leaf to split next, sort its rows by side, and make two new leaves of it.
@@ -22,7 +22,7 @@ import numpy as np
 
 from treerank.feature_parts.histogram import splitter
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.histogram import N_BINS, fill
+from treerank.feature_parts.histogram.histogram import N_BINS, add_parts, fill
 from treerank.feature_parts.histogram.packing import unpack
 from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
 from treerank.feature_parts.histogram.tree import NODE, Data, Memory, Node, Tree, shares_of
@@ -31,7 +31,7 @@ from treerank.team import current_team
 
 #: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
 _SHARED = 16_384
-#: Rows of a leaf whose histogram takes as long to fill as a search.
+#: Rows of a leaf whose histogram takes as long to fill as a search; threads share more of them.
 _SEARCH_IN_ROWS = 1500
 _PAIR = np.arange(2)
 
@@ -90,13 +90,16 @@ def _best_splits(
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
     team, small, histograms, splits = current_team(), pair[0], memory.histograms, memory.splits
     into = memory.filled if len(memory.filled) else histograms[small.slot]
-    documents = data.binned.words, data.words, memory.near
-    filling = fill, documents, rows[small.begin : small.end], into
+    documents, n_rows = (data.binned.words, data.words, memory.near), small.end - small.begin
+    is_large = len(memory.parts) > 1 and n_rows > _SEARCH_IN_ROWS
+    parts = memory.parts if is_large else into[np.newaxis]
+    in_parts(fill, len(parts), documents, rows[small.begin : small.end], parts)
+    adding = [(add_parts, parts, into)] if is_large else []
     searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
-    n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * len(into)
+    n_bins = (n_rows + _SEARCH_IN_ROWS) * len(into)
     splits["gain"] = -np.inf
     if len(memory.filled):
-        _share(n_bins, in_turn(filling), len(into))
+        in_parts(in_turn(*adding), len(into))
         parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
         histograms[small.slot] = team.total_of_own(parts)
         _share(n_bins, in_turn(searching), histograms.shape[1])
@@ -104,7 +107,7 @@ def _best_splits(
         told = team.gather(splits[splits["gain"].argmax(axis=0), _PAIR].tobytes())
         splits = np.frombuffer(b"".join(told), dtype=splitter.SPLIT).reshape(-1, 2)
     else:
-        _share(n_bins, in_turn(filling, searching), len(into))
+        _share(n_bins, in_turn(*adding, searching), len(into))
     first = splits["gain"].argmax(axis=0).tolist()  # among equals
     found = [splitter.BestSplit(*splits[row, child].item()) for child, row in enumerate(first)]
     return [split._replace(goes_left=split.goes_left.copy()) for split in found]

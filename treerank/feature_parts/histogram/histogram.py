@@ -32,46 +32,57 @@ def fill(
     last: int,
     documents: tuple[np.ndarray, np.ndarray, np.ndarray],
     rows: np.ndarray,
-    histograms: np.ndarray,
+    parts: np.ndarray,
 ) -> None:
-    """Write the histograms of the documents ``rows`` for the blocks from ``first`` to ``last``.
+    """Write the histograms of the parts of ``rows`` from ``first`` to ``last``, equally long ones.
 
     Parameters
     ----------
     first, last : int
-        First block, and the one after the last.
+        First part, and the one after the last.
     documents : tuple of ndarray
         Bins of all rows, of shape (n_rows, n_blocks); words of all rows, of shape
-        (n_rows, n_words); memory for those of a batch, of shape (n_blocks * (n_words + 1), BATCH).
+        (n_rows, n_words); memory for those of a batch, of shape
+        (n_parts, n_words + n_blocks, BATCH).
     rows : ndarray of uint32
         Rows to sum.
-    histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
-        One histogram per block, overwritten.
+    parts : ndarray of int64, shape (n_parts, n_blocks, 8 * STRIDE * n_words)
+        One histogram per part and block, overwritten.
     """
     bins, words, memory = documents
-    n_words, n_blocks = words.shape[1], last - first
-    near = memory[first * (n_words + 1) :]  # of this thread, which uses as many or fewer rows
-    histograms[first:last] = 0
-    seen = np.uint64(0)
-    for start in range(0, len(rows), BATCH):
-        n = min(BATCH, len(rows) - start)
-        for i in range(np.uint64(n)):  # memory fetches the data of many documents at a time
-            row = np.uint64(rows[start + i])
-            seen |= np.uint64(words[row, 0]) | bins[row, last - 1]
-            for block in range(np.uint64(first), np.uint64(last), _LINE):
-                seen |= bins[row, block]
-        near[0, 0] = seen  # is used, so the loop stays
-        for i in range(np.uint64(n)):
-            row = np.uint64(rows[start + i])
-            for k in range(np.uint64(n_words)):
-                near[k, i] = words[row, k]
-            for block in range(np.uint64(n_blocks)):
-                near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
-        for block in range(n_blocks):
-            if n_words == 1:
-                _add(near[1 + block, :n], near[0], histograms[first + block])
-            else:
-                _add_wide(near[2 + block, :n], near[0], near[1], histograms[first + block])
+    n_words, n_blocks = words.shape[1], bins.shape[1]
+    for part in range(first, last):
+        begin, end = part * len(rows) // len(parts), (part + 1) * len(rows) // len(parts)
+        near, histograms = memory[part], parts[part]
+        histograms[:] = 0
+        seen = np.uint64(0)
+        for start in range(begin, end, BATCH):
+            n = min(BATCH, end - start)
+            for i in range(np.uint64(n)):  # memory fetches the data of many documents at a time
+                row = np.uint64(rows[start + i])
+                seen |= np.uint64(words[row, 0]) | bins[row, n_blocks - 1]
+                for block in range(np.uint64(0), np.uint64(n_blocks), _LINE):
+                    seen |= bins[row, block]
+            near[0, 0] = seen  # is used, so the loop stays
+            for i in range(np.uint64(n)):
+                row = np.uint64(rows[start + i])
+                for k in range(np.uint64(n_words)):
+                    near[k, i] = words[row, k]
+                for block in range(np.uint64(n_blocks)):
+                    near[np.uint64(n_words) + block, i] = np.int64(bins[row, block])
+            for block in range(n_blocks):
+                if n_words == 1:
+                    _add(near[1 + block, :n], near[0], histograms[block])
+                else:
+                    _add_wide(near[2 + block, :n], near[0], near[1], histograms[block])
+
+
+@njit(nogil=True)
+def add_parts(first: int, last: int, parts: np.ndarray, into: np.ndarray) -> None:
+    """Write the sums of the histograms of all parts for the blocks from ``first`` to ``last``."""
+    into[first:last] = parts[0, first:last]
+    for part in range(1, len(parts)):
+        into[first:last] += parts[part, first:last]
 
 
 @register_jitable(error_model="numpy")

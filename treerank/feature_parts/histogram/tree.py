@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH, Binned
@@ -109,8 +110,10 @@ class Memory(NamedTuple):
         One histogram per leaf, of the blocks that this worker searches.
     filled : ndarray of int64, shape (n_blocks, words)
         Histogram of this worker's rows of a leaf; empty if it works alone.
-    near : ndarray of int64, shape (n_blocks * (n_words + 1), BATCH)
-        Copies of the bins and words of a batch of documents.
+    parts : ndarray of int64, shape (n_threads, n_blocks, words)
+        Histograms of the parts of a large leaf that threads fill.
+    near : ndarray of int64, shape (n_threads, n_words + n_blocks, BATCH)
+        Copies of the words and bins of a batch of documents of each thread.
     spare : ndarray of uint32
         Copy of the rows of a leaf while they are partitioned.
     splits : ndarray of SPLIT, shape (n_own_blocks, 2)
@@ -120,6 +123,7 @@ class Memory(NamedTuple):
     first_block: int
     histograms: np.ndarray
     filled: np.ndarray
+    parts: np.ndarray
     near: np.ndarray
     spare: np.ndarray
     splits: np.ndarray
@@ -132,12 +136,13 @@ def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: TreeRules) -> M
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
     own, size = shares_of(n_blocks, team.size)[team.rank], WIDTH * STRIDE * n_words
-    n_own = own.stop - own.start
+    n_own, n_threads = own.stop - own.start, nb.get_num_threads()
     return Memory(
         own.start,
         np.empty((n_leaves, n_own, size), dtype=np.int64),
         np.empty((n_blocks if team.size > 1 else 0, size), dtype=np.int64),
-        np.empty((n_blocks * (n_words + 1), BATCH), dtype=np.int64),
+        np.empty((n_threads, n_blocks, size), dtype=np.int64),
+        np.empty((n_threads, n_words + n_blocks, BATCH), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
         np.zeros((max(1, n_own), 2), dtype=SPLIT),
     )
