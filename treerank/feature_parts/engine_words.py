@@ -18,6 +18,7 @@ THEIRS = {
     "colsample_bytree": ("feature_fraction", "max_features", "rsm"),
     "early_stopping_rounds": ("early_stopping_round", "n_iter_no_change", "od_wait"),
     "gain": ("label_gain",),
+    "interaction_constraints": ("interaction_cst",),
     "k": ("lambdarank_truncation_level",),
     "learning_rate": ("eta", "shrinkage_rate"),
     "max_bin": ("border_count", "max_bins"),

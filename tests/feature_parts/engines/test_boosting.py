@@ -116,6 +116,7 @@ def test_categories_are_split_as_sets(part_class, how):
     assert part.forest().is_leaf.sum() == 2
 
 
+@own_trees_too
 def test_a_monotone_score_never_falls(part_class):
     grid = np.zeros((50, 4))
     grid[:, 0] = np.linspace(-3, 3, 50)
@@ -127,12 +128,31 @@ def test_a_monotone_score_never_falls(part_class):
         assert np.diff(part.transform(grid)[:, 0]).min() >= 0
 
 
+@own_trees_too
 def test_features_that_may_not_meet_add_up(part_class):
     target = X[:, 0] * X[:, 1] + X[:, 2]
     part = fitted(part_class, target, interaction_constraints=[[0], [1], [2], [3]])
     corners = np.array([[a, b, 0.0, 0.0] for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
     low_low, low_high, high_low, high_high = part.transform(corners)[:, 0]
     assert low_low + high_high == pytest.approx(low_high + high_low, abs=1e-5)
+
+
+@own_trees_too
+def test_features_on_one_path_are_of_one_group(part_class):
+    groups = [[0, 1], [1, 2]]
+    forest = fitted(part_class, X.sum(axis=1), interaction_constraints=groups).forest()
+    paths = {root: frozenset() for root in forest.roots.tolist()}
+    pending, used = list(paths), set()
+    while pending:
+        node = pending.pop()
+        if not forest.is_leaf[node]:
+            used.add(paths[node] | {int(forest.feature[node])})
+            for child in (int(forest.left[node]), int(forest.right[node])):
+                paths[child] = paths[node] | {int(forest.feature[node])}
+                pending.append(child)
+    assert {frozenset(group) for group in groups} <= used
+    alone = [[3]] if part_class is XGBoostTrees else []  # others leave out what is in no group
+    assert all(any(path <= set(group) for group in groups + alone) for path in used)
 
 
 def test_one_word_per_quantity_serves_every_engine(part_class):

@@ -49,7 +49,8 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     rules = TreeRules(*shape, **(RULES | {"is_monotone": bool(signs.any())} | rules))
     memory = make_memory(len(X), binned.words.shape[1], layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
-    return grow(Data(binned, words, layout, rules), rows, memory), rows, binned
+    groups = np.ones((1, len(binned.places)), dtype=bool)
+    return grow(Data(binned, words, layout, rules, groups), rows, memory), rows, binned
 
 
 def splits_of(tree, binned):

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_sequence, has_methods, naming, shown, warn_user
 from treerank.feature_parts.base import Validation, check_validation
-from treerank.feature_parts.engines.arguments import Signs, column_indices, engine_names
+from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices, engine_names
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
@@ -138,6 +138,9 @@ class BoostedTrees(BaseEstimator):
         Largest number of bins of a feature.
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
+    interaction_constraints : list of lists of columns, default=None
+        Groups of features. The features on one path from the root to a leaf are of one group. A
+        feature of no group is never used, by XGBoost alone on its path.
     categorical_features : sequence of indices or names, or boolean mask, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame.
@@ -204,6 +207,7 @@ class BoostedTrees(BaseEstimator):
     min_split_gain: NotNegative = 0.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
     monotone_constraints: Annotated[Signs, Rule(check_sequence, or_mapping=True)] | None = None
+    interaction_constraints: Groups | None = None
     categorical_features: (
         Annotated[Sequence[int | str] | np.ndarray, Rule(check_sequence)] | None
     ) = None

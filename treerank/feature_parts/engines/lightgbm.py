@@ -10,7 +10,6 @@ from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import (
-    Groups,
     check_engine_params,
     constraints_of,
     engine_names,
@@ -65,8 +64,6 @@ class LightGBMTrees(BoostedTrees):
         Plain boosting, or boosting with dropped trees (DART). DART rescales earlier trees, so
         it cannot be combined with early stopping. With DART, LightGBM itself sometimes grows
         other trees in a second fit that is the same in everything.
-    interaction_constraints : list of lists of columns, default=None
-        Groups of features. The features on one path from the root to a leaf are of one group.
     init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None
         Trees to start from; a string is the text of a model or the path of its file. If neither
         rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
@@ -106,7 +103,6 @@ class LightGBMTrees(BoostedTrees):
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
     subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
     boosting: Annotated[str, Rule.one_of(_BOOSTING)] = "gbdt"
-    interaction_constraints: Groups | None = None
     engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "lightgbm.Booster":

@@ -11,7 +11,7 @@ import numpy as np
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
-from treerank.feature_parts.engines.arguments import Groups, check_engine_params, engine_names
+from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.rows import Rows
@@ -75,8 +75,6 @@ class XGBoostTrees(BoostedTrees):
     multi_strategy : {"one_output_per_tree", "multi_output_tree"}, default="one_output_per_tree"
         For an objective with several outputs: separate trees for each output, or trees whose
         leaves are vectors. The latter support neither monotone nor interaction constraints.
-    interaction_constraints : list of lists of columns, default=None
-        Groups of features. The features on one path from the root to a leaf are of one group.
     init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
         Trees to start from; a string is the path of a model file, bytes are its content. A
         continued fit copies X.
@@ -129,7 +127,6 @@ class XGBoostTrees(BoostedTrees):
     tree_method: Annotated[str, Rule.one_of(["hist"])] = "hist"
     device: Annotated[str, Rule(check_text)] = "cpu"
     multi_strategy: Annotated[str, Rule.one_of(_MULTI_STRATEGIES)] = "one_output_per_tree"
-    interaction_constraints: Groups | None = None
     engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "xgboost.Booster":

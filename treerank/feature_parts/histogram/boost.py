@@ -46,10 +46,18 @@ class ScoredRows:
         in_parts(add_tree, len(rows), self.binned.words, tree, rows, self.scores)
 
 
-def boost(part: Any, task: GrowthTask, bins: Bins, signs: np.ndarray, rules: TreeRules) -> Forest:
+def boost(
+    part: Any,
+    task: GrowthTask,
+    bins: Bins,
+    signs: np.ndarray,
+    groups: np.ndarray,
+    rules: TreeRules,
+) -> Forest:
     """Grow the trees of a ``HistogramTrees``; return those that are kept, after the earlier ones.
 
-    ``signs`` are the monotone constraints of all features.
+    ``signs`` are the monotone constraints of all features, ``groups`` the features that may be on
+    one path, a row for each group.
     """
     earlier, validation_rows, progress = task.earlier, task.validation_rows, task.progress
     training = ScoredRows.of(task, task.rows, bins, signs)
@@ -70,7 +78,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, signs: np.ndarray, rules: Tre
         return forest if earlier is None else joined([earlier, forest])
 
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
-        trees.append(_grow_tree(part, task, rules, training, memory, sampler))
+        trees.append(_grow_tree(part, task, rules, training, memory, sampler, groups))
         if validation is not None:
             scores = validation.scores
             validation.add(trees[-1], np.arange(len(scores)))
@@ -82,7 +90,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, signs: np.ndarray, rules: Tre
     return forest if kept is None else some_trees(forest, 0, kept)
 
 
-def _grow_tree(part, task, rules, training, memory, sampler):
+def _grow_tree(part, task, rules, training, memory, sampler, groups):
     """Grow a tree and add it to the scores; return it."""
     binned, scores, sizes = training.binned, training.scores, task.sizes
     key = task.seed, task.derivatives.iteration
@@ -95,7 +103,8 @@ def _grow_tree(part, task, rules, training, memory, sampler):
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
     rows = sampler.rows(*key)
     sampling.sample_features(binned.places, float(sizes.colsample_bytree), *key)
-    tree = grow(Data(binned, words, layout, rules), rows, memory)
+    of_places = groups[:, binned.places["feature"]]
+    tree = grow(Data(binned, words, layout, rules, of_places), rows, memory)
     rate = float(sizes.learning_rate)
     grown = add_leaves(tree, (gradient, hessian), rules, rate, scores)
     if len(rows) < len(scores) and len(tree.nodes) > 1:

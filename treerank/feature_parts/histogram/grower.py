@@ -42,12 +42,14 @@ def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
     leaves: list[tuple[int, float, int, splitter.BestSplit]] = []
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     nodes, new = [_root(data, rows)], [0]
-    places = data.binned.places[WIDTH * memory.first_block :]
+    open_groups = {0: np.ones(len(data.groups), dtype=bool)}  # that all features above are of
     records = splitter.record_of(data.layout), splitter.record_of(rules)
-    search = splitter.SplitSearch(places, *records)
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
         if any(splitter.may_split(leaf, rules) for leaf in pair):
+            places = data.binned.places.copy()
+            places["usable"] &= data.groups[open_groups[new[0]]].any(axis=0)
+            search = splitter.SplitSearch(places[WIDTH * memory.first_block :], *records)
             splits = _best_splits(data, search, rows, pair, memory)
             for number, leaf, split in zip(new, pair, splits, strict=False):
                 gain = splitter.whole_gain(split.gain, leaf, rules)
@@ -63,6 +65,7 @@ def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
         new, children = _children(leaf, len(nodes), split, middle, data)
         nodes[number] = Node(*split[:3], len(nodes), *leaf[4:8], -loss, *leaf[9:])
         nodes += children
+        open_groups |= dict.fromkeys(new, open_groups[number] & data.groups[:, split.place])
     return Tree(np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy(), rows)
 
 

@@ -73,12 +73,15 @@ class Data(NamedTuple):
         Layout of the words.
     rules : TreeRules
         Rules for trees.
+    groups : ndarray of bool, shape (n_groups, n_places)
+        Which features may be on one path from the root to a leaf.
     """
 
     binned: Binned
     words: np.ndarray
     layout: Layout
     rules: TreeRules
+    groups: np.ndarray
 
 
 class Tree(NamedTuple):

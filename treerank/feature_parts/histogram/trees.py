@@ -7,7 +7,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.engine_words import answering
-from treerank.feature_parts.engines.arguments import monotone_signs
+from treerank.feature_parts.engines.arguments import constraints_of, monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
@@ -108,7 +108,8 @@ class HistogramTrees(BoostedTrees):
         options = {"most": self.max_bin, "seed": task.seed, "n_threads": n_threads}
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
-            return boost(self, task, bins, signs, self._rules(task.sizes, bool(signs.any())))
+            rules = self._rules(task.sizes, bool(signs.any()))
+            return boost(self, task, bins, signs, self._groups(task.rows), rules)
 
     def read_booster(self, booster: Forest) -> Forest:
         """Return the trees, which are a forest."""
@@ -157,6 +158,12 @@ class HistogramTrees(BoostedTrees):
             max(float(self.min_child_weight), _LEAST_WEIGHT),
             *map(float, (*penalties, self.cat_smooth, self.cat_l2)),
         )
+
+    def _groups(self, rows: Rows) -> np.ndarray:
+        """Return whether each feature is of each group of those that may be on one path."""
+        found = constraints_of(self, rows.shape[1], rows.feature_names)
+        groups = found.get("interaction_constraints", [range(rows.shape[1])])
+        return np.array([np.isin(np.arange(rows.shape[1]), list(group)) for group in groups])
 
     def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:
         """Return the monotone constraints of all features; refuse what trees cannot keep to."""
