@@ -12,8 +12,8 @@ import sys
 import numpy as np
 from timing import say_versions
 
-PARTS = {"LightGBMTrees": "lightgbm", "XGBoostTrees": "xgboost"}
-PAIRS = {"LightGBMTrees": "LGBMRanker", "XGBoostTrees": "XGBRanker"}
+PARTS = {"LightGBMTrees": "lightgbm", "XGBoostTrees": "xgboost", "HistogramTrees": "histogram"}
+PAIRS = {name: "XGBRanker" if name == "XGBoostTrees" else "LGBMRanker" for name in PARTS}
 
 
 def make_data(n_rows, n_features, dtype, documents_per_query=120):
@@ -69,7 +69,7 @@ def main():
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         return
     say_versions("lightgbm", "xgboost")
-    names = ["nothing", *PARTS, *PAIRS.values()]
+    names = dict.fromkeys(["nothing", *PARTS, *PAIRS.values()])
     peaks = {name: peak_of(name, arguments) for name in names}
     for name, peak in peaks.items():
         print(f"{name:16} {peak:8.0f} MB")
