@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from letor_blocks import read_in_blocks
 from scipy.sparse import csr_matrix
 
-from treerank.datasets.letor import read_in_blocks, read_letor, write_letor
-from treerank.datasets.letor_table import TextSizes
+from treerank.datasets.letor import read_letor, write_letor
 
 #: Blocks end within rows, and chunks after each row.
-TINY = TextSizes(block=16, chunk=1)
+TINY = 16, 1
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
@@ -64,13 +64,12 @@ def test_reads_the_format_in_all_its_looks(file):
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 @pytest.mark.parametrize("block_size", [1, 4, 2**22])
 def test_the_mark_before_a_text_in_utf8_is_left_out(file, compress, block_size):
-    sizes = TextSizes(block_size)
     file.write_bytes(compress(BOM_UTF8 + b"2 qid:7 1:0.5\n1 qid:7 1:1\n"))
-    data = read_in_blocks(file, sizes)
+    data = read_in_blocks(file, block_size)
     assert (data.y.tolist(), data.qid.tolist()) == ([2, 1], [7, 7])
     file.write_bytes(compress(BOM_UTF8 + b"1 qid:7 1:x\n"))
     with pytest.raises(ValueError, match="line 1, column 11: "):
-        read_in_blocks(file, sizes)
+        read_in_blocks(file, block_size)
 
 
 def test_blocks_and_chunks_leave_no_trace(file):
@@ -80,7 +79,7 @@ def test_blocks_and_chunks_leave_no_trace(file):
     whole = read_letor(file, comments=True)
     for block_size, chunk_size in [(1, 1), (7, 3), (40, 1), (100, 50), (1000, 10)]:
         for path in file, packed:
-            data = read_in_blocks(path, TextSizes(block_size, chunk_size), comments=True)
+            data = read_in_blocks(path, block_size, chunk_size, comments=True)
             assert same_bits(data.X, whole.X)
             assert data.y.tolist() == whole.y.tolist()
             assert data.qid.tolist() == whole.qid.tolist()
@@ -89,10 +88,10 @@ def test_blocks_and_chunks_leave_no_trace(file):
 
 def test_the_width_may_grow_from_block_to_block(file):
     file.write_bytes(b"".join(b"1 qid:1 1:%d %d:5\n" % (i + 1, i + 2) for i in range(30)))
-    X, _, _ = read_in_blocks(file, TINY)
+    X, _, _ = read_in_blocks(file, *TINY)
     np.testing.assert_array_equal(X[:, 0], np.arange(1, 31))
     np.testing.assert_array_equal(X[:, 1:], 5 * np.eye(30))
-    np.testing.assert_array_equal(read_in_blocks(file, TINY, sparse=True).X.toarray(), X)
+    np.testing.assert_array_equal(read_in_blocks(file, *TINY, sparse=True).X.toarray(), X)
 
 
 def test_n_features_fixes_the_width(file):
@@ -132,7 +131,7 @@ def test_a_sparse_matrix_has_the_entries_that_are_named(file):
 @pytest.mark.parametrize("block_size", [1, 2**20])
 def test_qids_are_integers_if_all_are_else_strings(file, ids, expected, block_size):
     file.write_bytes("".join(f"1 qid:{token}\n" for token in ids).encode())
-    X, _, qid = read_in_blocks(file, TextSizes(block_size))
+    X, _, qid = read_in_blocks(file, block_size)
     assert X.shape == (3, 0)
     assert qid.tolist() == expected
     assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "U")

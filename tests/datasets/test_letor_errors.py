@@ -6,10 +6,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from letor_blocks import read_in_blocks
 
 from treerank.datasets.folds import load_folds
-from treerank.datasets.letor import read_in_blocks, read_letor
-from treerank.datasets.letor_table import TextSizes
+from treerank.datasets.letor import read_letor
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_lines_are_counted_across_blocks_and_the_first_error_is_told(file):
     rows[35] = b"x qid:1\n"
     file.write_bytes(b"".join(rows))
     with pytest.raises(ValueError, match=r"line 31, column 13: .* rise"):
-        read_in_blocks(file, TextSizes(block=16, chunk=1))
+        read_in_blocks(file, 16, 1)
 
 
 def test_an_index_beyond_n_features_is_an_error(file):
@@ -97,7 +97,7 @@ def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path):
     for cut in [0, 1, 5, 11, 30, len(whole) // 2, len(whole) - 9, len(whole) - 1]:
         path.write_bytes(whole[:cut])
         with pytest.raises(ValueError, match=r"cut.txt.gz, line \d+, column \d+: ") as error:
-            read_in_blocks(path, TextSizes(1000))
+            read_in_blocks(path, 1000)
         line = int(str(error.value).split("line ")[1].split(",")[0])
         assert line == 1 if cut < 30 else line <= 3001
         assert line > 1000 if cut > 20000 else True
@@ -105,7 +105,7 @@ def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path):
     damaged[len(whole) // 2] ^= 255
     path.write_bytes(damaged)
     with pytest.raises(ValueError, match=r"cut\.txt\.gz, line"):
-        read_in_blocks(path, TextSizes(1000))
+        read_in_blocks(path, 1000)
 
 
 def test_arguments_that_make_no_sense_are_refused(file):
@@ -137,8 +137,8 @@ def test_one_high_index_does_not_fill_memory(file, index):
 def test_rows_without_values_do_not_fill_memory_behind_a_high_index(file):
     file.write_text("1 qid:1 1000000:1\n" + "1 qid:1\n" * 1000)
     with pytest.raises(ValueError, match="sparse must be True, or n_features set"):
-        read_in_blocks(file, TextSizes(1000))
-    assert read_in_blocks(file, TextSizes(1000), sparse=True).X.shape == (1001, 10**6)
+        read_in_blocks(file, 1000)
+    assert read_in_blocks(file, 1000, sparse=True).X.shape == (1001, 10**6)
 
 
 def test_a_wide_matrix_is_read_if_n_features_is_given(file):

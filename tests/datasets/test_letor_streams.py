@@ -10,9 +10,9 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from letor_blocks import read_in_blocks
 
-from treerank.datasets.letor import read_in_blocks, read_letor
-from treerank.datasets.letor_table import TextSizes
+from treerank.datasets.letor import read_letor
 
 TEXT = b"".join(b"%d qid:%d 1:%05d\n" % (i % 2, 1 + i // 100 % 9, i) for i in range(3000))
 PACKED = gzip.compress(TEXT[:20_000]) + gzip.compress(TEXT[20_000:])
@@ -42,7 +42,7 @@ def fed(path, content, n_bytes):
 @pytest.mark.parametrize("block_size", [5000, 2**22])
 def test_a_pipe_gives_what_a_file_gives(tmp_path, content, n_bytes, block_size):
     feeder = fed(tmp_path / "pipe", content, n_bytes)
-    assert_whole(read_in_blocks(tmp_path / "pipe", TextSizes(block_size)))
+    assert_whole(read_in_blocks(tmp_path / "pipe", block_size))
     feeder.join()
 
 

@@ -7,11 +7,11 @@ query ids. Feature indices count from 1 and rise within a row. A feature that a 
 
 import contextlib
 import itertools
+import math
 import reprlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_count, shown
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
-from treerank.datasets.letor_table import LetorTable, TextSizes
+from treerank.datasets.letor_table import LetorTable
 from treerank.datasets.ranking_data import Batches, RankingData, check_density, rows_at_once
 from treerank.files.blocks import text_blocks
 from treerank.files.compression import compressed, is_regular_file, open_text
@@ -30,6 +30,8 @@ from treerank.inputs.columns import Columns, as_frame
 from treerank.inputs.documents import check_ids, check_labels
 from treerank.numerics.threads import threads_allowed
 
+#: Bytes of text that are read at a time.
+BLOCK_SIZE = 2**22
 #: Rows that become text at a time, and about how many of their numbers.
 _ROWS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**18
 
@@ -84,43 +86,15 @@ def read_letor(
     >>> y, qid, data.doc_ids
     (array([2., 0.]), array([7, 7]), array(['GX1', 'GX2'], dtype=object))
     """
-    return read_in_blocks(
-        path, TextSizes(), n_features=n_features, sparse=sparse, dtype=dtype, comments=comments
-    )
+    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
+    _check_width(n_features)
+    (data,) = _parts(path, math.inf, n_features, comments, sparse, dtype)
+    return data
 
 
-def read_in_blocks(
-    path: str | Path,
-    sizes: TextSizes,
-    *,
-    n_features: int | None = None,
-    sparse: bool = False,
-    dtype: DTypeLike = np.float64,
-    comments: bool = False,
-) -> RankingData:
-    """Read a LETOR file as :func:`read_letor` does, so much text at a time as ``sizes`` say."""
+def _check_width(n_features):
     if n_features is not None:
         check_count("n_features", n_features, at_most=LARGEST_INDEX)
-    number: Any = np.dtype(dtype)
-    check_choice("dtype", number.name, ("float32", "float64"))
-    with (
-        open_text(path) as text,
-        contextlib.closing(text_blocks(text, sizes.block)) as blocks,
-        ThreadPoolExecutor(threads_allowed()) as pool,
-    ):
-        table = LetorTable(
-            text.name,
-            n_features=n_features if n_features is None else int(n_features),
-            is_sparse=bool(sparse),
-            dtype=number,
-            keeps_comments=bool(comments),
-            expected_size=text.expected_size,
-            pool=pool,
-            sizes=sizes,
-        )
-        for block in blocks:
-            table.append(block)
-        return table.finished()
 
 
 def letor_batches(
@@ -153,9 +127,8 @@ def letor_batches(
     >>> [batch.X.shape for batch in letor_batches(path)]
     [(2, 2)]
     """
-    if n_features is not None:
-        check_count("n_features", n_features, at_most=LARGEST_INDEX)
-    elif not is_regular_file(path):
+    _check_width(n_features)
+    if n_features is None and not is_regular_file(path):
         raise ValueError(f"n_features must be set for what is read once; got {str(path)!r}.")
     width, has_text = _measured(path) if n_features is None else (n_features, False)
     size, was_read = batch_size or rows_at_once(width), False
@@ -165,7 +138,7 @@ def letor_batches(
         if was_read and not is_regular_file(path):
             raise ValueError(f"{path}: must be a file, to be read again.")
         was_read = True
-        for part in _parts(path, size, n_features=width, is_sparse=False, keeps_comments=comments):
+        for part in _parts(path, size, width, comments):
             yield replace(part, qid=part.qid.astype(str)) if has_text else part
 
     return Batches(parts)
@@ -174,29 +147,28 @@ def letor_batches(
 def _measured(path):
     """Return the highest feature index of a file, and whether any query id is text."""
     width, has_text = 0, False
-    for part in _parts(path, 1, n_features=None, is_sparse=True, keeps_comments=False):
+    for part in _parts(path, 1, None, comments=False, sparse=True):
         width, has_text = max(width, part.X.shape[1]), has_text or part.qid.dtype.kind == "U"
         check_density(str(path), len(part), width, part.X.nnz)
     return width, has_text
 
 
-def _parts(path, batch_size, **options):
+def _parts(path, batch_size, n_features, comments, sparse=False, dtype=np.float64):
     """Parse a file, a batch of at least so many rows at a time."""
     with (
         open_text(path) as text,
-        contextlib.closing(text_blocks(text)) as blocks,
+        contextlib.closing(text_blocks(text, BLOCK_SIZE)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
-        new_table = partial(
-            LetorTable, text.name, **options, dtype=np.dtype(np.float64), expected_size=0, pool=pool
-        )
-        table, n_rows = new_table(), 0
+        size = text.expected_size if batch_size == math.inf else 0
+        settings = text.name, n_features, sparse, dtype, comments, size, pool
+        table, n_rows = LetorTable(*settings), 0
         for block in blocks:
             table.append(block)
             if table.n_rows >= batch_size:
                 n_rows += table.n_rows
                 yield table.finished()
-                table = new_table()
+                table = LetorTable(*settings)
         if table.n_rows or not n_rows:  # without any rows it is an error
             yield table.finished()
 

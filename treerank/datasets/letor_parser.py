@@ -29,7 +29,16 @@ LARGEST_INDEX = 2**31 - 1
 LONGEST_QID = 255
 
 #: Errors that ``parse_chunk`` returns; 0 is none.
-NO_QID, BAD_INDEX, NOT_RISING, BEYOND, LONG_QID = 1, 2, 3, 4, 5
+NO_QID, BAD_INDEX, NOT_RISING, BEYOND, LONG_QID = range(1, 6)
+#: What each of them says.
+RULES = (
+    "",
+    "a query id, qid:<id>, must follow the label",
+    f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
+    "feature indices must rise within a row",
+    "feature indices must not exceed n_features={n_features}",
+    f"a query id must have at most {LONGEST_QID} bytes",
+)
 
 
 class ParsedRows(NamedTuple):
@@ -85,17 +94,8 @@ class ParsedRows(NamedTuple):
     def parsed(self) -> Self:
         """Return the parts of the arrays that are filled."""
         n_rows, n_entries, n_uncertain = self.sizes.tolist()
-        return type(self)(
-            y=self.y[:n_rows],
-            qid=self.qid[:n_rows],
-            is_text=self.is_text[:n_rows],
-            spans=self.spans[:n_rows],
-            n_entries=self.n_entries[:n_rows],
-            values=self.values[:n_entries],
-            indices=self.indices[:n_entries],
-            uncertain=self.uncertain[:n_uncertain],
-            sizes=self.sizes,
-        )
+        filled = [n_rows] * 5 + [n_entries] * 2 + [n_uncertain, 3]
+        return type(self)(*(array[:n] for array, n in zip(self, filled, strict=True)))
 
 
 @register_jitable
