@@ -131,7 +131,7 @@ NESTED = pa.array([[1.0], [2.0]])
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({}, {"label": "y"}, r"column 'y': the column of the label must exist; got \['label'"),
+        ({}, {"label": "y"}, r"column 'y': the column for label must exist; got \['label'"),
         ({}, {"features": ["a"]}, "column 'a': must exist; got"),
         ({"label": ["1", "0"]}, {}, "column 'label': must hold numbers; got string"),
         ({"label": [np.inf, 1]}, {}, "column 'label': the label must be finite; got inf in row 0"),

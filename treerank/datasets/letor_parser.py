@@ -9,6 +9,7 @@ the number of threads.
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from treerank.datasets.decimals import (
     COLON,
@@ -76,7 +77,7 @@ class ParsedRows(NamedTuple):
     sizes: np.ndarray
 
     @classmethod
-    def empty(cls, text: np.ndarray, dtype: np.dtype[np.floating]) -> Self:
+    def empty(cls, text: np.ndarray, dtype: DTypeLike) -> Self:
         """Return arrays for a chunk: each row has a newline, and each entry has a colon."""
         n_rows, n_entries = (int(np.count_nonzero(text == byte)) for byte in (NEWLINE, COLON))
         return cls(

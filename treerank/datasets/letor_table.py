@@ -152,7 +152,7 @@ class LetorTable:
                 f"{self._name}, line 1, column 1: a LETOR file must have rows; got none."
             )
         y = np.concatenate(self._y)
-        comments = self._comments and np.array(self._comments, dtype=object)
+        comments = None if self._comments is None else np.array(self._comments, dtype=object)
         X = self._sparse() if self._is_sparse else self._X[: self.n_rows]
         return RankingData(X, y, joined_ids(self._qids), comments)
 
