@@ -8,8 +8,8 @@ import pytest
 from command_line import SMALL, run
 
 import treerank
-from treerank.datasets.formats import read_batches, read_ranking_data, write_ranking_data
-from treerank.datasets.parquet import read_csv, read_parquet
+from treerank.datasets.formats import read_batches, read_ranking_data
+from treerank.datasets.parquet import read_csv, read_parquet, write_parquet
 
 rng = np.random.default_rng(0)
 N = 120
@@ -91,7 +91,7 @@ def test_features_are_chosen_or_dropped(files):
 @pytest.mark.parametrize("name", ["b.csv", "b.tsv.gz"])
 def test_what_is_written_as_text_is_read_again(tmp_path, name):
     X = np.array([[0.1, np.nan], [1e-300, 3.0]])
-    write_ranking_data(tmp_path / name, X, [1, 0], ["a", "b"], comments=["x", "y,z"])
+    write_parquet(tmp_path / name, X, [1, 0], ["a", "b"], comments=["x", "y,z"])
     data = read_ranking_data(tmp_path / name, comments=True)
     np.testing.assert_array_equal(treerank.inputs.columns.Columns.of(data.X).numbers(data.X), X)
     assert data.comments.tolist() == ["x", "y,z"]

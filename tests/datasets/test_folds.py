@@ -99,7 +99,7 @@ def read_numbers(path, **options):
 
 def test_a_format_is_one_line_in_the_table_of_formats(tmp_path, monkeypatch):
     known = formats.format_names()
-    numbers = formats.FileFormat("numbers", f"{__name__}:read_numbers", f"{__name__}:absent")
+    numbers = formats.FileFormat("numbers", f"{__name__}:read_numbers", "", "")
     monkeypatch.setitem(formats.FORMATS, ".numbers", numbers)
     write_fold(tmp_path / "Fold1", 1)
     (tmp_path / "Fold1" / "train.txt").rename(tmp_path / "Fold1" / "train.numbers")
