@@ -63,7 +63,6 @@ def killed(*_):
     [
         ("treerank.files.replaced.os", "replace"),
         ("treerank.files.replaced.os", "fsync"),
-        ("treerank.datasets.letor", "_row_text"),
     ],
 )
 def test_a_kill_while_writing_leaves_the_old_file_or_none(tmp_path, monkeypatch, module, function):

@@ -77,7 +77,7 @@ def test_the_mark_before_a_text_in_utf8_is_no_part_of_the_first_query(tmp_path):
 def test_what_lines_cannot_hold_is_refused(tmp_path):
     with pytest.raises(ValueError, match="doc_ids must be words without spaces; got 'a b'"):
         write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a b"])
-    with pytest.raises(ValueError, match="tag must be text; got ''"):
+    with pytest.raises(ValueError, match="tag must be words without spaces; got ''"):
         write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a"], tag="")
     with pytest.raises(ValueError, match="y must be whole numbers of at most"):
         write_trec_qrels(tmp_path / "qrels", y=[0.5], qid=["q"], doc_ids=["a"])

@@ -22,7 +22,13 @@ from scipy.sparse import issparse
 from treerank.checks import check_choice, check_count, shown
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable
-from treerank.datasets.ranking_data import Batches, RankingData, check_density, rows_at_once
+from treerank.datasets.ranking_data import (
+    Batches,
+    RankingData,
+    check_density,
+    checked_comments,
+    rows_at_once,
+)
 from treerank.files.blocks import text_blocks
 from treerank.files.compression import compressed, is_regular_file, open_text
 from treerank.files.replaced import replaced_file
@@ -219,8 +225,8 @@ def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> Non
     """
     with replaced_file(path) as file, compressed(file, path) as stream:
         for batch in batches:
-            for rows in _row_texts(batch):
-                stream.write("".join(rows).encode("utf-8", "surrogateescape"))
+            for text in _row_texts(batch):
+                stream.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _row_texts(data):
@@ -228,22 +234,20 @@ def _row_texts(data):
     X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
     n_rows = X.shape[0]
     labels, queries = check_labels(data.y, n_rows), _checked_queries(data.qid, n_rows)
-    notes = [""] * n_rows if data.comments is None else _comment_texts(data.comments, n_rows)
+    notes = _comment_texts(data.comments, n_rows)
     feature_texts = _sparse_texts if issparse(X) else _dense_texts
     n_at_once = min(_ROWS_AT_ONCE, 1 + _CELLS_AT_ONCE // max(1, X.shape[1]))
     for start in range(0, n_rows, n_at_once):
         part = slice(start, start + n_at_once)
-        label_texts = map(_without_point_zero, map(repr, labels[part].tolist()))
-        texts = label_texts, map(str, queries[part].tolist())
-        features = feature_texts(X[part])
-        yield map(_row_text, zip(*texts, features, notes[part], strict=True))
+        numbers, names = labels[part].tolist(), queries[part].tolist()
+        rows = zip(numbers, names, feature_texts(X[part]), notes[part], strict=True)
+        yield "".join(_row_text(*row) for row in rows)
 
 
-def _row_text(row):
+def _row_text(label, query, features, comment):
     """Return the line of a row, with its newline."""
-    label, query, features, comment = row
     tail = f" # {comment}\n" if comment else "\n"
-    return f"{label} qid:{query}{features}{tail}"
+    return f"{_without_point_zero(repr(label))} qid:{query}{features}{tail}"
 
 
 def _dense_texts(X):
@@ -303,13 +307,10 @@ def _checked_queries(qid, n_rows):
 
 
 def _comment_texts(comments, n_rows):
-    """Return the comments as text; refuse comments of several lines."""
-    if len(comments) != n_rows:
-        raise ValueError(
-            f"comments must have one entry per row of X; got {len(comments)} for {n_rows} rows."
-        )
-    comments = [str(comment) for comment in comments]
-    for comment in comments:
-        if "\n" in comment:
-            raise ValueError(f"comments must be of one line; got {reprlib.repr(comment)}.")
-    return comments
+    """Return the comments as text, "" for none; refuse comments of several lines."""
+    notes = checked_comments(comments, n_rows)
+    texts = [""] * n_rows if notes is None else [str(note) for note in notes]
+    for text in texts:
+        if "\n" in text:
+            raise ValueError(f"comments must be of one line; got {reprlib.repr(text)}.")
+    return texts

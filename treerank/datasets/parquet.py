@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 from treerank.checks import shown
 from treerank.datasets.csv_files import csv_writer, is_csv
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
-from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
+from treerank.datasets.ranking_data import Batches, RankingData, checked_comments, rows_at_once
 from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
@@ -194,13 +194,9 @@ def write_parquet(
     X = X if issparse(X) or as_frame(X) is not None else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
-    notes = None if comments is None else np.asarray(comments, dtype=object)
     n_rows = X.shape[0]
-    if notes is not None and notes.shape != (n_rows,):
-        raise ValueError(
-            f"comments must have one entry per row of X; got shape {notes.shape} for {n_rows} rows."
-        )
-    data = RankingData(X, check_labels(y, n_rows), check_ids("qid", qid, n_rows), notes)
+    labels, queries = check_labels(y, n_rows), check_ids("qid", qid, n_rows)
+    data = RankingData(X, labels, queries, checked_comments(comments, n_rows))
     write_parquet_batches(path, [data], label=label, query=query)
 
 

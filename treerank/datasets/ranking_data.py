@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.checks import shown
 from treerank.inputs.columns import taken_rows
@@ -123,6 +124,16 @@ class Batches:
         """Read the batches."""
         for batch in self.source() if callable(self.source) else self.source:
             yield batch if isinstance(batch, RankingData) else RankingData(*batch)
+
+
+def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | None:
+    """Return comments as an array with an entry for each row; None stays None."""
+    notes = None if comments is None else np.asarray(comments, dtype=object)
+    if notes is not None and notes.shape != (n_rows,):
+        raise ValueError(
+            f"comments must have one entry per row of X; got shape {notes.shape} for {n_rows} rows."
+        )
+    return notes
 
 
 def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
