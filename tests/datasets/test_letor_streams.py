@@ -4,7 +4,6 @@ import gzip
 import io
 import os
 import signal
-import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -51,19 +50,6 @@ def test_a_minus_is_standard_input(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
     assert_whole(read_letor("-"))
     assert not sys.stdin.buffer.closed
-
-
-def test_standard_input_may_be_a_file_that_is_partly_read(tmp_path):
-    (tmp_path / "file").write_bytes(b"a header\n" + TEXT)
-    script = """
-import os
-os.read(0, len("a header\\n"))
-from treerank.datasets.letor import read_letor
-print(len(read_letor("-")))
-"""
-    with open(tmp_path / "file") as file:
-        found = subprocess.check_output([sys.executable, "-c", script], stdin=file)
-    assert found == b"3000\n"
 
 
 def test_errors_name_standard_input(monkeypatch):

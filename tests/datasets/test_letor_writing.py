@@ -1,6 +1,4 @@
-"""Writing LETOR files: how they look, what is refused, and that a kill leaves no half file."""
-
-import os
+"""Writing LETOR files: how they look, and what is refused."""
 
 import numpy as np
 import pytest
@@ -48,30 +46,3 @@ def test_the_writer_refuses_what_could_not_be_read_back(file, arguments, message
     with pytest.raises(ValueError, match=message):
         write_letor(file, X, y, qid, comments=comments[0] if comments else None)
     assert not file.exists()
-
-
-class KilledError(Exception):
-    """Stands for a kill."""
-
-
-def killed(*_):
-    raise KilledError
-
-
-@pytest.mark.parametrize(
-    ("module", "function"),
-    [
-        ("treerank.files.replaced.os", "replace"),
-        ("treerank.files.replaced.os", "fsync"),
-    ],
-)
-def test_a_kill_while_writing_leaves_the_old_file_or_none(tmp_path, monkeypatch, module, function):
-    old, new = tmp_path / "old.txt", tmp_path / "new.txt"
-    write_letor(old, [[1.0]], [1], [1])
-    before = old.read_bytes()
-    monkeypatch.setattr(f"{module}.{function}", killed)
-    for path in old, new:
-        with pytest.raises(KilledError):
-            write_letor(path, [[2.0]], [1], [1])
-    assert old.read_bytes() == before
-    assert os.listdir(tmp_path) == ["old.txt"]
