@@ -112,19 +112,9 @@ def letor_batches(
 ) -> Batches:
     r"""Return the rows of a LETOR file in batches; without ``n_features`` it is read once more.
 
-    Parameters
-    ----------
-    path, n_features, comments
-        See :func:`read_letor`.
-    batch_size : int, default=None
-        Least number of rows, except in the last batch; ``None`` is as many as have about four
-        million numbers.
-
-    Returns
-    -------
-    Batches
-        The query ids of a batch are text if those of any row in it are; without ``n_features``, if
-        those of any row of the file are.
+    A batch has at least ``batch_size`` rows, except for the last one; ``None`` is as many as have
+    about four million numbers. The query ids of a batch are text if those of any row in it are;
+    without ``n_features``, if those of any row of the file are.
 
     Examples
     --------

@@ -171,14 +171,10 @@ def write_parquet(
 
     Parameters
     ----------
-    path : str or path
-        File to write.
+    path, y, qid
+        As those of :func:`~treerank.datasets.letor.write_letor`.
     X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
         Features. Columns without names are ``feature_1``, ``feature_2`` and so on.
-    y : array-like of shape (n_documents,)
-        Relevance.
-    qid : array-like of shape (n_documents,)
-        Query ids.
     comments : array-like of str of shape (n_documents,), default=None
         Texts of a column ``comment``.
     label, query : str, default="label" and "query"
@@ -203,16 +199,7 @@ def write_parquet(
 def write_parquet_batches(
     path: str | Path, batches: Iterable[RankingData], *, label: str = "label", query: str = "query"
 ) -> None:
-    """Write batches of rows, one after the other, to one Parquet, CSV or TSV file.
-
-    Parameters
-    ----------
-    path : str or path
-        File to write.
-    batches : iterable of RankingData
-        Rows; all batches have the same columns.
-    label, query : str, default="label" and "query"
-        Names of the columns of the labels and of the query ids.
+    """Write batches of rows to one Parquet, CSV or TSV file, as :func:`write_parquet` does.
 
     Examples
     --------

@@ -45,20 +45,7 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Files with the same columns.
-
-    Parameters
-    ----------
-    files : dict from str to _Part
-        The files by their paths, in the order of their rows.
-    schema : pyarrow.Schema
-        All columns.
-    features : list of str
-        Columns of the features.
-    label, query, document, comment : str or None
-        Columns of the labels, of the ids of queries and documents, and of comments; ``None`` if
-        they are not read.
-    """
+    """Files with the same columns, by their paths; a column that is not read is None."""
 
     files: dict[str, _Part]
     schema: pa.Schema
