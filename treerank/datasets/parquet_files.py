@@ -116,14 +116,20 @@ class ParquetFiles:
         n_threads = threads_allowed()
         for start in range(0, len(names), n_threads):
             group = list(names[start : start + n_threads])
-            tables = [
-                read_whole(place, file, group, n_threads > 1) for place, file in self.files.items()
-            ]
+            tables = [self._read(place, group, n_threads > 1) for place in self.files]
             for name in group:
-                parts = [table.column(name) for table in tables]
-                for place, part in zip(self.files, parts, strict=True):
-                    check_values(place, name, part, self.role_of(name))
-                yield pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+                chunks = [chunk for table in tables for chunk in table.column(name).chunks]
+                yield pa.chunked_array(chunks)
+
+    def _read(self, place: str, names: list[str], use_threads: bool) -> pa.Table:
+        """Return columns of one file."""
+        file = self.files[place]
+        with naming_file(place), file.opened() as opened:
+            table = opened.read(columns=names, use_threads=use_threads)
+            table = table.select([*dict.fromkeys(names)])  # one that is missing is an error
+        _check_length(place, len(table), file.metadata.num_rows)
+        self._check_values(place, table)
+        return table
 
     def batches(
         self, names: Sequence[str], batch_size: int, share: tuple[int, int] = (0, 1)
@@ -138,15 +144,32 @@ class ParquetFiles:
                 for batch in opened.iter_batches(
                     batch_size, groups, columns=names, use_threads=use_threads
                 ):
-                    table = pa.Table.from_batches([batch])
-                    for name in names:
-                        role = self.role_of(name)
-                        check_values(place, name, table.column(name), role, n_rows)
+                    table = pa.Table.from_batches([batch]).select([*dict.fromkeys(names)])
+                    self._check_values(place, table, n_rows)
                     n_rows += len(table)
                     yield table
             expected = sum(file.metadata.row_group(group).num_rows for group in groups)
             _check_length(place, n_rows, expected)
         pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
+
+    def _check_values(self, place: str, table: pa.Table, first_row: int = 0) -> None:
+        """Refuse damaged text, infinite labels and missing query ids."""
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            role = self.role_of(name)
+            with naming_file(place):
+                column.validate(full=True)
+            if role == "feature":
+                continue
+            if role == "label":  # a missing label says that nobody has judged a document
+                wrong, rule = np.isinf(as_floats(column, np.float64)), "be finite"
+            else:
+                wrong, rule = np.asarray(column.is_null(nan_is_null=True)), "not be missing"
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise ValueError(
+                    f"{place}, column {shown(name)}: the {role} must {rule}; got "
+                    f"{column[row].as_py()} in row {first_row + row}."
+                )
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
@@ -218,34 +241,6 @@ The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt.
         raise ValueError(
             f"{place}: a {kind} file must be whole and readable; got {shown(lines[0])}.{advice}"
         ) from error
-
-
-def read_whole(place: str, file: _Part, names: list[str], use_threads: bool) -> pa.Table:
-    """Return columns of one file."""
-    with naming_file(place), file.opened() as opened:
-        table = opened.read(columns=names, use_threads=use_threads).select(names)
-    _check_length(place, len(table), file.metadata.num_rows)
-    return table
-
-
-def check_values(
-    place: str, name: str, column: pa.ChunkedArray, role: str, first_row: int = 0
-) -> None:
-    """Refuse damaged text, infinite labels and missing query ids."""
-    with naming_file(place):
-        column.validate(full=True)
-    if role == "feature":
-        return
-    if role == "label":  # a missing label says that nobody has judged a document
-        wrong, rule = np.isinf(as_floats(column, np.float64)), "be finite"
-    else:
-        wrong, rule = np.asarray(column.is_null(nan_is_null=True)), "not be missing"
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{place}, column {shown(name)}: the {role} must {rule}; got {column[row].as_py()} in "
-            f"row {first_row + row}."
-        )
 
 
 def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:

@@ -269,7 +269,9 @@ def _rows_of_stream(stream, searches):
     length, n_terms = np.maximum(stream.length, 1), searches.n_terms
     # More of the longer texts contain a term.
     rarity = searches.rarity * (14 - stream.usual_log_length)
-    statistics = _frequency_statistics(stream, n_terms)
+    # Sum, min, max, mean and variance of the frequencies of the query's terms.
+    variance = (stream.most - stream.least) ** 2 / 4
+    statistics = stream.total, stream.least, stream.most, stream.total / n_terms, variance
     yield stream.covered
     yield stream.covered / n_terms
     yield stream.length
@@ -286,12 +288,6 @@ def _rows_of_stream(stream, searches):
     yield rarity * stream.covered * 2.2 * per_term / (per_term + slowness)
     for smoothing in (0.5, 2.0, 10.0):
         yield n_terms * np.log((statistics[3] + 0.01 * smoothing) / (length + smoothing))
-
-
-def _frequency_statistics(stream, n_terms):
-    """Return sum, min, max, mean and variance of the frequencies of the query's terms."""
-    variance = (stream.most - stream.least) ** 2 / 4
-    return stream.total, stream.least, stream.most, stream.total / n_terms, variance
 
 
 def _page_columns(searches, pages, signal):
