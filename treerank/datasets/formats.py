@@ -89,19 +89,9 @@ def format_names() -> str:
 def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     """Read a file of ranking data in the format that its name says.
 
-    Parameters
-    ----------
-    path : str or path
-        File to read; see :data:`FORMATS`.
-    **options
-        Options of the reader, as those of :func:`~treerank.datasets.letor.read_letor` and
-        :func:`~treerank.datasets.parquet.read_parquet`. A format need not have
-        those that are None or False.
-
-    Returns
-    -------
-    RankingData
-        Unpacks as ``X, y, qid``.
+    Options are those of :func:`~treerank.datasets.letor.read_letor` and
+    :func:`~treerank.datasets.parquet.read_parquet`. A format need not have those that are None or
+    False.
 
     Examples
     --------
@@ -127,7 +117,8 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     batch_size : int, default=None
         About how many rows a batch has; ``None`` is as many as have four million numbers.
     **options
-        As those of :func:`read_ranking_data`; without ``sparse`` and ``dtype``.
+        As those of :func:`~treerank.datasets.letor.read_letor`, but for ``sparse`` and ``dtype``,
+        and of :func:`~treerank.datasets.parquet.read_parquet`.
 
     Returns
     -------

@@ -203,16 +203,7 @@ def write_letor(
 
 
 def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> None:
-    r"""Write batches of rows, one after the other, to one LETOR file, as :func:`write_letor` does.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "train.txt"
-    >>> half = RankingData(np.ones((1, 1)), np.zeros(1), np.array([7]))
-    >>> write_letor_batches(path, [half, half])
-    >>> path.read_text()
-    '0 qid:7 1:1\n0 qid:7 1:1\n'
-    """
+    """Write batches of rows to one LETOR file, as :func:`write_letor` does."""
     with replaced_file(path) as file, compressed(file, path) as stream:
         for batch in batches:
             for text in _row_texts(batch):

@@ -134,23 +134,10 @@ def spread(values: np.ndarray, indices: np.ndarray, n_entries: np.ndarray, X: np
 def parse_chunk(
     text: np.ndarray, at: int, end: int, largest: int, rows: ParsedRows
 ) -> tuple[int, int]:
-    """Parse a chunk up to its end or its first error.
+    """Parse a chunk up to its end or its first error; return the error and its place.
 
-    Parameters
-    ----------
-    text : ndarray of shape (n_bytes,)
-        Whole lines, as bytes.
-    at, end : int
-        Start and end of the chunk.
-    largest : int
-        The highest feature index that is no error.
-    rows : ParsedRows
-        Results; the arrays are filled.
-
-    Returns
-    -------
-    error, at : int
-        Number of the error, 0 for none, and its place in the text.
+    The chunk is ``text[at:end]``, and ``rows`` are filled. A feature index above ``largest`` is an
+    error.
     """
     while at < end:
         at = _skip_spaces(text, at)

@@ -219,17 +219,7 @@ class ParquetFiles:
 
 @contextmanager
 def naming_file(place: str) -> Iterator[None]:
-    """Turn the errors of a file that is not whole into one that names the file.
-
-    Examples
-    --------
-    >>> with naming_file("train.parquet"):
-    ...     raise pa.ArrowInvalid("no magic bytes")
-    Traceback (most recent call last):
-    ...
-    ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'. \
-The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt.
-    """
+    """Turn the errors of a file that is not whole into one that names the file."""
     try:
         yield
     except _ERRORS as error:

@@ -137,17 +137,7 @@ def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | No
 
 
 def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
-    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory.
-
-    Examples
-    --------
-    >>> check_density("train.txt", n_rows=1000, n_features=136, n_entries=136_000)
-    >>> check_density("train.txt", n_rows=1, n_features=2**31 - 1, n_entries=1)
-    Traceback (most recent call last):
-    ...
-    ValueError: sparse must be True, or n_features set, to read train.txt; got 1 rows and 2147483647
-    columns, but only 1 values.
-    """
+    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory."""
     if n_rows * n_features > max(_FREE_SIZE, _LARGEST_RATIO * n_entries):
         raise ValueError(
             f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "

@@ -27,11 +27,6 @@ class TrecRun(NamedTuple):
         Query and document of each line.
     scores : ndarray of shape (n_lines,)
         Scores; higher is better.
-
-    Examples
-    --------
-    >>> TrecRun(np.array(["q1"]), np.array(["d1"]), np.array([0.5])).scores
-    array([0.5])
     """
 
     qid: np.ndarray
