@@ -28,6 +28,8 @@ from treerank.numerics.compiling import njit, register_jitable
 LARGEST_INDEX = 2**31 - 1
 #: Bytes of a query id; an array of strings needs as much for every id as for the longest.
 LONGEST_QID = 255
+#: What stands for a query id that is no integer; integers have at most 18 digits.
+TEXT = -(2**63)
 
 #: Errors that ``parse_chunk`` returns; 0 is none.
 NO_QID, BAD_INDEX, NOT_RISING, BEYOND, LONG_QID = range(1, 6)
@@ -50,9 +52,7 @@ class ParsedRows(NamedTuple):
     y : ndarray of shape (n_rows,)
         Labels.
     qid : ndarray of shape (n_rows,)
-        Query ids that are integers in Python's notation; 0 for other query ids.
-    is_text : ndarray of shape (n_rows,)
-        Whether the query id is not such an integer.
+        Query ids that are integers in Python's notation; ``TEXT`` for other query ids.
     spans : ndarray of shape (n_rows, 4)
         Start and end of the query id in the text, start and end of the comment.
     n_entries : ndarray of shape (n_rows,)
@@ -68,7 +68,6 @@ class ParsedRows(NamedTuple):
 
     y: np.ndarray
     qid: np.ndarray
-    is_text: np.ndarray
     spans: np.ndarray
     n_entries: np.ndarray
     values: np.ndarray
@@ -83,7 +82,6 @@ class ParsedRows(NamedTuple):
         return cls(
             y=np.empty(n_rows),
             qid=np.empty(n_rows, dtype=np.int64),
-            is_text=np.empty(n_rows, dtype=np.bool_),
             spans=np.empty((n_rows, 4), dtype=np.int64),
             n_entries=np.empty(n_rows, dtype=np.int64),
             values=np.empty(n_entries, dtype=dtype),
@@ -95,7 +93,7 @@ class ParsedRows(NamedTuple):
     def parsed(self) -> Self:
         """Return the parts of the arrays that are filled."""
         n_rows, n_entries, n_uncertain = self.sizes.tolist()
-        filled = [n_rows] * 5 + [n_entries] * 2 + [n_uncertain, 3]
+        filled = [n_rows] * 4 + [n_entries] * 2 + [n_uncertain, 3]
         return type(self)(*(array[:n] for array, n in zip(self, filled, strict=True)))
 
 
@@ -196,8 +194,10 @@ def _parse_qid(text, start, row, rows):
     is_canonical = 0 < end - first <= 18 and (
         text[first] != ZERO or (end == first + 1 and not is_negative)
     )
-    rows.is_text[row] = not is_canonical or not ends_token(text[end])
-    rows.qid[row] = 0 if rows.is_text[row] else (-number if is_negative else number)
+    if is_canonical and ends_token(text[end]):
+        rows.qid[row] = -number if is_negative else number
+    else:
+        rows.qid[row] = TEXT
     end = skip_token(text, end)
     rows.spans[row, 0] = start
     rows.spans[row, 1] = end

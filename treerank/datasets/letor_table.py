@@ -11,6 +11,7 @@ from treerank.datasets.decimals import skip_token
 from treerank.datasets.letor_parser import (
     LARGEST_INDEX,
     RULES,
+    TEXT,
     ParsedRows,
     parse_chunk,
     skip_line,
@@ -180,7 +181,7 @@ def _as_number(token):
 
 def _chunk_qids(text, rows):
     """Return the query ids of a chunk: integers if all are, else strings."""
-    if not rows.is_text.any():
+    if not (rows.qid == TEXT).any():
         return rows.qid
     tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]
     return np.array([token.decode("utf-8", "surrogateescape") for token in tokens])
