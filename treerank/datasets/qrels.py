@@ -9,26 +9,6 @@ from scipy.sparse import coo_array
 from treerank.checks import check_choice, shown
 
 
-def _krippendorff_alpha(unit: np.ndarray, value: np.ndarray, level: str) -> float:
-    """Return the agreement of labels of units; those with one label do not count."""
-    check_choice("level", level, ["nominal", "ordinal", "interval"])
-    several = np.bincount(unit)[unit] > 1
-    if not several.any():
-        raise ValueError("judgments must have a document with two judges to agree; got none.")
-    values, column = np.unique(value[several], return_inverse=True)
-    row = np.unique(unit[several], return_inverse=True)[1]
-    counts = coo_array((np.ones(len(row)), (row, column))).tocsr()
-    share = 1 / (counts.sum(axis=1) - 1)
-    together = (counts.T @ (counts * share[:, None])).toarray() - np.diag(counts.T @ share)
-    n = together.sum(axis=0)
-    places = {"nominal": values, "interval": values, "ordinal": np.cumsum(n) - n / 2}[level]
-    distance = np.subtract.outer(places, places) ** 2
-    if level == "nominal":
-        distance = (distance > 0).astype(float)
-    expected = (np.outer(n, n) * distance).sum() / (n.sum() - 1)
-    return float(1 - (together * distance).sum() / expected) if expected > 0 else np.nan
-
-
 class Qrels(NamedTuple):
     """Judgments; a pair of query and document that stands on several lines has several judges.
 
@@ -84,12 +64,25 @@ class Qrels(NamedTuple):
             y = labels[np.ravel(votes.argmax(axis=1))]  # the first of equal ones
         return type(self)(self.qid[first], self.doc_ids[first], y)
 
-    def agreement(self, level: Literal["nominal", "ordinal", "interval"] = "ordinal") -> float:
-        """Return Krippendorff's alpha (2011) of the judges: 1 if all agree, 0 if as by chance.
+    def agreement(self) -> float:
+        """Return Krippendorff's alpha (2011) of the judges, of labels that have an order.
 
-        Labels are equal or not, or have an order, or a distance. Alpha is NaN if all are equal.
+        It is 1 if all agree, 0 if as by chance, and NaN if all labels are equal.
         """
-        return _krippendorff_alpha(self._pairs()[1], self.y, level)
+        unit = self._pairs()[1]
+        several = np.bincount(unit)[unit] > 1
+        if not several.any():
+            raise ValueError("judgments must have a document with two judges to agree; got none.")
+        column = np.unique(self.y[several], return_inverse=True)[1]
+        row = np.unique(unit[several], return_inverse=True)[1]
+        counts = coo_array((np.ones(len(row)), (row, column))).tocsr()
+        share = 1 / (counts.sum(axis=1) - 1)
+        together = (counts.T @ (counts * share[:, None])).toarray() - np.diag(counts.T @ share)
+        n = together.sum(axis=0)
+        places = np.cumsum(n) - n / 2
+        distance = np.subtract.outer(places, places) ** 2
+        expected = (np.outer(n, n) * distance).sum() / (n.sum() - 1)
+        return float(1 - (together * distance).sum() / expected) if expected > 0 else np.nan
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the first line of each pair, and the number of the pair of each line."""
