@@ -75,12 +75,6 @@ def test_words_of_other_readers_are_answered():
         read_csv("a.csv", sep=";")
 
 
-def test_features_are_chosen_or_dropped(files):
-    one = read_csv(files / "a.csv", features=["bm25"], **COLUMNS)
-    rest = read_csv(files / "a.csv", drop=["color", "new"], **COLUMNS)
-    assert one.X.column_names == rest.X.column_names == ["bm25"]
-
-
 @pytest.mark.parametrize("name", ["b.csv", "b.tsv.gz"])
 def test_what_is_written_as_text_is_read_again(tmp_path, name):
     X = np.array([[0.1, np.nan], [1e-300, 3.0]])
@@ -93,12 +87,10 @@ def test_what_is_written_as_text_is_read_again(tmp_path, name):
 WRONG = {
     "label,query,a\n1,q,2\n0,q\n": r"a CSV file must be whole.*Row #3: Expected 3 columns, got 2",
     "": "a CSV file must be whole and readable; got 'Empty CSV file'",
-    "label,query,a\n": "a table must have rows; got none",
     "query,a\nq,1\n": "column 'label': the column for label must exist.* Write label='NAME'",
     "label,query,a\n" + "1,q,2\n" * 20 + "0,q,1O\n": "'a': must hold numbers.*'1O' in row 20",
     "label,query,a\n1,q,2024-01-31\n": "'a': must hold numbers, .*date32.* such as days, or drop",
     "label,query,doc_id,a\n1,q,7,2\n": "'doc_id': an id must not be a feature.*document='doc_id'",
-    "label,query,a,a\n1,q,7,2\n": "column 'a': must be there once; got it twice",
     "label|query|a\n1|q|7\n": r"column 'label': the column for label must exist.*label\|query",
 }
 
