@@ -1,19 +1,12 @@
 """Folds: folders of files in any known format."""
 
 import gzip
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from treerank.datasets import formats
 from treerank.datasets.folds import load_folds
 from treerank.datasets.parquet import write_parquet
-from treerank.datasets.ranking_data import RankingData
-
-DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[3] / "shared" / "data"))
-IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
 def write_fold(folder, label):
@@ -46,12 +39,8 @@ def test_the_parts_of_a_fold_have_the_same_features(tmp_path, sparse):
 
 def test_a_table_with_one_column_less_is_refused(tmp_path):
     for part, n_features in ("train", 2), ("vali", 2), ("test", 1):
-        write_parquet(
-            tmp_path / f"{part}.parquet",
-            np.eye(n_features),
-            np.zeros(n_features),
-            np.zeros(n_features),
-        )
+        nothing = np.zeros(n_features)
+        write_parquet(tmp_path / f"{part}.parquet", np.eye(n_features), nothing, nothing)
     with pytest.raises(ValueError, match="parts of a fold must have the same columns; got 1 feat"):
         list(load_folds(tmp_path))
 
@@ -76,34 +65,3 @@ def test_a_fold_is_read_only_when_it_is_asked_for(tmp_path):
     assert next(folds).name == "Fold1"
     with pytest.raises(ValueError, match="line 1, column 1"):
         next(folds)
-
-
-def test_mq2008_has_five_folds_of_all_its_queries():
-    if IS_INTERPRETED or not (DATA / "mq2008").exists():
-        pytest.skip("the data set is not here, or too big for the interpreter")
-    folds = list(load_folds(DATA / "mq2008"))
-    assert [fold.name for fold in folds] == [f"Fold{number}" for number in range(1, 6)]
-    for fold in folds:
-        parts = [fold.train, fold.validation, fold.test]
-        assert sum(len(part) for part in parts) == 15211
-        assert len(np.unique(np.concatenate([part.qid for part in parts]))) == 784
-        assert {part.X.shape[1] for part in parts} == {46}
-
-
-def read_numbers(path, **options):
-    """A reader of another format: a file of labels."""
-    del options
-    y = np.array(Path(path).read_text().split(), dtype=float)
-    return RankingData(np.zeros((len(y), 1)), y, np.zeros(len(y), dtype=int))
-
-
-def test_a_format_is_one_line_in_the_table_of_formats(tmp_path, monkeypatch):
-    known = formats.format_names()
-    numbers = formats.FileFormat("numbers", f"{__name__}:read_numbers", f"{__name__}:absent")
-    monkeypatch.setitem(formats.FORMATS, ".numbers", numbers)
-    write_fold(tmp_path / "Fold1", 1)
-    (tmp_path / "Fold1" / "train.txt").rename(tmp_path / "Fold1" / "train.numbers")
-    (tmp_path / "Fold1" / "train.numbers").write_text("3 4")
-    (fold,) = load_folds(tmp_path)
-    assert [part.y.tolist() for part in (fold.train, fold.validation)] == [[3, 4], [1]]
-    assert formats.format_names() == f"{known}, numbers (.numbers)"

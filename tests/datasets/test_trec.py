@@ -54,11 +54,6 @@ def test_ranks_begin_with_1_in_each_query(tmp_path):
     assert lines == ["0 Q0 c 1 2.0 mine", "1 Q0 b 1 3.0 mine", "1 Q0 a 2 1.0 mine"]
 
 
-def test_an_empty_run_has_no_lines(tmp_path):
-    (tmp_path / "run").write_text("\n")
-    assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [("q Q0 d 1 0.5", "must have 6 fields"), ("q Q0 d 1 x t", "must have a number; got 'x'")],
@@ -69,17 +64,29 @@ def test_a_wrong_line_is_named(tmp_path, line, message):
         read_trec_run(tmp_path / "run")
 
 
-def test_the_mark_before_a_text_in_utf8_is_no_part_of_the_first_query(tmp_path):
-    (tmp_path / "run").write_bytes(BOM_UTF8 + b"q Q0 d 1 1 t\nq Q0 e 2 0 t\n")
+def test_the_mark_before_a_text_in_utf8_and_empty_lines_are_no_queries(tmp_path):
+    (tmp_path / "run").write_bytes(BOM_UTF8 + b"q Q0 d 1 1 t\n\nq Q0 e 2 0 t\n")
     assert read_trec_run(tmp_path / "run").qid.tolist() == ["q", "q"]
+    (tmp_path / "run").write_text("\n")
+    assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
 
 
-def test_what_lines_cannot_hold_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="doc_ids must be words without spaces; got 'a b'"):
-        write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a b"])
-    with pytest.raises(ValueError, match="tag must be text; got ''"):
-        write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a"], tag="")
-    with pytest.raises(ValueError, match="y must be whole numbers of at most"):
-        write_trec_qrels(tmp_path / "qrels", y=[0.5], qid=["q"], doc_ids=["a"])
-    with pytest.raises(ValueError, match="qid must have one entry per document, 1; got 2"):
-        write_trec_qrels(tmp_path / "qrels", y=[1], qid=["q", "p"], doc_ids=["a"])
+LINE = {"qid": ["q"], "doc_ids": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("write", "columns", "message"),
+    [
+        (write_trec_run, {"scores": [1], "doc_ids": ["a b"]}, "doc_ids must be words without spac"),
+        (write_trec_run, {"scores": [1], "tag": ""}, "tag must be words without spaces; got ''"),
+        (write_trec_qrels, {"y": [0.5]}, "y must be whole numbers of at most"),
+        (
+            write_trec_qrels,
+            {"y": [1], "qid": ["q", "p"]},
+            "qid must have one entry per docum",
+        ),
+    ],
+)
+def test_what_lines_cannot_hold_is_refused(tmp_path, write, columns, message):
+    with pytest.raises(ValueError, match=message):
+        write(tmp_path / "file", **LINE | columns)

@@ -1,13 +1,11 @@
 """Synthetic web search keeps its laws, and the distribution that it states."""
 
-import inspect
-
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from treerank.datasets.web_search import make_web_search, web_search_feature_names
+from treerank.datasets.web_search import make_web_search
 
 pytestmark = pytest.mark.slow
 
@@ -22,58 +20,31 @@ def assert_equal_sets(actual, expected):
         np.testing.assert_array_equal(one, other)
 
 
-def test_rows_of_features_labels_and_queries_are_aligned():
-    X, y, qid = make_web_search(**SMALL, random_state=0)
-    assert X.shape == (100, X.shape[1])
-    assert y.shape == qid.shape == (100,)
-    assert X.dtype == np.float64
-    assert y.dtype == np.int64
-    assert (np.diff(qid) >= 0).all()
-
-
 def test_a_seed_gives_the_same_data_whatever_the_global_seed():
-    GLOBAL.seed(0)
     first = make_web_search(**SMALL, random_state=7)
     GLOBAL.seed(1)
     assert_equal_sets(make_web_search(**SMALL, random_state=7), first)
     assert not np.array_equal(make_web_search(**SMALL, random_state=8)[0], first[0])
-
-
-def test_global_state_is_neither_read_nor_moved():
+    GLOBAL.seed(0)
     before = GLOBAL.get_state()[1].copy()
     make_web_search(**SMALL, random_state=None)
     np.testing.assert_array_equal(GLOBAL.get_state()[1], before)
-
-
-def test_generators_of_numpy_old_and_new_are_seeds_too():
     for kind in (np.random.default_rng, np.random.RandomState):
-        assert_equal_sets(
-            make_web_search(**SMALL, random_state=kind(3)),
-            make_web_search(**SMALL, random_state=kind(3)),
-        )
+        one, other = (make_web_search(**SMALL, random_state=kind(3)) for _ in range(2))
+        assert_equal_sets(one, other)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "zero", True])
 def test_what_is_no_seed_is_refused(seed):
-    with pytest.raises((TypeError, ValueError), match=r"random_state must be .*; got"):
+    with pytest.raises(ValueError, match=r"random_state must be .*; got"):
         make_web_search(**SMALL, random_state=seed)
 
 
-def test_every_count_is_validated_by_name():
-    counts = [
-        name
-        for name in inspect.signature(make_web_search).parameters
-        if name.startswith("n_") or name == "documents_per_query"
-    ]
-    for name in counts:
-        for wrong in (-1, 1.5, "1", True):
-            with pytest.raises(ValueError, match=f"{name} must be a whole number of .*; got"):
-                make_web_search(**{**SMALL, name: wrong})
-
-
-def test_there_are_136_features_at_most():
-    with pytest.raises(ValueError, match=r"n_features must be .* at most 136; got 137"):
-        make_web_search(n_features=137)
+@pytest.mark.parametrize("name", ["n_queries", "documents_per_query", "n_features"])
+@pytest.mark.parametrize("wrong", [-1, 1.5, "1", True, 10**12])
+def test_every_count_is_validated_by_name(name, wrong):
+    with pytest.raises(ValueError, match=f"{name} .*must be .*; got"):
+        make_web_search(**SMALL | {name: wrong})
 
 
 @pytest.fixture(scope="module")
@@ -93,22 +64,10 @@ class TestWebSearch:
         assert sizes.max() > 180
         assert 0.55 < sizes.std() / sizes.mean() < 0.85  # 0.71 for a gamma of shape 2
 
-    def test_single_documents_make_queries_of_one(self):
-        qid = make_web_search(7, documents_per_query=1, random_state=0)[2]
-        np.testing.assert_array_equal(qid, np.arange(7))
-
-    def test_some_queries_are_hard_and_a_few_have_nothing_relevant(self, web):
-        _, y, qid = web
-        best = np.maximum.reduceat(y, np.flatnonzero(np.diff(qid, prepend=-1)))
-        assert 0 < (best == 0).mean() < 0.1
-        assert 0.2 < (best >= 3).mean() < 0.9
-
-    def test_all_is_finite_and_two_columns_are_zero(self, web):
-        assert np.isfinite(web[0]).all()
-        np.testing.assert_array_equal(np.flatnonzero(~web[0].any(axis=0)), [66, 68])
-
     def test_documented_columns_keep_their_word(self, web):
         X, _, qid = web
+        assert np.isfinite(X).all()
+        np.testing.assert_array_equal(np.flatnonzero(~X.any(axis=0)), [66, 68])
         counts = [*range(5), *range(10, 15), *range(20, 35), 125, 126, 127, 128, 133, 134]
         np.testing.assert_array_equal(X[:, counts], np.rint(X[:, counts]))
         assert (X[:, counts] >= 0).all()
@@ -119,28 +78,12 @@ class TestWebSearch:
         assert (X[:, 110:125] < 0).all()
         assert (X[:, [11, 133]] == 0).mean(axis=0).min() > 0.5
 
-    def test_lengths_links_and_frequencies_have_heavy_tails(self, web):
-        kurtosis = stats.kurtosis(web[0], axis=0)
-        assert (kurtosis[[10, 11, 14, 20, 40, 90, 127, 134]] > 8).all()
-
     def test_some_documents_repeat_their_predecessor(self, web):
         X, y, qid = web
         twins = (X[1:] == X[:-1]).all(axis=1)
         assert 0.015 < twins.mean() < 0.045
         assert (qid[1:][twins] == qid[:-1][twins]).all()
         assert (y[1:][twins] != y[:-1][twins]).any()  # assessors disagree
-
-    def test_scales_depend_on_the_query(self, web):
-        X, _, qid = web
-        weighted = np.array([X[qid == q, 89].mean() for q in range(300)])
-        plain = np.array([X[qid == q, 39].mean() for q in range(300)])
-        assert np.log(weighted).std() > 1.3 * np.log(plain).std()
-
-    def test_no_feature_gives_the_label_away(self, web):
-        X, y, _ = web
-        live = np.delete(np.arange(136), [66, 68])
-        correlation = np.abs([stats.spearmanr(X[:, j], y)[0] for j in live])
-        assert 0.15 < correlation.max() < 0.4
 
     def test_interactions_matter(self, web):
         X, y, _ = web
@@ -150,12 +93,6 @@ class TestWebSearch:
         assert site > 0.15 > 0.08 > text
 
     def test_narrow_data_is_a_choice_of_the_wide_columns(self, web):
-        X, y, _ = make_web_search(300, documents_per_query=60, n_features=10, random_state=0)
-        names = web_search_feature_names(10)
-        columns = [web_search_feature_names().index(name) for name in names]
-        np.testing.assert_array_equal(X, web[0][:, columns])
+        X, y, _ = make_web_search(300, documents_per_query=60, n_features=4, random_state=0)
+        np.testing.assert_array_equal(X, web[0][:, [0, 45, 90, 135]])
         np.testing.assert_array_equal(y, web[1])
-
-    def test_names_are_distinct_and_one_per_column(self):
-        assert len(set(web_search_feature_names())) == 136
-        assert web_search_feature_names(1) == ["covered_terms_body"]

@@ -18,10 +18,9 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
+from letor_blocks import read_in_blocks
 
 from treerank.datasets import ranking_data
-from treerank.datasets.letor import read_in_blocks
-from treerank.datasets.letor_table import TextSizes
 
 #: The smallest size of a dense matrix that may be refused; small, so that cases stay quick.
 FREE_SIZE = 2**16
@@ -207,14 +206,14 @@ def read(content: bytes, random, options: dict):
     """Read a file or standard input, in drawn blocks."""
     options = options | {"comments": True}
     block = int(random.choice([1, 7, 40, 200, 2**22]))
-    sizes = TextSizes(block, int(random.choice([1, 30, 2**18])))
+    sizes = block, int(random.choice([1, 30, 2**18]))
     with patch.object(ranking_data, "_FREE_SIZE", FREE_SIZE):
         if random.random() < 0.3:
             with patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content))):
-                return read_in_blocks("-", sizes, **options)
+                return read_in_blocks("-", *sizes, **options)
         path = folder() / "file"
         path.write_bytes(content)
-        return read_in_blocks(path, sizes, **options)
+        return read_in_blocks(path, *sizes, **options)
 
 
 def bits(values) -> bytes:

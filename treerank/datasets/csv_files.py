@@ -40,14 +40,6 @@ def csv_as_parquet(path: Path, texts: Collection[str | None] = ()) -> io.BytesIO
     r"""Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
     Decimal commas in the columns ``texts``, which hold ids or comments, are left as they are.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "train.csv"
-    >>> path.write_text("query,label,bm25\nq1,1,2.5\n") > 0
-    True
-    >>> pq.read_table(csv_as_parquet(path)).to_pylist()
-    [{'query': 'q1', 'label': 1, 'bm25': 2.5}]
     """
     delimiter = _delimiter_in(path)
     table = csv.read_csv(

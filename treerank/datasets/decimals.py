@@ -117,11 +117,9 @@ def _is_missing(text, start, end):
 @register_jitable
 def _round_decimal(mantissa, exponent):
     """Return ``mantissa * 10**exponent`` correctly rounded, and whether that is certain."""
-    if mantissa <= 2**53 and -22 <= exponent <= 0:
-        return mantissa / _POWERS_OF_TEN[-exponent], True
     if mantissa == 0:
         return 0.0, True
-    while mantissa % 10 == 0:  # 1.0000000000000000 becomes a short decimal
+    while mantissa > 2**53 and mantissa % 10 == 0:  # 1.0000000000000000 becomes a short decimal
         mantissa //= 10
         exponent += 1
     if mantissa <= 2**53 and -22 <= exponent <= 22:

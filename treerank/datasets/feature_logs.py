@@ -14,6 +14,8 @@ from treerank.datasets.qrels import Qrels
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.search_answers import LoggedDocument, is_answer, logged_documents
 
+_NO_JUDGMENTS = Qrels(np.empty(0, dtype=str), np.empty(0, dtype=str), np.empty(0))
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureLog(RankingData):
@@ -23,7 +25,7 @@ class FeatureLog(RankingData):
 
     Parameters
     ----------
-    unlogged : Qrels or None, default=None
+    unlogged : Qrels, default=no judgments
         Judgments of documents that the log lacks.
 
     Examples
@@ -33,12 +35,11 @@ class FeatureLog(RankingData):
     (['bm25'], array(['shoes'], dtype='<U5'), array(['a'], dtype='<U1'), array([nan]))
     """
 
-    unlogged: Qrels | None = None
+    unlogged: Qrels = _NO_JUDGMENTS
 
     def unjoined(self) -> dict[str, np.ndarray]:
         """Return a table of what stands in the log alone or in the judgments alone."""
-        logged = np.isnan(self.y)
-        judged = self.unlogged or Qrels(*(np.empty(0, dtype=str),) * 2, np.empty(0))
+        logged, judged = np.isnan(self.y), self.unlogged
         where = ["log"] * int(logged.sum()) + ["judgments"] * len(judged.y)
         return {
             "query": np.append(self.qid[logged], judged.qid),
@@ -76,7 +77,7 @@ def read_feature_log(
         ``ranker.feature_names_in_``, or the file of a set, as
         :func:`~treerank.exports.uploads.write_feature_set` writes it. Eland's lists need it.
     queries : sequence, default=None
-        The query of each answer, unless the source maps from it. ``None`` is what Solr repeats.
+        The query of each answer, unless the source maps from it.
     entry : str, default=None
         Name of the log where documents have several, such as that of a ``log_spec``, the name of
         Solr's field or "summaryfeatures".
@@ -128,7 +129,10 @@ def read_feature_log(
         raise ValueError(f"{place}source must hold a document with features; got none.")
     X = _matrix(list(rows.values()), defaults, place)
     qid, doc_ids = (np.array(column) for column in zip(*rows, strict=True))
-    return _joined(X, qid, doc_ids, judgments, n_bare=sum(each is None for _, each in found))
+    n_bare = sum(each is None for _, each in found)
+    if n_bare:
+        warn_user(f"{n_bare} documents of the answers have no features logged; they are left out.")
+    return _joined(X, qid, doc_ids, _NO_JUDGMENTS if judgments is None else judgments)
 
 
 def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:
@@ -144,19 +148,10 @@ def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list
     if not isinstance(whole, Sequence) or isinstance(whole, str):
         raise ValueError(f"source must hold answers of searches; got {shown(whole)}.")
     if queries is None:
-        queries = [_repeated(answer) for answer in whole]
+        raise ValueError("queries must name the query of each answer; got None.")
     if len(queries) != len(whole):
         raise ValueError(f"queries must name {len(whole)} answers; got {len(queries)} of them.")
     return list(whole), [str(query) for query in queries]
-
-
-def _repeated(answer: Any) -> str:
-    """Return the query that an answer of Solr repeats."""
-    header = answer.get("responseHeader", {}) if isinstance(answer, Mapping) else {}
-    query = header.get("params", {}).get("q")
-    if not isinstance(query, str):
-        raise ValueError("queries must name the query of each answer, which the answers do not.")
-    return query
 
 
 def _feature_set(features: Any) -> dict[str, float] | None:
@@ -200,25 +195,21 @@ def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, place
     return pa.table(columns)
 
 
-def _joined(X, qid, ids, judgments, n_bare):
-    """Return the log with labels; say how many documents have no partner."""
-    if n_bare:
-        warn_user(f"{n_bare} documents of the answers have no features logged; they are left out.")
-    if judgments is None:
-        return FeatureLog(X, np.full(len(qid), np.nan), qid, None, ids)
+def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> FeatureLog:
+    """Return the log with labels; say how many judgments are of no document in it."""
     y = judgments.labels_of(qid, ids, unjudged=np.nan)
     logged = set(zip(qid.tolist(), ids.tolist(), strict=True))
     pairs = [*zip(judgments.qid.tolist(), judgments.doc_ids.tolist(), strict=True)]
     alone = np.array([pair not in logged for pair in pairs], dtype=bool)
-    if np.isnan(y).all():
+    if pairs and alone.all():
         raise ValueError(
             f"judgments must be of documents in the log; got {shown(pairs[0])}, and "
             f"{shown((str(qid[0]), str(ids[0])))} in the log."
         )
-    unlogged = Qrels(*(column[alone] for column in judgments))
     if alone.any():
         warn_user(
             f"{alone.sum()} of {len(alone)} judgments are of documents that are not in the log; "
             "see unjoined()."
         )
+    unlogged = Qrels(*(column[alone] for column in judgments))
     return FeatureLog(X, y, qid, None, ids, unlogged)

@@ -22,21 +22,7 @@ _PARTS = ("train", "vali", "test")
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One split of a data set; its three parts have the same number of features.
-
-    Parameters
-    ----------
-    name : str
-        Name of the fold's folder.
-    train, validation, test : RankingData
-        The parts.
-
-    Examples
-    --------
-    >>> part = RankingData(np.eye(2), np.array([1.0, 0.0]), np.array([7, 7]))
-    >>> len(Fold("Fold1", part, part, part).train)
-    2
-    """
+    """One split of a data set; its three parts have the same number of features."""
 
     name: str
     train: RankingData
@@ -45,26 +31,16 @@ class Fold:
 
 
 def load_folds(folder: str | Path, **options: Any) -> Iterator[Fold]:
-    """Read the folds of a data set, one at a time.
+    """Read the folds of a data set, each when the iterator reaches it.
 
     Parameters
     ----------
     folder : str or path
         Holds folders ``Fold1``, ``Fold2`` and so on, each with the files ``train``, ``vali`` and
-        ``test``, such as ``train.txt`` or ``train.txt.gz``. A folder with these three files is a
-        single fold.
+        ``test``, such as ``train.txt`` or ``train.txt.gz``, or these three files themselves. That
+        one is missing is an error before any is read.
     **options
         Options of :func:`~treerank.datasets.formats.read_ranking_data`.
-
-    Returns
-    -------
-    iterator of Fold
-        Reads each fold when the iterator reaches it.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing; raised before any file is read.
 
     Examples
     --------

@@ -1,60 +1,40 @@
 """Formats: the kinds of files that hold ranking data, by the suffix of the file's name.
 
-To add a format, write a module with a function that reads such a file and one that writes it, with
-the parameters of :func:`~treerank.datasets.letor.read_letor` and
-:func:`~treerank.datasets.letor.write_letor` or some of them, and add a line for its suffix to
-``FORMATS``.
+To add a format, write functions that read such a file, as a whole and in batches, and one that
+writes batches, and add a line for its suffix to ``FORMATS``.
 """
 
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
-
-from numpy.typing import ArrayLike
 
 from treerank.checks import shown
 from treerank.datasets.ranking_data import Batches, RankingData
-from treerank.lazy import naming_the_extra
+from treerank.lazy import load_object
 
 
 class FileFormat(NamedTuple):
-    """A file format; its functions are written ``module:function``.
-
-    Attributes
-    ----------
-    name : str
-        Name in messages.
-    reader, writer : str
-        Functions that read and write a file.
-    options : tuple of str, default=("comments",)
-        Names of the options of the reader.
-    batch_reader, batch_writer : str, default=""
-        Functions that read and write a file in batches of rows.
-    """
+    """A file format: its name in messages, its functions as ``module:function``, their options."""
 
     name: str
     reader: str
-    writer: str
+    batch_reader: str
+    batch_writer: str
     options: tuple[str, ...] = ("comments",)
-    batch_reader: str = ""
-    batch_writer: str = ""
 
 
 LETOR = FileFormat(
     "LETOR",
     "treerank.datasets.letor:read_letor",
-    "treerank.datasets.letor:write_letor",
-    ("n_features", "sparse", "dtype", "comments"),
     "treerank.datasets.letor:letor_batches",
     "treerank.datasets.letor:write_letor_batches",
+    ("n_features", "sparse", "dtype", "comments"),
 )
 PARQUET = FileFormat(
     "Parquet, CSV or TSV",
     "treerank.datasets.parquet:read_parquet",
-    "treerank.datasets.parquet:write_parquet",
-    ("label", "query", "features", "document", "drop", "comments"),
     "treerank.datasets.parquet:parquet_batches",
     "treerank.datasets.parquet:write_parquet_batches",
+    ("label", "query", "features", "document", "drop", "comments"),
 )
 #: The format of each suffix; a file with any other suffix is read as a LETOR file.
 FORMATS = {".txt": LETOR, ".txt.gz": LETOR, ".parquet": PARQUET}
@@ -109,31 +89,21 @@ def format_names() -> str:
 def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     """Read a file of ranking data in the format that its name says.
 
-    Parameters
-    ----------
-    path : str or path
-        File to read; see :data:`FORMATS`.
-    **options
-        Options of the reader, as those of :func:`~treerank.datasets.letor.read_letor` and
-        :func:`~treerank.datasets.parquet.read_parquet`. A format need not have
-        those that are None or False.
-
-    Returns
-    -------
-    RankingData
-        Unpacks as ``X, y, qid``.
+    Options are those of :func:`~treerank.datasets.letor.read_letor` and
+    :func:`~treerank.datasets.parquet.read_parquet`. A format need not have those that are None or
+    False.
 
     Examples
     --------
     >>> path = getfixture("tmp_path") / "train.txt"
-    >>> write_ranking_data(path, [[0.5, 3.0]], [2], [7])
+    >>> n_bytes = path.write_text("2 qid:7 1:0.5 2:3")
     >>> X, y, qid = read_ranking_data(path)
     >>> X, y, qid
     (array([[0.5, 3. ]]), array([2.]), array([7]))
     """
     found = format_of(path)
     known = _known(options, found.options, f"a file of format {found.name}", path)
-    data: RankingData = _function(found.reader)(path, **known)
+    data: RankingData = load_object(found.reader)(path, **known)
     return data
 
 
@@ -147,7 +117,8 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     batch_size : int, default=None
         About how many rows a batch has; ``None`` is as many as have four million numbers.
     **options
-        As those of :func:`read_ranking_data`; without ``sparse`` and ``dtype``.
+        As those of :func:`~treerank.datasets.letor.read_letor`, but for ``sparse`` and ``dtype``,
+        and of :func:`~treerank.datasets.parquet.read_parquet`.
 
     Returns
     -------
@@ -157,21 +128,15 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     Examples
     --------
     >>> path = getfixture("tmp_path") / "train.txt"
-    >>> write_ranking_data(path, [[0.5, 3.0]], [2], [7])
+    >>> n_bytes = path.write_text("2 qid:7 1:0.5 2:3")
     >>> [batch.y for batch in read_batches(path)]
     [array([2.])]
     """
     found = format_of(path)
     names = [name for name in found.options if name not in ("sparse", "dtype")]
     known = _known(options, names, f"batches of a {found.name} file", path)
-    batches: Batches = _function(found.batch_reader)(path, batch_size=batch_size, **known)
+    batches: Batches = load_object(found.batch_reader)(path, batch_size=batch_size, **known)
     return batches
-
-
-def _function(path):
-    """Return the function ``module:function``; say how to install what it needs."""
-    with naming_the_extra(path.partition(":")[2]):
-        return resolve_name(path)
 
 
 def _known(options, names, what, path):
@@ -180,31 +145,3 @@ def _known(options, names, what, path):
         if name not in names and value not in (None, False):
             raise ValueError(f"{name} must not be set for {what}; got {shown(value)} for {path}.")
     return {name: value for name, value in options.items() if name in names}
-
-
-def write_ranking_data(
-    path: str | Path, X: Any, y: ArrayLike, qid: ArrayLike, **options: Any
-) -> None:
-    r"""Write a file of ranking data in the format that its name says.
-
-    Parameters
-    ----------
-    path : str or path
-        File to write, with a suffix of :data:`FORMATS` or none.
-    X : array-like or sparse matrix of shape (n_documents, n_features)
-        Features.
-    y : array-like of shape (n_documents,)
-        Relevance.
-    qid : array-like of shape (n_documents,)
-        Query ids.
-    **options
-        Options of the writer, as those of :func:`~treerank.datasets.letor.write_letor`.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "train.txt"
-    >>> write_ranking_data(path, [[0.5, 3.0]], [2], [7], comments=["docid = GX1"])
-    >>> path.read_text()
-    '2 qid:7 1:0.5 2:3 # docid = GX1\n'
-    """
-    _function(format_to_write(path).writer)(path, X, y, qid, **options)

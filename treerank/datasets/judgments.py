@@ -91,16 +91,7 @@ def read_judgments(
 
 
 def json_of(path: str | Path) -> Any:
-    r"""Return what a JSON file holds, or the lines of one with a value in each line.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "lines.json"
-    >>> path.write_text('{"a": 1}\n{"a": 2}') > 0
-    True
-    >>> json_of(path)
-    [{'a': 1}, {'a': 2}]
-    """
+    """Return what a JSON file holds, or the lines of one with a value in each line."""
     text = _text(path)
     try:
         try:

@@ -7,11 +7,11 @@ query ids. Feature indices count from 1 and rise within a row. A feature that a 
 
 import contextlib
 import itertools
+import math
 import reprlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,14 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_count, shown
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
-from treerank.datasets.letor_table import LetorTable, TextSizes
-from treerank.datasets.ranking_data import Batches, RankingData, check_density, rows_at_once
+from treerank.datasets.letor_table import LetorTable
+from treerank.datasets.ranking_data import (
+    Batches,
+    RankingData,
+    check_density,
+    checked_comments,
+    rows_at_once,
+)
 from treerank.files.blocks import text_blocks
 from treerank.files.compression import compressed, is_regular_file, open_text
 from treerank.files.replaced import replaced_file
@@ -30,6 +36,8 @@ from treerank.inputs.columns import Columns, as_frame
 from treerank.inputs.documents import check_ids, check_labels
 from treerank.numerics.threads import threads_allowed
 
+#: Bytes of text that are read at a time.
+BLOCK_SIZE = 2**22
 #: Rows that become text at a time, and about how many of their numbers.
 _ROWS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**18
 
@@ -84,43 +92,15 @@ def read_letor(
     >>> y, qid, data.doc_ids
     (array([2., 0.]), array([7, 7]), array(['GX1', 'GX2'], dtype=object))
     """
-    return read_in_blocks(
-        path, TextSizes(), n_features=n_features, sparse=sparse, dtype=dtype, comments=comments
-    )
+    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
+    _check_width(n_features)
+    (data,) = _parts(path, math.inf, n_features, comments, sparse, dtype)
+    return data
 
 
-def read_in_blocks(
-    path: str | Path,
-    sizes: TextSizes,
-    *,
-    n_features: int | None = None,
-    sparse: bool = False,
-    dtype: DTypeLike = np.float64,
-    comments: bool = False,
-) -> RankingData:
-    """Read a LETOR file as :func:`read_letor` does, so much text at a time as ``sizes`` say."""
+def _check_width(n_features):
     if n_features is not None:
         check_count("n_features", n_features, at_most=LARGEST_INDEX)
-    number: Any = np.dtype(dtype)
-    check_choice("dtype", number.name, ("float32", "float64"))
-    with (
-        open_text(path) as text,
-        contextlib.closing(text_blocks(text, sizes.block)) as blocks,
-        ThreadPoolExecutor(threads_allowed()) as pool,
-    ):
-        table = LetorTable(
-            text.name,
-            n_features=n_features if n_features is None else int(n_features),
-            is_sparse=bool(sparse),
-            dtype=number,
-            keeps_comments=bool(comments),
-            expected_size=text.expected_size,
-            pool=pool,
-            sizes=sizes,
-        )
-        for block in blocks:
-            table.append(block)
-        return table.finished()
 
 
 def letor_batches(
@@ -132,19 +112,9 @@ def letor_batches(
 ) -> Batches:
     r"""Return the rows of a LETOR file in batches; without ``n_features`` it is read once more.
 
-    Parameters
-    ----------
-    path, n_features, comments
-        See :func:`read_letor`.
-    batch_size : int, default=None
-        Least number of rows, except in the last batch; ``None`` is as many as have about four
-        million numbers.
-
-    Returns
-    -------
-    Batches
-        The query ids of a batch are text if those of any row in it are; without ``n_features``, if
-        those of any row of the file are.
+    A batch has at least ``batch_size`` rows, except for the last one; ``None`` is as many as have
+    about four million numbers. The query ids of a batch are text if those of any row in it are;
+    without ``n_features``, if those of any row of the file are.
 
     Examples
     --------
@@ -153,9 +123,8 @@ def letor_batches(
     >>> [batch.X.shape for batch in letor_batches(path)]
     [(2, 2)]
     """
-    if n_features is not None:
-        check_count("n_features", n_features, at_most=LARGEST_INDEX)
-    elif not is_regular_file(path):
+    _check_width(n_features)
+    if n_features is None and not is_regular_file(path):
         raise ValueError(f"n_features must be set for what is read once; got {str(path)!r}.")
     width, has_text = _measured(path) if n_features is None else (n_features, False)
     size, was_read = batch_size or rows_at_once(width), False
@@ -165,7 +134,7 @@ def letor_batches(
         if was_read and not is_regular_file(path):
             raise ValueError(f"{path}: must be a file, to be read again.")
         was_read = True
-        for part in _parts(path, size, n_features=width, is_sparse=False, keeps_comments=comments):
+        for part in _parts(path, size, width, comments):
             yield replace(part, qid=part.qid.astype(str)) if has_text else part
 
     return Batches(parts)
@@ -174,29 +143,28 @@ def letor_batches(
 def _measured(path):
     """Return the highest feature index of a file, and whether any query id is text."""
     width, has_text = 0, False
-    for part in _parts(path, 1, n_features=None, is_sparse=True, keeps_comments=False):
+    for part in _parts(path, 1, None, comments=False, sparse=True):
         width, has_text = max(width, part.X.shape[1]), has_text or part.qid.dtype.kind == "U"
         check_density(str(path), len(part), width, part.X.nnz)
     return width, has_text
 
 
-def _parts(path, batch_size, **options):
+def _parts(path, batch_size, n_features, comments, sparse=False, dtype=np.float64):
     """Parse a file, a batch of at least so many rows at a time."""
     with (
         open_text(path) as text,
-        contextlib.closing(text_blocks(text)) as blocks,
+        contextlib.closing(text_blocks(text, BLOCK_SIZE)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
-        new_table = partial(
-            LetorTable, text.name, **options, dtype=np.dtype(np.float64), expected_size=0, pool=pool
-        )
-        table, n_rows = new_table(), 0
+        size = text.expected_size if batch_size == math.inf else 0
+        settings = text.name, n_features, sparse, dtype, comments, size, pool
+        table, n_rows = LetorTable(*settings), 0
         for block in blocks:
             table.append(block)
             if table.n_rows >= batch_size:
                 n_rows += table.n_rows
                 yield table.finished()
-                table = new_table()
+                table = LetorTable(*settings)
         if table.n_rows or not n_rows:  # without any rows it is an error
             yield table.finished()
 
@@ -235,20 +203,11 @@ def write_letor(
 
 
 def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> None:
-    r"""Write batches of rows, one after the other, to one LETOR file, as :func:`write_letor` does.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "train.txt"
-    >>> half = RankingData(np.ones((1, 1)), np.zeros(1), np.array([7]))
-    >>> write_letor_batches(path, [half, half])
-    >>> path.read_text()
-    '0 qid:7 1:1\n0 qid:7 1:1\n'
-    """
+    """Write batches of rows to one LETOR file, as :func:`write_letor` does."""
     with replaced_file(path) as file, compressed(file, path) as stream:
         for batch in batches:
-            for rows in _row_texts(batch):
-                stream.write("".join(rows).encode("utf-8", "surrogateescape"))
+            for text in _row_texts(batch):
+                stream.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _row_texts(data):
@@ -256,22 +215,20 @@ def _row_texts(data):
     X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
     n_rows = X.shape[0]
     labels, queries = check_labels(data.y, n_rows), _checked_queries(data.qid, n_rows)
-    notes = [""] * n_rows if data.comments is None else _comment_texts(data.comments, n_rows)
+    notes = _comment_texts(data.comments, n_rows)
     feature_texts = _sparse_texts if issparse(X) else _dense_texts
     n_at_once = min(_ROWS_AT_ONCE, 1 + _CELLS_AT_ONCE // max(1, X.shape[1]))
     for start in range(0, n_rows, n_at_once):
         part = slice(start, start + n_at_once)
-        label_texts = map(_without_point_zero, map(repr, labels[part].tolist()))
-        texts = label_texts, map(str, queries[part].tolist())
-        features = feature_texts(X[part])
-        yield map(_row_text, zip(*texts, features, notes[part], strict=True))
+        numbers, names = labels[part].tolist(), queries[part].tolist()
+        rows = zip(numbers, names, feature_texts(X[part]), notes[part], strict=True)
+        yield "".join(_row_text(*row) for row in rows)
 
 
-def _row_text(row):
+def _row_text(label, query, features, comment):
     """Return the line of a row, with its newline."""
-    label, query, features, comment = row
     tail = f" # {comment}\n" if comment else "\n"
-    return f"{label} qid:{query}{features}{tail}"
+    return f"{_without_point_zero(repr(label))} qid:{query}{features}{tail}"
 
 
 def _dense_texts(X):
@@ -331,13 +288,10 @@ def _checked_queries(qid, n_rows):
 
 
 def _comment_texts(comments, n_rows):
-    """Return the comments as text; refuse comments of several lines."""
-    if len(comments) != n_rows:
-        raise ValueError(
-            f"comments must have one entry per row of X; got {len(comments)} for {n_rows} rows."
-        )
-    comments = [str(comment) for comment in comments]
-    for comment in comments:
-        if "\n" in comment:
-            raise ValueError(f"comments must be of one line; got {reprlib.repr(comment)}.")
-    return comments
+    """Return the comments as text, "" for none; refuse comments of several lines."""
+    notes = checked_comments(comments, n_rows)
+    texts = [""] * n_rows if notes is None else [str(note) for note in notes]
+    for text in texts:
+        if "\n" in text:
+            raise ValueError(f"comments must be of one line; got {reprlib.repr(text)}.")
+    return texts

@@ -9,6 +9,7 @@ the number of threads.
 from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from treerank.datasets.decimals import (
     COLON,
@@ -27,9 +28,20 @@ from treerank.numerics.compiling import njit, register_jitable
 LARGEST_INDEX = 2**31 - 1
 #: Bytes of a query id; an array of strings needs as much for every id as for the longest.
 LONGEST_QID = 255
+#: What stands for a query id that is no integer; integers have at most 18 digits.
+TEXT = -(2**63)
 
 #: Errors that ``parse_chunk`` returns; 0 is none.
-NO_QID, BAD_INDEX, NOT_RISING, BEYOND, LONG_QID = 1, 2, 3, 4, 5
+NO_QID, BAD_INDEX, NOT_RISING, BEYOND, LONG_QID = range(1, 6)
+#: What each of them says.
+RULES = (
+    "",
+    "a query id, qid:<id>, must follow the label",
+    f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
+    "feature indices must rise within a row",
+    "feature indices must not exceed n_features={n_features}",
+    f"a query id must have at most {LONGEST_QID} bytes",
+)
 
 
 class ParsedRows(NamedTuple):
@@ -40,9 +52,7 @@ class ParsedRows(NamedTuple):
     y : ndarray of shape (n_rows,)
         Labels.
     qid : ndarray of shape (n_rows,)
-        Query ids that are integers in Python's notation; 0 for other query ids.
-    is_text : ndarray of shape (n_rows,)
-        Whether the query id is not such an integer.
+        Query ids that are integers in Python's notation; ``TEXT`` for other query ids.
     spans : ndarray of shape (n_rows, 4)
         Start and end of the query id in the text, start and end of the comment.
     n_entries : ndarray of shape (n_rows,)
@@ -58,7 +68,6 @@ class ParsedRows(NamedTuple):
 
     y: np.ndarray
     qid: np.ndarray
-    is_text: np.ndarray
     spans: np.ndarray
     n_entries: np.ndarray
     values: np.ndarray
@@ -67,13 +76,12 @@ class ParsedRows(NamedTuple):
     sizes: np.ndarray
 
     @classmethod
-    def empty(cls, text: np.ndarray, dtype: np.dtype[np.floating]) -> Self:
+    def empty(cls, text: np.ndarray, dtype: DTypeLike) -> Self:
         """Return arrays for a chunk: each row has a newline, and each entry has a colon."""
         n_rows, n_entries = (int(np.count_nonzero(text == byte)) for byte in (NEWLINE, COLON))
         return cls(
             y=np.empty(n_rows),
             qid=np.empty(n_rows, dtype=np.int64),
-            is_text=np.empty(n_rows, dtype=np.bool_),
             spans=np.empty((n_rows, 4), dtype=np.int64),
             n_entries=np.empty(n_rows, dtype=np.int64),
             values=np.empty(n_entries, dtype=dtype),
@@ -85,17 +93,8 @@ class ParsedRows(NamedTuple):
     def parsed(self) -> Self:
         """Return the parts of the arrays that are filled."""
         n_rows, n_entries, n_uncertain = self.sizes.tolist()
-        return type(self)(
-            y=self.y[:n_rows],
-            qid=self.qid[:n_rows],
-            is_text=self.is_text[:n_rows],
-            spans=self.spans[:n_rows],
-            n_entries=self.n_entries[:n_rows],
-            values=self.values[:n_entries],
-            indices=self.indices[:n_entries],
-            uncertain=self.uncertain[:n_uncertain],
-            sizes=self.sizes,
-        )
+        filled = [n_rows] * 4 + [n_entries] * 2 + [n_uncertain, 3]
+        return type(self)(*(array[:n] for array, n in zip(self, filled, strict=True)))
 
 
 @register_jitable
@@ -133,23 +132,10 @@ def spread(values: np.ndarray, indices: np.ndarray, n_entries: np.ndarray, X: np
 def parse_chunk(
     text: np.ndarray, at: int, end: int, largest: int, rows: ParsedRows
 ) -> tuple[int, int]:
-    """Parse a chunk up to its end or its first error.
+    """Parse a chunk up to its end or its first error; return the error and its place.
 
-    Parameters
-    ----------
-    text : ndarray of shape (n_bytes,)
-        Whole lines, as bytes.
-    at, end : int
-        Start and end of the chunk.
-    largest : int
-        The highest feature index that is no error.
-    rows : ParsedRows
-        Results; the arrays are filled.
-
-    Returns
-    -------
-    error, at : int
-        Number of the error, 0 for none, and its place in the text.
+    The chunk is ``text[at:end]``, and ``rows`` are filled. A feature index above ``largest`` is an
+    error.
     """
     while at < end:
         at = _skip_spaces(text, at)
@@ -208,8 +194,10 @@ def _parse_qid(text, start, row, rows):
     is_canonical = 0 < end - first <= 18 and (
         text[first] != ZERO or (end == first + 1 and not is_negative)
     )
-    rows.is_text[row] = not is_canonical or not ends_token(text[end])
-    rows.qid[row] = 0 if rows.is_text[row] else (-number if is_negative else number)
+    if is_canonical and ends_token(text[end]):
+        rows.qid[row] = -number if is_negative else number
+    else:
+        rows.qid[row] = TEXT
     end = skip_token(text, end)
     rows.spans[row, 0] = start
     rows.spans[row, 1] = end

@@ -2,20 +2,16 @@
 
 import reprlib
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_matrix
 
 from treerank.datasets.decimals import skip_token
 from treerank.datasets.letor_parser import (
-    BAD_INDEX,
-    BEYOND,
     LARGEST_INDEX,
-    LONG_QID,
-    LONGEST_QID,
-    NO_QID,
-    NOT_RISING,
+    RULES,
+    TEXT,
     ParsedRows,
     parse_chunk,
     skip_line,
@@ -25,32 +21,10 @@ from treerank.datasets.ranking_data import RankingData, check_density
 from treerank.files.blocks import TextBlock
 from treerank.inputs.grouping import joined_ids
 
-_RULES = {
-    NO_QID: "a query id, qid:<id>, must follow the label",
-    BAD_INDEX: f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
-    NOT_RISING: "feature indices must rise within a row",
-    LONG_QID: f"a query id must have at most {LONGEST_QID} bytes",
-    BEYOND: "feature indices must not exceed n_features={n_features}",
-}
+#: Bytes of text that one thread parses at a time.
+CHUNK_SIZE = 2**18
 
 
-@dataclass(frozen=True)
-class TextSizes:
-    """How much text is worked on at a time.
-
-    Parameters
-    ----------
-    block : int, default=2**22
-        Bytes of text that are read at a time.
-    chunk : int, default=2**18
-        Bytes of text that one thread parses at a time.
-    """
-
-    block: int = 2**22
-    chunk: int = 2**18
-
-
-@dataclass
 class LetorTable:
     """The rows that are parsed so far.
 
@@ -58,48 +32,40 @@ class LetorTable:
     ----------
     name : str
         Name of the text, for error messages.
-    n_features : int or None
-        Number of columns of the result; ``None`` takes the highest feature index.
-    is_sparse : bool
-        Whether to store only the entries in the text.
-    dtype : dtype
-        float64 or float32.
-    keeps_comments : bool
-        Whether to keep comments.
+    n_features, sparse, dtype, comments
+        As those of :func:`~treerank.datasets.letor.read_letor`.
     expected_size : int
-        Approximate number of bytes of the whole text, to reserve memory; 0 if it is
-        not known.
+        Approximate number of bytes of the whole text, to reserve memory; 0 if it is not known.
     pool : Executor
         Threads that parse.
-    sizes : TextSizes, default=TextSizes()
-        How much they parse at a time.
     """
 
-    name: str
-    n_features: int | None
-    is_sparse: bool
-    dtype: np.dtype[np.floating]
-    keeps_comments: bool
-    expected_size: int
-    pool: Executor
-    sizes: TextSizes = TextSizes()
-    n_rows: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        self._width, self._size, self._n_entries = self.n_features or 0, 0, 0
-        self._X = np.empty((0, self._width), dtype=self.dtype)  # with room below the rows
+    def __init__(
+        self,
+        name: str,
+        n_features: int | None,
+        sparse: bool,
+        dtype: DTypeLike,
+        comments: bool,
+        expected_size: int,
+        pool: Executor,
+    ):
+        self._name, self._n_features, self._is_sparse = name, n_features, sparse
+        self._dtype, self._expected_size, self._pool = dtype, expected_size, pool
+        self.n_rows, self._width, self._size, self._n_entries = 0, int(n_features or 0), 0, 0
+        self._X = np.empty((0, self._width), dtype=dtype)  # with room below the rows
         self._y: list[np.ndarray] = []
         self._qids: list[np.ndarray] = []
         self._entries: list[tuple[np.ndarray, ...]] = []
-        self._comments: list[str] = []
+        self._comments: list[str] | None = [] if comments else None
 
     def append(self, block: TextBlock) -> None:
         """Parse lines into the table; a ValueError names the first error and its place."""
-        chunks = list(self.pool.map(lambda ends: self._parsed(block, *ends), self._bounds(block)))
+        chunks = list(self._pool.map(lambda ends: self._parsed(block, *ends), self._bounds(block)))
         for rows, error, at in chunks:
             self._read_uncertain(block, rows)
             if error:
-                raise self._error(block, at, _RULES[error].format(n_features=self.n_features))
+                raise self._error(block, at, RULES[error].format(n_features=self._n_features))
         self._size += len(block.text)
         self._add(block.text, [rows.parsed() for rows, *_ in chunks])
 
@@ -107,16 +73,16 @@ class LetorTable:
         """Return the start and end of chunks of whole lines."""
         bounds, start, text = [], 0, block.text
         while start < len(text):
-            end = skip_line(text, min(start + self.sizes.chunk, len(text)) - 1) + 1
+            end = skip_line(text, min(start + CHUNK_SIZE, len(text)) - 1) + 1
             bounds.append((start, end))
             start = end
         return bounds
 
     def _parsed(self, block, start, end):
         """Return the rows of a chunk, the number of its first error, and its place."""
-        rows = ParsedRows.empty(block.text[start:end], self.dtype)
-        error, at = parse_chunk(block.text, start, end, self.n_features or LARGEST_INDEX, rows)
-        return rows, error, at
+        rows = ParsedRows.empty(block.text[start:end], self._dtype)
+        largest = int(self._n_features or LARGEST_INDEX)
+        return rows, *parse_chunk(block.text, start, end, largest, rows)
 
     def _read_uncertain(self, block, rows):
         """Read the uncertain numbers of a chunk by Python's ``float``, in the order of the text."""
@@ -140,7 +106,7 @@ class LetorTable:
         token = _token(block.text, at).decode("utf-8", "replace")
         found = reprlib.repr(token) if token else "the end of the row"
         example = " A row of a LETOR file is like '2 qid:7 1:0.5'." if line == 1 else ""
-        place = f"{self.name}, line {line}, column {column}"
+        place = f"{self._name}, line {line}, column {column}"
         return ValueError(f"{place}: {rule}; got {found}.{example}")
 
     def _add(self, text, chunks):
@@ -149,33 +115,33 @@ class LetorTable:
         for rows in chunks:
             self.n_rows += len(rows.y)
             self._n_entries += len(rows.values)
-            if self.n_features is None and len(rows.indices):
+            if self._n_features is None and len(rows.indices):
                 self._width = max(self._width, int(rows.indices.max()) + 1)
             self._y.append(rows.y)
             self._qids.append(_chunk_qids(text, rows))
-            if self.keeps_comments:
+            if self._comments is not None:
                 self._comments += [
                     text[start:end].tobytes().strip().decode("utf-8", "surrogateescape")
                     for start, end in rows.spans[:, 2:].tolist()
                 ]
         entries = [(rows.values, rows.indices, rows.n_entries) for rows in chunks]
-        if self.is_sparse:
+        if self._is_sparse:
             self._entries += entries
             return
-        if self.n_features is None:
-            check_density(self.name, self.n_rows, self._width, self._n_entries)
+        if self._n_features is None:
+            check_density(self._name, self.n_rows, self._width, self._n_entries)
         if self._X.shape[1] < self._width or len(self._X) < self.n_rows:
             self._X = self._enlarged(first)
         ends = np.cumsum([first, *(len(rows.y) for rows in chunks)])
         parts = np.split(self._X[first : self.n_rows], ends[1:-1] - first)
-        list(self.pool.map(lambda entry, part: spread(*entry, part), entries, parts))
+        list(self._pool.map(lambda entry, part: spread(*entry, part), entries, parts))
 
     def _enlarged(self, n_kept):
         """Return the matrix with room for more rows, as many as the rest of the text may have."""
         # Reserved memory costs nothing until it is used, so the guess may be too high.
-        to_come = max(1.5 if n_kept else 1.0, self.expected_size / self._size)
+        to_come = max(1.5 if n_kept else 1.0, self._expected_size / self._size)
         n_rows = int(self.n_rows * (1.02 * to_come if to_come > 1 else 1))
-        wide = np.empty((n_rows, self._width), dtype=self.dtype)
+        wide = np.empty((n_rows, self._width), dtype=self._dtype)
         wide[:n_kept, : self._X.shape[1]] = self._X[:n_kept]
         wide[:n_kept, self._X.shape[1] :] = 0
         return wide
@@ -184,11 +150,11 @@ class LetorTable:
         """Return the rows without a copy; the table must not be used afterwards."""
         if self.n_rows == 0:
             raise ValueError(
-                f"{self.name}, line 1, column 1: a LETOR file must have rows; got none."
+                f"{self._name}, line 1, column 1: a LETOR file must have rows; got none."
             )
         y = np.concatenate(self._y)
-        comments = np.array(self._comments, dtype=object) if self.keeps_comments else None
-        X = self._sparse() if self.is_sparse else self._X[: self.n_rows]
+        comments = None if self._comments is None else np.array(self._comments, dtype=object)
+        X = self._sparse() if self._is_sparse else self._X[: self.n_rows]
         return RankingData(X, y, joined_ids(self._qids), comments)
 
     def _sparse(self):
@@ -215,7 +181,7 @@ def _as_number(token):
 
 def _chunk_qids(text, rows):
     """Return the query ids of a chunk: integers if all are, else strings."""
-    if not rows.is_text.any():
+    if not (rows.qid == TEXT).any():
         return rows.qid
     tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]
     return np.array([token.decode("utf-8", "surrogateescape") for token in tokens])

@@ -7,7 +7,6 @@ a pandas data frame is no feature, and neither are other columns named ``label``
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -21,20 +20,12 @@ from scipy.sparse import issparse
 
 from treerank.checks import shown
 from treerank.datasets.csv_files import csv_writer, is_csv
-from treerank.datasets.parquet_files import (
-    ParquetFiles,
-    as_floats,
-    as_ids,
-    is_number,
-    is_text,
-)
-from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
+from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
+from treerank.datasets.ranking_data import Batches, RankingData, checked_comments, rows_at_once
 from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
 from treerank.inputs.documents import check_ids, check_labels
-
-_COMMENT, _DOCUMENT = "comment", "document"
 
 
 def read_parquet(
@@ -91,9 +82,8 @@ def read_parquet(
     >>> X.column_names, y, qid
     (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
     """
-    files = _opened(path, label, query, features, document, drop, comments)
-    columns = files.columns(files.features)
-    return _data(files, comments, files.n_rows, partial(_column, files), columns)
+    files = ParquetFiles.open(path, label, query, features, document, drop, comments)
+    return _data(files, comments, files.n_rows, files.columns)
 
 
 def read_csv(path: str | Path, **options: Any) -> RankingData:
@@ -117,43 +107,18 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
     return read_parquet(path, **options)
 
 
-def _opened(path, label, query, features, document, drop, comments):
-    """Open files; those that keep comments keep document ids that are there, too."""
-    drop = [drop] if isinstance(drop, str) else list(drop)
-    features = [features] if isinstance(features, str) else features
-    files = ParquetFiles.open(path, label, query, features, document, drop)
-    if comments and document is None and _DOCUMENT in files.schema.names:
-        is_free = _DOCUMENT not in (label, query, *files.features)
-        return replace(files, document=_DOCUMENT) if is_free else files
-    return files
-
-
 def parquet_batches(
     path: str | Path,
     *,
-    label: str | None = "label",
-    query: str | None = "query",
-    features: Sequence[str] | None = None,
-    document: str | None = None,
-    drop: Sequence[str] | str = (),
     comments: bool = False,
     batch_size: int | None = None,
     share: tuple[int, int] = (0, 1),
+    **options: Any,
 ) -> Batches:
     """Return the rows of Parquet files in batches, with the parameters of :func:`read_parquet`.
 
-    Parameters
-    ----------
-    path, label, query, features, document, drop, comments
-        See :func:`read_parquet`.
-    batch_size : int, default=None
-        Number of rows; ``None`` is as many as have about four million numbers.
-    share : tuple of int, default=(0, 1)
-        ``(number, of)`` reads one share of several: every ``of``-th row group from ``number`` on.
-
-    Returns
-    -------
-    Batches
+    ``batch_size`` is a number of rows; ``None`` is as many as have about four million numbers. A
+    share ``(number, of)`` is every ``of``-th row group from ``number`` on.
 
     Examples
     --------
@@ -162,34 +127,32 @@ def parquet_batches(
     >>> [batch.y for batch in parquet_batches(path, batch_size=2)]
     [array([2., 0.]), array([1.])]
     """
-    files = _opened(path, label, query, features, document, drop, comments)
+    files = ParquetFiles.open(path, comments=comments, **options)
     return Batches(partial(_batches, files, comments, batch_size, share))
 
 
 def _batches(files, comments, batch_size, share):
     """Yield some rows at a time."""
-    special = [name for name in (files.label, files.query, files.document) if name is not None]
-    names = [*files.features, *special, *([_COMMENT] * (comments and _has_comments(files)))]
-    size = batch_size or rows_at_once(len(files.features))
-    for table in files.batches(names, size, share):
-        columns = map(table.column, files.features)
-        yield _data(files, comments, len(table), table.column, columns)
+    special = [files.label, files.query, files.document, files.comment]
+    names = [*files.features, *(name for name in special if name is not None)]
+    for table in files.batches(names, batch_size or rows_at_once(len(files.features)), share):
+        yield _data(files, comments, len(table), partial(map, table.column))
 
 
-def _data(files, comments, n_rows, column, features):
-    """Return rows, given a function that returns a column by name, and the features."""
+def _data(files, comments, n_rows, read):
+    """Return rows, given a function that yields columns by their names."""
     place, notes = next(iter(files.files)), None
     y, qid, ids = np.full(n_rows, np.nan), np.zeros(n_rows, dtype=np.int64), None
     if files.label is not None:
-        y = as_floats(column(files.label), np.float64)
+        y = as_floats(next(read([files.label])), np.float64)
     if files.query is not None:
-        qid = as_ids(place, files.query, column(files.query))
+        qid = as_ids(place, files.query, next(read([files.query])))
     if files.document is not None:
-        ids = as_ids(place, files.document, column(files.document))
+        ids = as_ids(place, files.document, next(read([files.document])))
     if comments:
-        texts = column(_COMMENT).to_pylist() if _has_comments(files) else [""] * n_rows
+        texts = next(read([files.comment])).to_pylist() if files.comment else [""] * n_rows
         notes = np.array([text or "" for text in texts], dtype=object)
-    return RankingData(_table(files, features, n_rows), y, qid, notes, ids)
+    return RankingData(_table(files, read(files.features), n_rows), y, qid, notes, ids)
 
 
 def write_parquet(
@@ -208,14 +171,10 @@ def write_parquet(
 
     Parameters
     ----------
-    path : str or path
-        File to write.
+    path, y, qid
+        As those of :func:`~treerank.datasets.letor.write_letor`.
     X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
         Features. Columns without names are ``feature_1``, ``feature_2`` and so on.
-    y : array-like of shape (n_documents,)
-        Relevance.
-    qid : array-like of shape (n_documents,)
-        Query ids.
     comments : array-like of str of shape (n_documents,), default=None
         Texts of a column ``comment``.
     label, query : str, default="label" and "query"
@@ -231,29 +190,16 @@ def write_parquet(
     X = X if issparse(X) or as_frame(X) is not None else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
-    notes = None if comments is None else np.asarray(comments, dtype=object)
     n_rows = X.shape[0]
-    if notes is not None and notes.shape != (n_rows,):
-        raise ValueError(
-            f"comments must have one entry per row of X; got shape {notes.shape} for {n_rows} rows."
-        )
-    data = RankingData(X, check_labels(y, n_rows), check_ids("qid", qid, n_rows), notes)
+    labels, queries = check_labels(y, n_rows), check_ids("qid", qid, n_rows)
+    data = RankingData(X, labels, queries, checked_comments(comments, n_rows))
     write_parquet_batches(path, [data], label=label, query=query)
 
 
 def write_parquet_batches(
     path: str | Path, batches: Iterable[RankingData], *, label: str = "label", query: str = "query"
 ) -> None:
-    """Write batches of rows, one after the other, to one Parquet, CSV or TSV file.
-
-    Parameters
-    ----------
-    path : str or path
-        File to write.
-    batches : iterable of RankingData
-        Rows; all batches have the same columns.
-    label, query : str, default="label" and "query"
-        Names of the columns of the labels and of the query ids.
+    """Write batches of rows to one Parquet, CSV or TSV file, as :func:`write_parquet` does.
 
     Examples
     --------
@@ -278,16 +224,6 @@ def write_parquet_batches(
         finally:
             if writer is not None:
                 writer.close()
-
-
-def _column(files: ParquetFiles, name: str) -> pa.ChunkedArray:
-    return next(files.columns([name]))
-
-
-def _has_comments(files):
-    """Tell whether there is a column of comments."""
-    names = files.schema.names
-    return _COMMENT in names and is_text(files.schema.field(_COMMENT).type)
 
 
 def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int) -> pa.Table:
@@ -326,9 +262,9 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
     """Return the table that a file holds of some rows."""
     special = {query: _ids(data.qid), label: pa.array(data.y)}
     if data.documents is not None:
-        special[_DOCUMENT] = _ids(data.documents)
+        special["document"] = _ids(data.documents)
     if data.comments is not None:
-        special[_COMMENT] = pa.array(data.comments, pa.string())
+        special["comment"] = pa.array(data.comments, pa.string())
     features = _named_columns(data.X)
     taken = features.keys() & special.keys()
     if taken or label == query:

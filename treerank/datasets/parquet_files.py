@@ -5,7 +5,8 @@ and, where there is one, of the column. A file that is not whole is such an erro
 counted from 0.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
 _OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
-_ERRORS = (pa.ArrowException, OSError, ValueError)
+_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class _Part:
 
     source: Any
     metadata: pq.FileMetaData
+    schema: pa.Schema
 
     def opened(self) -> pq.ParquetFile:
         return _parquet_file(self.source, metadata=self.metadata)
@@ -43,56 +45,56 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Files with the same columns.
-
-    Parameters
-    ----------
-    files : dict from str to _Part
-        The files by their paths, in the order of their rows.
-    label, query, document : str or None
-        Columns of the label, of the query and of document ids; ``None`` if they are not read.
-    features : list of str
-        Columns of the features.
-    schema : pyarrow.Schema
-        All columns.
-    """
+    """Files with the same columns, by their paths; a column that is not read is None."""
 
     files: dict[str, _Part]
+    schema: pa.Schema
+    features: list[str]
     label: str | None
     query: str | None
     document: str | None
-    features: list[str]
-    schema: pa.Schema
+    comment: str | None
 
     @classmethod
     def open(
         cls,
         path: str | Path,
-        label: str | None,
-        query: str | None,
+        label: str | None = "label",
+        query: str | None = "query",
         features: Sequence[str] | None = None,
         document: str | None = None,
-        drop: Sequence[str] = (),
+        drop: Sequence[str] | str = (),
+        comments: bool = False,
         arguments: Mapping[str, str] | None = None,
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
 
-        ``arguments`` are what users write to name a column, by the column, for messages.
+        ``arguments`` are what users write to name a column, by the column, for messages. All others
+        are those of :func:`~treerank.datasets.parquet.read_parquet`.
         """
         texts = {query, document, "document", "comment"}
-        found = {place: _part_and_schema(place, texts) for place in map(str, _places(Path(path)))}
-        files = {place: part for place, (part, _) in found.items()}
-        first, (_, schema) = next(iter(found.items()))
-        for place, (_, other) in found.items():
-            _check_names(place, other)
-            _check_same(place, other, first, schema)
-        if sum(file.metadata.num_rows for file in files.values()) == 0:
+        files = {place: _part(place, texts) for place in map(str, _places(Path(path)))}
+        first = next(iter(files))
+        schema = files[first].schema
+        for place, file in files.items():
+            _check_names(place, file.schema)
+            _check_same(place, file.schema, first, schema)
+        dropped = [drop] if isinstance(drop, str) else list(drop)
+        chosen = [features] if isinstance(features, str) else features
+        if chosen is None:
+            other = {*RESERVED, label, query, document, *_index_columns(schema)}
+            chosen = [name for name in schema.names if name not in other]
+        chosen = [name for name in chosen if name not in dropped]
+        comment = None
+        if comments:
+            if document is None and "document" not in (label, query, *chosen):
+                document = "document" if "document" in schema.names else None
+            is_there = "comment" in schema.names and is_text(schema.field("comment").type)
+            comment = "comment" if is_there else None
+        opened = cls(files, schema, chosen, label, query, document, comment)
+        if opened.n_rows == 0:
             raise ValueError(f"{path}: a table must have rows; got none.")
-        other = {*RESERVED, label, query, document, *_index_columns(schema)} - {None}
-        chosen = [name for name in schema.names if name not in other]
-        chosen = [n for n in (chosen if features is None else features) if n not in drop]
-        opened = cls(files, label, query, document, chosen, schema)
-        opened._check_columns(first, drop, arguments or {})
+        opened._check_columns(first, dropped, arguments or {})
         if features is None:
             opened._refuse_ids(first)
         return opened
@@ -114,14 +116,20 @@ class ParquetFiles:
         n_threads = threads_allowed()
         for start in range(0, len(names), n_threads):
             group = list(names[start : start + n_threads])
-            tables = [
-                read_whole(place, file, group, n_threads > 1) for place, file in self.files.items()
-            ]
+            tables = [self._read(place, group, n_threads > 1) for place in self.files]
             for name in group:
-                parts = [table.column(name) for table in tables]
-                for place, part in zip(self.files, parts, strict=True):
-                    check_values(place, name, part, self.role_of(name))
-                yield pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+                chunks = [chunk for table in tables for chunk in table.column(name).chunks]
+                yield pa.chunked_array(chunks)
+
+    def _read(self, place: str, names: list[str], use_threads: bool) -> pa.Table:
+        """Return columns of one file."""
+        file = self.files[place]
+        with naming_file(place), file.opened() as opened:
+            table = opened.read(columns=names, use_threads=use_threads)
+            table = table.select([*dict.fromkeys(names)])  # one that is missing is an error
+        _check_length(place, len(table), file.metadata.num_rows)
+        self._check_values(place, table)
+        return table
 
     def batches(
         self, names: Sequence[str], batch_size: int, share: tuple[int, int] = (0, 1)
@@ -136,14 +144,32 @@ class ParquetFiles:
                 for batch in opened.iter_batches(
                     batch_size, groups, columns=names, use_threads=use_threads
                 ):
-                    table = pa.Table.from_batches([batch])
-                    for name in names:
-                        role = self.role_of(name)
-                        check_values(place, name, table.column(name), role, n_rows)
+                    table = pa.Table.from_batches([batch]).select([*dict.fromkeys(names)])
+                    self._check_values(place, table, n_rows)
                     n_rows += len(table)
                     yield table
-            _check_length(place, n_rows, file, groups)
+            expected = sum(file.metadata.row_group(group).num_rows for group in groups)
+            _check_length(place, n_rows, expected)
         pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
+
+    def _check_values(self, place: str, table: pa.Table, first_row: int = 0) -> None:
+        """Refuse damaged text, infinite labels and missing query ids."""
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            role = self.role_of(name)
+            with naming_file(place):
+                column.validate(full=True)
+            if role == "feature":
+                continue
+            if role == "label":  # a missing label says that nobody has judged a document
+                wrong, rule = np.isinf(as_floats(column, np.float64)), "be finite"
+            else:
+                wrong, rule = np.asarray(column.is_null(nan_is_null=True)), "not be missing"
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise ValueError(
+                    f"{place}, column {shown(name)}: the {role} must {rule}; got "
+                    f"{column[row].as_py()} in row {first_row + row}."
+                )
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
@@ -168,27 +194,24 @@ class ParquetFiles:
         needed = [name for name in (self.label, self.query, self.document) if name is not None]
         known = set(self.schema.names)  # a list is made at each call
         for name in [*needed, *self.features, *dropped]:
+            role = self.role_of(name)
+            argument = arguments.get(name, role)
             if name not in known:
-                role = arguments.get(name) or self.role_of(name)
-                which = (
-                    ""
-                    if role == "feature"
-                    else f"the column {'for' if name in arguments else 'of the'} {role} "
-                )
-                advice = f" Write {role}='NAME' for another." if which else ""
+                which = advice = ""
+                if argument != "feature":
+                    which = f"the column for {argument} "
+                    advice = f" Write {argument}='NAME' for another."
                 raise ValueError(
                     f"{place}, column {shown(name)}: {which}must exist; got "
                     f"{shown(self.schema.names)}.{advice}"
                 )
-            rule, is_allowed = ROLES[self.role_of(name)]
             kind = self.schema.field(name).type
-            if name not in dropped and not is_allowed(kind):
-                advice = ""
-                if self.role_of(name) == "feature":
-                    advice = " Convert the column to numbers, such as days, or drop it."
+            if name not in dropped and not _is_allowed(role, kind):
+                rule = _RULES.get(role, "numbers, text or dates")
+                convert = " Convert the column to numbers, such as days, or drop it."
                 raise ValueError(
                     f"{place}, column {shown(name)}: must hold {rule}; got {kind_name(kind)}."
-                    f"{advice}"
+                    f"{convert if role == 'feature' else ''}"
                 )
         if not self.features:
             raise ValueError(f"{place}: must have a column of features; got none.")
@@ -196,17 +219,7 @@ class ParquetFiles:
 
 @contextmanager
 def naming_file(place: str) -> Iterator[None]:
-    """Turn the errors of a file that is not whole into one that names the file.
-
-    Examples
-    --------
-    >>> with naming_file("train.parquet"):
-    ...     raise pa.ArrowInvalid("no magic bytes")
-    Traceback (most recent call last):
-    ...
-    ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'. \
-The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt.
-    """
+    """Turn the errors of a file that is not whole into one that names the file."""
     try:
         yield
     except _ERRORS as error:
@@ -218,39 +231,6 @@ The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt.
         raise ValueError(
             f"{place}: a {kind} file must be whole and readable; got {shown(lines[0])}.{advice}"
         ) from error
-
-
-def read_whole(place: str, file: _Part, names: list[str], use_threads: bool) -> pa.Table:
-    """Return columns of one file."""
-    with naming_file(place), file.opened() as opened:
-        table = opened.read(columns=names, use_threads=use_threads)
-        missing = [name for name in names if name not in table.column_names]
-        if missing:
-            raise ValueError(f"no data of column {shown(missing[0])}")
-    _check_length(place, len(table), file)
-    return table
-
-
-def check_values(
-    place: str, name: str, column: pa.ChunkedArray, role: str, first_row: int = 0
-) -> None:
-    """Refuse damaged text, infinite labels and missing query ids."""
-    with naming_file(place):
-        column.validate(full=True)
-    if role == "feature":
-        return
-    is_missing = column.is_null(nan_is_null=True)
-    if role == "label":
-        numbers = as_floats(column, np.float64)
-        is_missing = np.isinf(numbers)  # a missing label says that nobody has judged a document
-    row = int(np.argmax(is_missing)) if len(column) else 0
-    if len(column) and bool(np.asarray(is_missing)[row]):
-        rule = "be finite" if role == "label" else "not be missing"
-        value = column[row].as_py()
-        raise ValueError(
-            f"{place}, column {shown(name)}: the {role} must {rule}; got {value} in row "
-            f"{first_row + row}."
-        )
 
 
 def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:
@@ -293,37 +273,23 @@ def is_text(kind: pa.DataType) -> bool:
 
 def is_number(kind: pa.DataType) -> bool:
     """Tell whether a column holds numbers, or nothing at all."""
-    return (
-        types.is_floating(kind)
-        or types.is_integer(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-        or types.is_null(kind)
-    )
+    is_real = types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)
+    return is_real or types.is_boolean(kind) or types.is_null(kind)
 
 
-def _is_category(kind):
-    """Tell whether a column holds categories that are text or numbers."""
-    is_dictionary = types.is_dictionary(kind)
-    return is_dictionary and (is_text(kind.value_type) or is_number(kind.value_type))
+#: What a column must hold, by what it is for; ids are more than these.
+_RULES = {"label": "numbers", "feature": "numbers, text or categories"}
 
 
-def _is_id(kind):
-    is_dictionary_of_text = types.is_dictionary(kind) and is_text(kind.value_type)
+def _is_allowed(role, kind):
+    """Tell whether a column may be what it is for."""
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    if role == "label":
+        return is_number(kind) and not types.is_null(kind)
+    if role == "feature":
+        return is_number(value) or is_text(value)
     is_plain = types.is_integer(kind) or types.is_floating(kind) or types.is_date(kind)
-    return is_plain or is_text(kind) or types.is_timestamp(kind) or is_dictionary_of_text
-
-
-#: What a column must hold, by what it is for.
-ROLES: dict[str, tuple[str, Callable[[pa.DataType], bool]]] = {
-    "label": ("numbers", lambda kind: is_number(kind) and not types.is_null(kind)),
-    "query": ("numbers, text or dates", _is_id),
-    "document": ("numbers, text or dates", _is_id),
-    "feature": (
-        "numbers, text or categories",
-        lambda kind: is_number(kind) or is_text(kind) or _is_category(kind),
-    ),
-}
+    return is_plain or types.is_timestamp(kind) or is_text(value)
 
 
 def _is_narrow_float(kind):
@@ -346,15 +312,15 @@ def _places(path):
     return places
 
 
-def _part_and_schema(place: str, texts: set[str | None]) -> tuple[_Part, pa.Schema]:
-    """Return a file, and its columns."""
+def _part(place: str, texts: set[str | None]) -> _Part:
+    """Return a file; ``texts`` are columns of a CSV file that hold no numbers."""
     with open(place, "rb"):  # an error of the system names the file
         pass
     with naming_file(place):
         source = csv_as_parquet(Path(place), texts) if is_csv(place) else place
         with _parquet_file(source) as file:
             file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
-            return _Part(source, file.metadata), file.schema_arrow
+            return _Part(source, file.metadata, file.schema_arrow)
 
 
 def _parquet_file(source: Any, **options: Any) -> pq.ParquetFile:
@@ -363,11 +329,9 @@ def _parquet_file(source: Any, **options: Any) -> pq.ParquetFile:
 
 def _check_names(place, schema):
     """Refuse two columns of one name."""
-    seen: set[str] = set()
-    for name in schema.names:
-        if name in seen:
+    for name, count in Counter(schema.names).items():
+        if count > 1:
             raise ValueError(f"{place}, column {shown(name)}: must be there once; got it twice.")
-        seen.add(name)
 
 
 def _check_same(place, schema, first, expected):
@@ -382,11 +346,7 @@ def _check_same(place, schema, first, expected):
             )
 
 
-def _check_length(place, n_rows, file, groups=None):
-    about = file.metadata
-    expected = about.num_rows
-    if groups is not None and len(groups) < about.num_row_groups:
-        expected = sum(about.row_group(group).num_rows for group in groups)
+def _check_length(place, n_rows, expected):
     if n_rows != expected:
         raise ValueError(f"{place}: must hold {expected} rows, as it says; got {n_rows}.")
 

@@ -1,7 +1,4 @@
-"""Qrels: what judges say of documents of queries, by one judge or by several.
-
-Agreement of judges who label the same things, each of them some.
-"""
+"""Qrels: what judges say of documents of queries, by one judge or by several."""
 
 from typing import Literal, NamedTuple, Self
 
@@ -10,45 +7,6 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
 from treerank.checks import check_choice, shown
-
-
-def krippendorff_alpha(unit: np.ndarray, value: np.ndarray, level: str) -> float:
-    """Return Krippendorff's alpha; NaN if all labels are equal.
-
-    Parameters
-    ----------
-    unit : ndarray of int of shape (n_labels,)
-        Number of the thing that each label is of.
-    value : ndarray of shape (n_labels,)
-        Labels. Things with a single one do not count.
-    level : {"nominal", "ordinal", "interval"}
-        Whether labels are but equal or not, or in an order, or numbers with a distance.
-
-    References
-    ----------
-    Krippendorff (2011), Computing Krippendorff's alpha-reliability.
-
-    Examples
-    --------
-    >>> krippendorff_alpha(np.array([0, 0, 1, 1]), np.array([1, 1, 2, 2]), "ordinal")
-    1.0
-    """
-    check_choice("level", level, ["nominal", "ordinal", "interval"])
-    several = np.bincount(unit)[unit] > 1
-    if not several.any():
-        raise ValueError("judgments must have a document with two judges to agree; got none.")
-    values, column = np.unique(value[several], return_inverse=True)
-    row = np.unique(unit[several], return_inverse=True)[1]
-    counts = coo_array((np.ones(len(row)), (row, column))).tocsr()
-    share = 1 / (counts.sum(axis=1) - 1)
-    together = (counts.T @ (counts * share[:, None])).toarray() - np.diag(counts.T @ share)
-    n = together.sum(axis=0)
-    places = {"nominal": values, "interval": values, "ordinal": np.cumsum(n) - n / 2}[level]
-    distance = np.subtract.outer(places, places) ** 2
-    if level == "nominal":
-        distance = (distance > 0).astype(float)
-    expected = (np.outer(n, n) * distance).sum() / (n.sum() - 1)
-    return float(1 - (together * distance).sum() / expected) if expected > 0 else np.nan
 
 
 class Qrels(NamedTuple):
@@ -102,15 +60,29 @@ class Qrels(NamedTuple):
             y = sums / np.bincount(pair, minlength=n_pairs)
         else:
             labels, code = np.unique(self.y, return_inverse=True)
-            votes, n_votes = np.unique(np.array([pair, code]), axis=1, return_counts=True)
-            order = np.lexsort((-votes[1], n_votes, votes[0]))  # the winner of a pair is its last
-            last = np.append(np.diff(votes[0][order]), 1)[: len(order)] > 0
-            y = labels[votes[1][order][last]]
+            votes = coo_array((np.ones(len(code)), (pair, code)))
+            y = labels[np.ravel(votes.argmax(axis=1))]  # the first of equal ones
         return type(self)(self.qid[first], self.doc_ids[first], y)
 
-    def agreement(self, level: Literal["nominal", "ordinal", "interval"] = "ordinal") -> float:
-        """Return Krippendorff's alpha of the judges: 1 if all agree, 0 if as by chance."""
-        return krippendorff_alpha(self._pairs()[1], self.y, level)
+    def agreement(self) -> float:
+        """Return Krippendorff's alpha (2011) of the judges, of labels that have an order.
+
+        It is 1 if all agree, 0 if as by chance, and NaN if all labels are equal.
+        """
+        unit = self._pairs()[1]
+        several = np.bincount(unit)[unit] > 1
+        if not several.any():
+            raise ValueError("judgments must have a document with two judges to agree; got none.")
+        column = np.unique(self.y[several], return_inverse=True)[1]
+        row = np.unique(unit[several], return_inverse=True)[1]
+        counts = coo_array((np.ones(len(row)), (row, column))).tocsr()
+        share = 1 / (counts.sum(axis=1) - 1)
+        together = (counts.T @ (counts * share[:, None])).toarray() - np.diag(counts.T @ share)
+        n = together.sum(axis=0)
+        places = np.cumsum(n) - n / 2
+        distance = np.subtract.outer(places, places) ** 2
+        expected = (np.outer(n, n) * distance).sum() / (n.sum() - 1)
+        return float(1 - (together * distance).sum() / expected) if expected > 0 else np.nan
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the first line of each pair, and the number of the pair of each line."""

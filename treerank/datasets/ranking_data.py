@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.checks import shown
 from treerank.inputs.columns import taken_rows
@@ -125,18 +126,18 @@ class Batches:
             yield batch if isinstance(batch, RankingData) else RankingData(*batch)
 
 
-def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
-    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory.
+def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | None:
+    """Return comments as an array with an entry for each row; None stays None."""
+    notes = None if comments is None else np.asarray(comments, dtype=object)
+    if notes is not None and notes.shape != (n_rows,):
+        raise ValueError(
+            f"comments must have one entry per row of X; got shape {notes.shape} for {n_rows} rows."
+        )
+    return notes
 
-    Examples
-    --------
-    >>> check_density("train.txt", n_rows=1000, n_features=136, n_entries=136_000)
-    >>> check_density("train.txt", n_rows=1, n_features=2**31 - 1, n_entries=1)
-    Traceback (most recent call last):
-    ...
-    ValueError: sparse must be True, or n_features set, to read train.txt; got 1 rows and 2147483647
-    columns, but only 1 values.
-    """
+
+def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
+    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory."""
     if n_rows * n_features > max(_FREE_SIZE, _LARGEST_RATIO * n_entries):
         raise ValueError(
             f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "

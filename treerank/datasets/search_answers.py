@@ -22,18 +22,10 @@ _VESPA = ("matchfeatures", "summaryfeatures", "rankfeatures")
 
 
 class LoggedDocument(NamedTuple):
-    """Features of a document.
+    """Features of a document by name; NaN is a missing value.
 
-    Attributes
-    ----------
-    document : str
-        Its id.
-    features : dict from str to float
-        Those that are named; NaN is a missing value.
-    is_whole : bool
-        Whether all features of the set are named.
-    is_sparse : bool
-        Whether those that are not named have the default of the feature; else they are missing.
+    Either all features of the set are named (``is_whole``), or those that are not have the default
+    of the feature (``is_sparse``), or they are missing.
     """
 
     document: str
@@ -45,14 +37,7 @@ class LoggedDocument(NamedTuple):
 def logged_documents(
     answer: Any, entry: str | None, document: str | None, names: Sequence[str] | None
 ) -> Iterator[LoggedDocument | None]:
-    """Yield the documents of an answer; None for one that has no features.
-
-    Examples
-    --------
-    >>> docs = [{"id": "a", "[features]": "bm25=1.5,price=0.0"}]
-    >>> next(logged_documents({"response": {"docs": docs}}, None, None, None)).features
-    {'bm25': 1.5, 'price': 0.0}
-    """
+    """Yield the documents of an answer; None for one that has no features."""
     if not isinstance(answer, Mapping):
         raise ValueError(f"an answer must be a JSON object; got {shown(answer)}.")
     kind = next((kind for kind in _ENGINES if isinstance(answer.get(kind), Mapping)), None)

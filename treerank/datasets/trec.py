@@ -4,14 +4,13 @@ A line of a run is ``query Q0 document rank score tag``, one of qrels ``query 0 
 Readers ignore the second column, and the rank, as trec_eval does.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_text, shown
+from treerank.checks import check_column, shown
 from treerank.datasets.qrels import Qrels
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
@@ -28,11 +27,6 @@ class TrecRun(NamedTuple):
         Query and document of each line.
     scores : ndarray of shape (n_lines,)
         Scores; higher is better.
-
-    Examples
-    --------
-    >>> TrecRun(np.array(["q1"]), np.array(["d1"]), np.array([0.5])).scores
-    array([0.5])
     """
 
     qid: np.ndarray
@@ -96,7 +90,6 @@ def write_trec_run(
     scores = check_column("scores", scores)
     groups = QueryGroups.from_qid(qid, len(scores))
     queries, documents = _words("qid", qid, len(scores)), _words("doc_ids", doc_ids, len(scores))
-    check_text("tag", tag)
     _words("tag", [tag], 1)
     order = np.lexsort((-scores, groups.codes))
     ranks = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes) + 1
@@ -144,17 +137,9 @@ def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     return words
 
 
-def _columns(
-    path: Path, n_fields: int, places: tuple[int, int, int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return two columns of text and one of numbers."""
-    rows = list(_rows(path, n_fields, places))
-    queries, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())
-    return np.array(queries, str), np.array(documents, str), np.array(numbers, np.float64)
-
-
-def _rows(path: Path, n_fields: int, places: tuple[int, ...]) -> Iterator[tuple[str, str, float]]:
-    """Yield the wanted fields of each line."""
+def _columns(path: Path, n_fields: int, places: tuple[int, int, int]) -> tuple[Any, Any, Any]:
+    """Return two columns of text and one of numbers, which stand at these places of each line."""
+    queries, documents, numbers = list[str](), list[str](), list[float]()
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):
             fields = line.decode("utf-8-sig", "surrogateescape").split()
@@ -163,11 +148,14 @@ def _rows(path: Path, n_fields: int, places: tuple[int, ...]) -> Iterator[tuple[
             where = f"{text.name}:{number}"
             if len(fields) != n_fields:
                 raise ValueError(f"{where}: a line must have {n_fields} fields; got {shown(line)}.")
-            query, document, number_text = (fields[place] for place in places)
+            number_text = fields[places[2]]
             try:
                 value = float(number_text)
             except ValueError:
                 value = np.nan
             if not np.isfinite(value):
                 raise ValueError(f"{where}: it must have a number; got {shown(number_text)}.")
-            yield query, document, value
+            queries.append(fields[places[0]])
+            documents.append(fields[places[1]])
+            numbers.append(value)
+    return np.array(queries, str), np.array(documents, str), np.array(numbers, np.float64)

@@ -11,37 +11,69 @@ search is not linear:
 with match m, popularity p, quality g, intent i, standard normal noise, and the sharpness a and the
 ease b of the search. Popularity counts if the intent is high, as in short queries, and the text
 matches. Pages of low quality are spam. The labels are bins of u with given shares, so that a
-difficult search may have no relevant page. The features show m, p and g with noise; see
-:mod:`treerank.datasets.web_search_features`.
+difficult search may have no relevant page.
+
+The features show m, p and g with noise. A stream is a text of the page: body, anchor text, title or
+url. The number of covered terms and their frequencies grow with the match, but less and less. The
+stream of the whole page is the sum of the others. Popularity is visible in links and anchor text,
+quality in scores, and all three in clicks, which few pages have.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import check_count, is_whole, shown
-from treerank.datasets.web_search_features import FEATURE_NAMES, STREAMS, feature_columns
+from treerank.checks import check_count, check_seed, shown
 
 #: Most numbers of a data set: 32 GB.
 MOST_CELLS = 2**32
-#: What the generators take as ``random_state``.
-RandomState = int | np.random.Generator | np.random.RandomState | None
+#: Columns; each of the 25 rows of them has one for each of the five streams.
+_N_COLUMNS, _N_STREAM_ROWS, _N_STREAMS = 136, 25, 5
+#: Columns that are zero for every page, as if their measurement had failed.
+_ZERO_COLUMNS = (66, 68)
+#: Approximate shares of the labels 0 to 4 in MSLR-WEB30K.
+_LABEL_SHARES = np.array([0.52, 0.32, 0.13, 0.02, 0.01])
+# Of each stream: logarithm of the usual length, its deviation, correlation with the match, share of
+# terms covered by an average page (as a logit), occurrences per covered term (as a logarithm).
+_STREAM_PARAMETERS = {
+    "body": (6.0, 0.9, 0.65, 1.8, 1.4),
+    "anchor": (1.8, 1.2, 0.75, 0.0, 0.6),
+    "title": (1.9, 0.5, 0.7, 0.6, 0.0),
+    "url": (2.0, 0.35, 0.6, -0.6, 0.0),
+}
 
 
-def _as_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a NumPy generator; NumPy's global random state is neither read nor changed."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    if is_whole(random_state):
-        check_count("random_state", random_state, at_least=0)
-    elif random_state is not None and not isinstance(random_state, np.random.Generator):
-        raise TypeError(
-            "random_state must be an int, a Generator, a RandomState or None; "
-            f"got {shown(random_state)}."
-        )
-    return np.random.default_rng(random_state)
+class Searches(NamedTuple):
+    """Properties of queries, each repeated for every page of its query."""
+
+    n_terms: np.ndarray
+    rarity: np.ndarray
+    intent: np.ndarray
+    sharpness: np.ndarray
+    ease: np.ndarray
+
+
+class Pages(NamedTuple):
+    """Properties of pages, and the noise of their features."""
+
+    match: np.ndarray
+    popularity: np.ndarray
+    quality: np.ndarray
+    stream_noise: np.ndarray
+    page_noise: np.ndarray
+
+
+class Stream(NamedTuple):
+    """Counts of one stream of each page: its length, and occurrences of the query's terms."""
+
+    length: np.ndarray
+    covered: np.ndarray
+    total: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    usual_log_length: float
 
 
 def check_cells(**counts: Any) -> None:
@@ -62,21 +94,16 @@ def check_cells(**counts: Any) -> None:
         raise ValueError(f"{names} must be at most {MOST_CELLS}; got {shown(n_cells)}.")
 
 
-#: Approximate shares of the labels 0 to 4 in MSLR-WEB30K.
-_LABEL_SHARES = np.array([0.52, 0.32, 0.13, 0.02, 0.01])
-
-
 def make_web_search(
     n_queries: int = 1000,
     *,
     documents_per_query: int = 120,
     n_features: int = 136,
-    random_state: RandomState = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make data of the shape of MSLR-WEB30K: 136 features, five labels, queries of many sizes.
 
-    Columns come in rows of five, one per stream (body, anchor, title, url, whole page), as in
-    MSLR, and are named by :func:`web_search_feature_names`:
+    Columns come in rows of five, one per stream (body, anchor, title, url, whole page), as in MSLR:
 
     =========  ===========================================================================
     columns    what they hold
@@ -126,88 +153,23 @@ def make_web_search(
     """
     counts = {"n_queries": n_queries, "documents_per_query": documents_per_query}
     check_cells(**counts, n_features=n_features)
-    check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
-    rng = _as_generator(random_state)
+    check_count("n_features", n_features, at_most=_N_COLUMNS)
+    if not isinstance(random_state, np.random.Generator):
+        check_seed("random_state", random_state)
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31 - 1)
+    rng = np.random.default_rng(random_state)
     qid = _query_of_each_page(n_queries, documents_per_query, rng)
-    searches, pages = Searches.drawn(n_queries, rng).expanded(qid), Pages.drawn(qid, rng)
+    searches, pages = _drawn_searches(n_queries, qid, rng), _drawn_pages(qid, rng)
     signal = _utility(searches, pages)
     y = _labels(signal + 2.3 * rng.standard_normal(len(qid)))
-    columns = feature_columns(searches, pages, signal)
-    return _gather(columns, _chosen_columns(n_features), len(qid)), y, qid
-
-
-def web_search_feature_names(n_features: int = 136) -> list[str]:
-    """Return the names of the columns of :func:`make_web_search`.
-
-    Parameters
-    ----------
-    n_features : int, default=136
-        The ``n_features`` of :func:`make_web_search`.
-
-    Returns
-    -------
-    list of str
-        One name per column.
-
-    Examples
-    --------
-    >>> web_search_feature_names()[10:12]
-    ['stream_length_body', 'stream_length_anchor']
-    """
-    check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
-    return [FEATURE_NAMES[column] for column in _chosen_columns(n_features)]
-
-
-@dataclass(frozen=True, eq=False)
-class Searches:
-    """Properties of queries; one entry per query or, after ``expanded``, per page."""
-
-    n_terms: np.ndarray
-    rarity: np.ndarray
-    intent: np.ndarray
-    sharpness: np.ndarray
-    ease: np.ndarray
-
-    @classmethod
-    def drawn(cls, n_queries: int, rng: np.random.Generator) -> Self:
-        """Draw queries."""
-        n_terms = np.minimum(1 + rng.poisson(1.8, n_queries), 12).astype(np.float64)
-        lean = 2.3 - n_terms + 0.7 * rng.standard_normal(n_queries)
-        hopeless = rng.random(n_queries) < 0.03
-        return cls(
-            n_terms=n_terms,
-            rarity=np.exp(0.4 * rng.standard_normal(n_queries)),
-            intent=1 / (1 + np.exp(-1.5 * lean)),
-            sharpness=np.exp(0.4 * rng.standard_normal(n_queries)),
-            ease=0.9 * rng.standard_normal(n_queries) - 6.0 * hopeless,
-        )
-
-    def expanded(self, qid: np.ndarray) -> "Searches":
-        """Repeat the entries of each query for each of its pages."""
-        return Searches(*(getattr(self, name)[qid] for name in self.__dataclass_fields__))
-
-
-@dataclass(frozen=True, eq=False)
-class Pages:
-    """Properties of pages, and the noise of their features."""
-
-    match: np.ndarray
-    popularity: np.ndarray
-    quality: np.ndarray
-    stream_noise: np.ndarray
-    page_noise: np.ndarray
-
-    @classmethod
-    def drawn(cls, qid: np.ndarray, rng: np.random.Generator) -> Self:
-        """Draw pages; some equal the page before them in the same query."""
-        n_streams = len(STREAMS) - 1  # the whole page is the sum of the others
-        draws = rng.standard_normal((3 + 4 * n_streams + 11, len(qid)))
-        repeats = np.flatnonzero(rng.random(len(qid)) < 0.03)
-        repeats = repeats[(repeats > 0) & (qid[repeats] == qid[repeats - 1])]
-        draws[:, repeats] = draws[:, repeats - 1]
-        match, popularity, quality = draws[:3]
-        stream_noise = draws[3 : 3 + 4 * n_streams].reshape(n_streams, 4, len(qid))
-        return cls(match, popularity, quality, stream_noise, draws[3 + 4 * n_streams :])
+    X = np.empty((len(qid), n_features))
+    chosen = np.rint(np.linspace(0, _N_COLUMNS - 1, n_features)).astype(np.int64)
+    place_of = {column: place for place, column in enumerate(chosen.tolist())}
+    for column, values in _feature_columns(searches, pages, signal):
+        if column in place_of:
+            X[:, place_of[column]] = values
+    return X, y, qid
 
 
 def _query_of_each_page(n_queries, documents_per_query, rng):
@@ -216,6 +178,30 @@ def _query_of_each_page(n_queries, documents_per_query, rng):
     n_spare = n_queries * (documents_per_query - 1)
     ends = np.rint(n_spare * weights / weights[-1]).astype(np.int64)
     return np.repeat(np.arange(n_queries), 1 + np.diff(ends, prepend=0))
+
+
+def _drawn_searches(n_queries, qid, rng):
+    """Draw queries; return the properties of the query of each page."""
+    n_terms = np.minimum(1 + rng.poisson(1.8, n_queries), 12).astype(np.float64)
+    lean = 2.3 - n_terms + 0.7 * rng.standard_normal(n_queries)
+    hopeless = rng.random(n_queries) < 0.03
+    rarity = np.exp(0.4 * rng.standard_normal(n_queries))
+    intent = 1 / (1 + np.exp(-1.5 * lean))
+    sharpness = np.exp(0.4 * rng.standard_normal(n_queries))
+    ease = 0.9 * rng.standard_normal(n_queries) - 6.0 * hopeless
+    return Searches(*(each[qid] for each in (n_terms, rarity, intent, sharpness, ease)))
+
+
+def _drawn_pages(qid, rng):
+    """Draw pages; some equal the page before them in the same query."""
+    n_streams = len(_STREAM_PARAMETERS)
+    draws = rng.standard_normal((3 + 4 * n_streams + 11, len(qid)))
+    repeats = np.flatnonzero(rng.random(len(qid)) < 0.03)
+    repeats = repeats[(repeats > 0) & (qid[repeats] == qid[repeats - 1])]
+    draws[:, repeats] = draws[:, repeats - 1]
+    match, popularity, quality = draws[:3]
+    stream_noise = draws[3 : 3 + 4 * n_streams].reshape(n_streams, 4, len(qid))
+    return Pages(match, popularity, quality, stream_noise, draws[3 + 4 * n_streams :])
 
 
 def _utility(searches, pages):
@@ -230,21 +216,96 @@ def _utility(searches, pages):
 def _labels(utility):
     """Return labels by the rank of the utility, so that the shares are exact."""
     ends = np.rint(np.cumsum(_LABEL_SHARES / _LABEL_SHARES.sum()) * len(utility)).astype(np.int64)
-    ranks = np.empty(len(utility), dtype=np.int64)
-    ranks[np.argsort(utility, kind="stable")] = np.arange(len(utility))
-    return np.searchsorted(ends, ranks, side="right")
+    labels = np.empty(len(utility), dtype=np.int64)
+    order = np.argsort(utility, kind="stable")
+    labels[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    return labels
 
 
-def _chosen_columns(n_features):
-    """Return which of the 136 columns are chosen."""
-    return np.rint(np.linspace(0, len(FEATURE_NAMES) - 1, n_features)).astype(np.int64)
+def _feature_columns(
+    searches: Searches, pages: Pages, signal: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the number and the values of each column, stream by stream; clicks need the signal."""
+    streams = [
+        _stream(name, searches, pages, noise)
+        for name, noise in zip(_STREAM_PARAMETERS, pages.stream_noise, strict=True)
+    ]
+    for number, stream in enumerate([*streams, _whole_page(streams)]):
+        for row, values in enumerate(_rows_of_stream(stream, searches)):
+            column = row * _N_STREAMS + number
+            yield column, np.zeros(len(signal)) if column in _ZERO_COLUMNS else values
+    yield from enumerate(_page_columns(searches, pages, signal), _N_STREAM_ROWS * _N_STREAMS)
 
 
-def _gather(columns, chosen, n_documents):
-    """Return a matrix of the chosen columns; ``columns`` may be in any order."""
-    X = np.empty((n_documents, len(chosen)))
-    wanted = {int(column): place for place, column in enumerate(chosen)}
-    for column, values in columns:
-        if column in wanted:
-            X[:, wanted[column]] = values
-    return X
+def _stream(name, searches, pages, noise):
+    """Return the counts of one stream of each page."""
+    usual, spread, correlation, coverage, repetition = _STREAM_PARAMETERS[name]
+    visible = correlation * pages.match + np.sqrt(1 - correlation**2) * noise[1]
+    length = np.floor(np.exp(usual + spread * noise[0]))
+    if name == "anchor":  # only popular pages have links, whose texts these are
+        length[pages.popularity + 0.5 * noise[1] < 0.6] = 0.0
+    share = 1 / (1 + np.exp(-(coverage + 1.2 * visible + 0.4 * noise[2])))
+    covered = np.minimum(np.rint(searches.n_terms * share), length)
+    repeats = np.exp(repetition + 0.5 * visible + 0.3 * spread * noise[0] + 0.5 * noise[3])
+    total = np.minimum(covered + np.floor(covered * repeats / 2), length)
+    per_term = total / np.maximum(covered, 1)
+    least = np.where(covered == searches.n_terms, np.floor(0.7 * per_term), 0.0)
+    most = np.where(covered > 1, np.minimum(np.ceil(1.3 * per_term), total), total)
+    return Stream(length, covered, total, least, most, usual)
+
+
+def _whole_page(streams):
+    """Return the counts of the whole page: sums over the streams, and the best coverage."""
+    length, total, least, most = (
+        sum(getattr(stream, name) for stream in streams)
+        for name in ("length", "total", "least", "most")
+    )
+    covered = np.maximum.reduce([stream.covered for stream in streams])
+    return Stream(length, covered, total, least, most, streams[0].usual_log_length)
+
+
+def _rows_of_stream(stream, searches):
+    """Yield the 25 columns of one stream, in the order of :func:`make_web_search`."""
+    length, n_terms = np.maximum(stream.length, 1), searches.n_terms
+    # More of the longer texts contain a term.
+    rarity = searches.rarity * (14 - stream.usual_log_length)
+    # Sum, min, max, mean and variance of the frequencies of the query's terms.
+    variance = (stream.most - stream.least) ** 2 / 4
+    statistics = stream.total, stream.least, stream.most, stream.total / n_terms, variance
+    yield stream.covered
+    yield stream.covered / n_terms
+    yield stream.length
+    yield rarity * n_terms
+    yield from statistics
+    yield from (values / length for values in statistics[:4])
+    yield statistics[4] / length**2
+    yield from (values * rarity for values in statistics[:4])
+    yield statistics[4] * rarity**2
+    yield (stream.covered == n_terms).astype(np.float64)
+    yield stream.covered / n_terms * np.sqrt(stream.total / (stream.total + np.sqrt(length)))
+    slowness = 0.3 + 0.9 * stream.length / np.exp(stream.usual_log_length)
+    per_term = stream.total / np.maximum(stream.covered, 1)
+    yield rarity * stream.covered * 2.2 * per_term / (per_term + slowness)
+    for smoothing in (0.5, 2.0, 10.0):
+        yield n_terms * np.log((statistics[3] + 0.01 * smoothing) / (length + smoothing))
+
+
+def _page_columns(searches, pages, signal):
+    """Yield the eleven columns that belong to no stream."""
+    noise, popularity = pages.page_noise, pages.popularity
+    yield np.floor(1 + np.exp(0.8 + 0.5 * noise[0] - 0.2 * popularity))
+    yield np.floor(10 + np.exp(3.3 + 0.6 * noise[0] + 0.3 * noise[1]))
+    yield np.floor(np.exp(1.5 + 2.2 * (0.8 * popularity + 0.6 * noise[2])))
+    yield np.floor(np.exp(0.2 + 1.2 * (0.3 * pages.quality + noise[3])))
+    yield np.floor(65535 / (1 + np.exp(1.5 - 0.9 * popularity - 0.5 * noise[4])))
+    yield np.floor(65535 / (1 + np.exp(-0.5 - 0.6 * popularity - 0.9 * noise[5])))
+    yield np.floor(255 / (1 + np.exp(3 - 0.9 * pages.quality - 0.6 * noise[6])))
+    yield np.floor(255 / (1 + np.exp(2.5 + 0.7 * pages.quality - 0.9 * noise[7])))
+    yield _clicks(0.4 * signal + 0.4 * searches.intent + noise[8], 2.0)
+    yield _clicks(0.5 * popularity + 0.2 * pages.quality + noise[9], 0.8)
+    yield np.round(np.exp(2 + 0.5 * noise[10]) * _clicks(0.2 * signal + noise[9], 0.8), 1)
+
+
+def _clicks(interest, threshold):
+    """Return clicks: none below the threshold of interest, a heavy tail above it."""
+    return np.floor(np.expm1(2.5 * np.maximum(interest - threshold, 0)))
