@@ -1,7 +1,7 @@
 """Layouts: a summary as text, Markdown, LaTeX or HTML.
 
 A layout reads the ``header``, the ``rows`` of text, the ``best`` places and the ``notes`` of a
-summary. To add a layout, write the function and list it in ``LAYOUTS`` and ``SUFFIXES``.
+summary. To add a layout, write the function and list it in ``LAYOUTS``.
 """
 
 import html
@@ -57,15 +57,13 @@ def html_table(table: Any) -> str:
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
 
+#: Layouts by the suffix of a file name.
 LAYOUTS: dict[str, Callable[[Any], str]] = {
-    "text": text_table,
-    "markdown": markdown_table,
-    "latex": latex_table,
-    "html": html_table,
+    ".txt": text_table,
+    ".md": markdown_table,
+    ".tex": latex_table,
+    ".html": html_table,
 }
-
-#: Name of the layout, by the suffix of a file name.
-SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}
 
 
 def _marked_rows(table: Any, as_cell: Callable[[str, bool], str]) -> list[list[str]]:

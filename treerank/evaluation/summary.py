@@ -16,7 +16,7 @@ import narwhals
 import numpy as np
 from scipy.stats import norm
 
-from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
+from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
 from treerank.metrics.registry import CONVENTIONS
 from treerank.statistics.paired import PairedTest
@@ -84,8 +84,6 @@ class Difference:
         Mean of the first minus mean of the second, with its bounds.
     n_queries : int
         Number of queries tested.
-    power : float, default=0.8
-        Probability that the interval leaves out 0 over ``queries_needed``.
 
     Examples
     --------
@@ -99,19 +97,19 @@ class Difference:
     second: str
     interval: Interval
     n_queries: int
-    power: float = POWER
 
     @property
     def queries_needed(self) -> float:
         """About how many queries would show the difference, if it is as large as observed.
 
-        The interval is taken to narrow by the square root of their number.
+        The interval is taken to narrow by the square root of their number, and to leave out 0 in
+        80 % of samples of so many.
         """
         gap, low, high = self.interval.estimate, self.interval.low, self.interval.high
         if gap == 0:
             return np.inf
         reach = (gap - low if gap > 0 else high - gap) / abs(gap)
-        wider = 1 + norm.ppf(self.power) / norm.ppf((1 + self.interval.level) / 2)
+        wider = 1 + norm.ppf(POWER) / norm.ppf((1 + self.interval.level) / 2)
         with np.errstate(over="ignore"):  # a gap that next to nothing shows
             return float(np.ceil(self.n_queries * np.square(reach * wider)))
 
@@ -220,40 +218,43 @@ class Summary:
 
     def to_text(self) -> str:
         """Return the table as text with aligned columns."""
-        return LAYOUTS["text"](self)
+        return LAYOUTS[".txt"](self)
 
     def to_markdown(self) -> str:
         """Return a Markdown table with the notes below."""
-        return LAYOUTS["markdown"](self)
+        return LAYOUTS[".md"](self)
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular with the notes as comments; it needs no LaTeX package."""
-        return LAYOUTS["latex"](self)
+        return LAYOUTS[".tex"](self)
 
     def to_html(self) -> str:
         """Return an HTML table with the notes in its caption."""
-        return LAYOUTS["html"](self)
+        return LAYOUTS[".html"](self)
 
     _repr_html_ = to_html
 
     def save(self, path: str | Path) -> None:
         """Write the table to a file that ends in ``.txt``, ``.md``, ``.tex`` or ``.html``."""
         path = check_path(path)
-        text = LAYOUTS[SUFFIXES[path.suffix]](self) + "\n"
         with replaced_file(path) as file:
-            file.write(text.encode())
+            file.write((LAYOUTS[path.suffix](self) + "\n").encode())
 
 
 def check_path(path: str | Path) -> Path:
     """Return a path; refuse a suffix that has no layout."""
     path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"path must end in one of {list(SUFFIXES)}; got {str(path)!r}.")
+    if path.suffix not in LAYOUTS:
+        raise ValueError(f"path must end in one of {list(LAYOUTS)}; got {str(path)!r}.")
     return path
 
 
 def make_summary(
-    comparison: Any, reference: str, test: str | PairedTest, alpha: float, settings: dict[str, Any]
+    comparison: Any,
+    reference: str,
+    test: str | PairedTest | None,
+    alpha: float,
+    settings: dict[str, Any],
 ) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
