@@ -7,6 +7,7 @@ Result table: columns of equal length, which become a pandas or a polars data fr
 Difference: how far apart two rankers are, and how many queries would show it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -194,23 +195,15 @@ class Summary:
         """Names of the columns."""
         return ("ranker", *self.metrics, "fit (s)")
 
-    @property
-    def rows(self) -> list[tuple[str, ...]]:
-        """The cells as text, by row."""
-        return [
-            (name, *(str(self.cells[name, m]) for m in self.metrics), _seconds(self.seconds[name]))
-            for name in self.rankers
-        ]
-
-    @property
-    def best(self) -> set[tuple[int, int]]:
-        """Places of the best means, as (row, column)."""
-        return {
-            (row, column)
-            for row, name in enumerate(self.rankers)
-            for column, metric in enumerate(self.metrics, start=1)
-            if self.cells[name, metric].is_best
-        }
+    def rows(self, as_cell: Callable[[str, bool], str]) -> list[list[str]]:
+        """Return the cells by row, each from its text and whether it is the best of its column."""
+        rows = []
+        for name in self.rankers:
+            cells = [self.cells[name, metric] for metric in self.metrics]
+            means = [as_cell(str(cell), cell.is_best) for cell in cells]
+            seconds = as_cell(_seconds(self.seconds[name]), False)
+            rows.append([as_cell(name, False), *means, seconds])
+        return rows
 
     def __repr__(self) -> str:
         """Return the table as text."""
