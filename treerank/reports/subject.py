@@ -26,36 +26,11 @@ _N_RESAMPLES = 999
 class Subject:
     """What the sections of a report show.
 
-    Parameters
-    ----------
-    ranker : Ranker
-        A fitted ranker.
-    documents : array-like, data frame or sparse matrix
-        Features as the ranker takes them.
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
-        Features as numbers.
-    y : ndarray of shape (n_documents,)
-        Labels.
-    groups : QueryGroups
-        Queries.
-    query_names, document_names : ndarray of str
-        Names of queries, in the order of ``groups``, and of documents, by row.
-    metrics : sequence of Metric
-        What is measured; the first decides which queries are worst.
-    scores : ndarray of shape (n_documents,)
-        Scores of the ranker.
-    baseline : ndarray of shape (n_documents,) or None
-        Scores to compare with.
-    train : tuple of X, y and QueryGroups, or None
-        Training data, as numbers.
-    slices : dict from str to ndarray of shape (n_documents,)
-        Columns to divide queries by, besides features.
-    about : dict from str to str
-        Lines for the section on what was compared.
-    n_examples : int
-        Number of queries whose documents are shown.
-    random_state : int
-        Seed of everything drawn.
+    ``documents`` are features as the ranker takes them, ``X`` as numbers; ``query_names`` are in
+    the order of ``groups``, ``document_names`` by row. The first metric decides which queries are
+    worst. ``baseline`` are scores to compare with, ``train`` are training data as numbers.
+    ``slices`` are columns to divide queries by, besides features; ``about`` are lines for the
+    section on what was compared.
     """
 
     ranker: Ranker
