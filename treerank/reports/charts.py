@@ -6,10 +6,11 @@ dashes.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.reports.page import Markup, element, joined
 from treerank.reports.tables import table
@@ -19,7 +20,7 @@ _WIDTH, _HEIGHT = 440, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 10, 44
 
 #: Two coordinates of the points of a line.
-Line = tuple[Sequence[float], Sequence[float]]
+Line = tuple[ArrayLike, ArrayLike]
 
 
 def line_chart(

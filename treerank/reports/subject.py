@@ -55,9 +55,9 @@ class Subject:
         return self._measured(self.scores)
 
     @cached_property
-    def baseline_values(self) -> dict[str, np.ndarray] | None:
-        """Value of each query by the scores of the baseline, by metric."""
-        return None if self.baseline is None else self._measured(self.baseline)
+    def baseline_values(self) -> dict[str, np.ndarray]:
+        """Value of each query by the scores of the baseline, by metric; empty without one."""
+        return {} if self.baseline is None else self._measured(self.baseline)
 
     @cached_property
     def feature_names(self) -> list[str]:
@@ -72,8 +72,8 @@ class Subject:
     @cached_property
     def gaps(self) -> np.ndarray:
         """Difference of each query to the baseline, by the first metric."""
-        against = (self.baseline_values or self.values)[self.main]
-        return np.asarray(self.values[self.main] - against)
+        values = self.values[self.main]
+        return np.asarray(values - self.baseline_values.get(self.main, values))
 
     @cached_property
     def kinds(self) -> list[Slice]:
@@ -112,18 +112,14 @@ class Subject:
         column = (column.toarray() if issparse(column) else column).ravel()
         return column[~np.isnan(column)]
 
-    def p_value(self, metric: str) -> float | None:
-        """Return the p-value of the difference to the baseline; ``None`` if all differ alike."""
-        return self._p_values.get(metric)
-
     @cached_property
-    def _p_values(self) -> dict[str, float]:
+    def p_values(self) -> dict[str, float]:
+        """The p-value of each difference to the baseline in which queries do not differ alike."""
         found = {}
-        for name, values in self.values.items():
-            against = (self.baseline_values or {}).get(name, values)
-            if self.interval(values - against) is not None:
+        for name, against in self.baseline_values.items():
+            if self.interval(self.values[name] - against) is not None:
                 settings = {"n_resamples": _N_RESAMPLES, "random_state": self.random_state}
-                found[name] = randomization_test(values, against, **settings).p_value
+                found[name] = randomization_test(self.values[name], against, **settings).p_value
         return found
 
     def interval(self, values: np.ndarray) -> Interval | None:
