@@ -1,5 +1,4 @@
 from treerank.evaluation.data_splits import Split as Split
-from treerank.evaluation.joining import join as join
 from treerank.evaluation.ranker_comparison import Comparison as Comparison
 from treerank.evaluation.ranker_comparison import Failure as Failure
 from treerank.evaluation.refreshing import Refreshed as Refreshed

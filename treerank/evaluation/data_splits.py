@@ -82,25 +82,10 @@ def _fold_in(folder: Path) -> Split:
 def make_splits(
     data: Any, cv: Any = None, *, validation_size: float | None = None, random_state: int = 0
 ) -> Sequence[SplitSource]:
-    """Return the splits of the data.
+    """Return the splits of the data; the arguments are those of ``compare``.
 
-    Parameters
-    ----------
-    data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
-        A folder of folds, or folds, have splits of their own; other data are split by ``cv``. A
-        data file, or a folder of Parquet files without folds, is one data set. ``y`` and ``qid``
-        may be names of columns of ``X``.
-    cv : int, splitter or iterable of (train, test), default=None
-        For data without splits: number of shuffled folds of whole queries, 5 if None; or a
-        splitter such as ``QueryShuffleSplit(15)``; or arrays of rows.
-    validation_size : float or int, default=None
-        Fraction or number of training queries for a validation set, if the data have none.
-    random_state : int, default=0
-        Seed of the folds and of the validation sets.
-
-    Returns
-    -------
-    list of SplitSource
+    A data file, or a folder of Parquet files without folds, is one data set. ``y`` and ``qid`` may
+    be names of columns of ``X``.
     """
     if isinstance(data, str | Path) and is_one_data_set(Path(data)):
         data = read_ranking_data(data)

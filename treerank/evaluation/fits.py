@@ -36,15 +36,13 @@ class Fitted:
         Scores of the test set.
     best_params : dict
         Parameters that the search chose; empty without a search.
-    search_seconds, fit_seconds, predict_seconds : float
-        Wall time.
+    seconds : tuple of three floats
+        Wall time of search, fit and predict.
     """
 
     scores: np.ndarray
     best_params: dict[str, Any]
-    search_seconds: float
-    fit_seconds: float
-    predict_seconds: float
+    seconds: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -81,26 +79,7 @@ class Search:
 
 
 def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> Fitted:
-    """Fit a copy of a ranker to the training set and score the test set.
-
-    Parameters
-    ----------
-    ranker : estimator
-        Cloned; it is not fitted itself.
-    split : Split
-        Training, test and validation set.
-    search : Search, default=None
-        How to choose the parameters; ``None`` keeps those of the ranker.
-
-    Returns
-    -------
-    Fitted
-
-    Raises
-    ------
-    ValueError
-        The scores are not finite, not one per document, or all the same.
-    """
+    """Fit a copy of a ranker to the training set and score the test set."""
     with sklearn.config_context(enable_metadata_routing=True):
         started = time.perf_counter()
         ranker = request_metadata(clone(ranker))
@@ -115,7 +94,7 @@ def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> 
         scores = ranker.predict(split.test.X)
         predicted = time.perf_counter()
     scores = check_scores(scores, len(split.test))
-    return Fitted(scores, best, searched - started, fitted - searched, predicted - fitted)
+    return Fitted(scores, best, (searched - started, fitted - searched, predicted - fitted))
 
 
 def request_metadata(ranker: Any) -> Any:

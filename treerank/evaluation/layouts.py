@@ -1,7 +1,7 @@
 """Layouts: a summary as text, Markdown, LaTeX or HTML.
 
-A layout reads the ``header``, the ``rows`` of text, the ``best`` places and the ``notes`` of a
-summary. To add a layout, write the function and list it in ``LAYOUTS`` and ``SUFFIXES``.
+A layout reads the ``header``, the ``rows`` and the ``notes`` of a summary. To add one,
+write the function and list it in ``LAYOUTS``.
 """
 
 import html
@@ -18,8 +18,8 @@ _LATEX |= {"±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$"}
 
 def text_table(table: Any) -> str:
     """Return a table of aligned columns, with the notes below."""
-    rows = [table.header, *table.rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rows = [table.header, *table.rows(_as_text)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
@@ -30,17 +30,16 @@ def text_table(table: Any) -> str:
 
 def markdown_table(table: Any) -> str:
     """Return a Markdown table; the best values are bold, the notes are a list below."""
-    rows = _marked_rows(table, _as_markdown)
     header = [_as_markdown(cell) for cell in table.header]
     rule = ["---", *["---:"] * (len(header) - 1)]
-    lines = [f"| {' | '.join(row)} |" for row in [header, rule, *rows]]
+    lines = [f"| {' | '.join(row)} |" for row in [header, rule, *table.rows(_as_markdown)]]
     notes = [f"* {note}" for note in table.notes]
     return "\n".join([*lines, "", *notes])
 
 
 def latex_table(table: Any) -> str:
     """Return a LaTeX tabular; the best values are bold, the notes are comments above."""
-    rows = [[_as_latex(cell) for cell in table.header], *_marked_rows(table, _as_latex)]
+    rows = [[_as_latex(cell) for cell in table.header], *table.rows(_as_latex)]
     lines = [" & ".join(row) + r" \\" for row in rows]
     lines.insert(1, r"\hline")
     columns = "l" + "r" * (len(table.header) - 1)
@@ -53,28 +52,21 @@ def html_table(table: Any) -> str:
     caption = "<br>".join(html.escape(note) for note in table.notes)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
     lines = [f"<caption>{caption}</caption>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
-    lines += [f"<tr>{''.join(row)}</tr>" for row in _marked_rows(table, _as_html)]
+    lines += [f"<tr>{''.join(row)}</tr>" for row in table.rows(_as_html)]
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
 
+#: Layouts by the suffix of a file name.
 LAYOUTS: dict[str, Callable[[Any], str]] = {
-    "text": text_table,
-    "markdown": markdown_table,
-    "latex": latex_table,
-    "html": html_table,
+    ".txt": text_table,
+    ".md": markdown_table,
+    ".tex": latex_table,
+    ".html": html_table,
 }
 
-#: Name of the layout, by the suffix of a file name.
-SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}
 
-
-def _marked_rows(table: Any, as_cell: Callable[[str, bool], str]) -> list[list[str]]:
-    """Return the rows as cells of a layout, which takes the text and whether it is the best."""
-    best = table.best
-    return [
-        [as_cell(text, (i, j) in best) for j, text in enumerate(row)]
-        for i, row in enumerate(table.rows)
-    ]
+def _as_text(cell: str, bold: bool) -> str:
+    return cell
 
 
 def _as_markdown(cell: str, bold: bool = False) -> str:

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_choice, check_number
-from treerank.evaluation.summary import LEVEL, POWER, Difference, ResultTable, Summary, make_summary
-from treerank.statistics.mean_ranks import NemenyiResult, nemenyi_test
+from treerank.checks import check_choice
+from treerank.evaluation.summary import LEVEL, Difference, ResultTable, Summary, make_summary
 from treerank.statistics.paired import PairedTest, paired_differences
 from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
 from treerank.statistics.randomization import bootstrap_interval
@@ -34,8 +33,6 @@ class Outcome:
         Query ids, rising.
     values : dict from str to ndarray of shape (n_queries,)
         Value of each query, by metric; NaN if the query has nothing to find.
-    fingerprint : str
-        Digest of the data of the split.
     test_to_train : float
         Number of test queries over number of training queries.
     best_params : dict
@@ -50,7 +47,6 @@ class Outcome:
     split: str
     queries: np.ndarray
     values: dict[str, np.ndarray]
-    fingerprint: str
     test_to_train: float
     best_params: dict[str, Any]
     seconds: tuple[float, float, float]
@@ -257,7 +253,6 @@ class Comparison:
         *,
         test: str | PairedTest | None = None,
         level: float = LEVEL,
-        power: float = POWER,
     ) -> Difference:
         """Return the difference of two rankers, and how many queries would show it.
 
@@ -270,28 +265,19 @@ class Comparison:
             interval over queries.
         level : float, default=0.95
             Share of such intervals that hold the true difference.
-        power : float, default=0.8
-            Probability that the interval leaves out 0 over as many queries as the result says, if
-            the difference is as large; at least one half.
 
         Returns
         -------
         Difference
         """
         pair = (first, second)
-        check_number("power", power, at_least=0.5, below=1)
         table, _, settings = self._prepare_test(metric, test, pair, {})
         gaps = paired_differences(*table.T)
         interval_of = corrected_interval if settings else bootstrap_interval
         columns = [self.rankers.index(name) for name in pair]
         by_query = paired_differences(*self.by_query(metric)[:, columns].T)
         interval = interval_of(gaps, level=level, **settings)
-        return Difference(metric, first, second, interval, len(by_query), power)
-
-    def nemenyi(self, metric: str, *, alpha: float = 0.05) -> NemenyiResult:
-        """Test mean ranks over queries; see :func:`~treerank.statistics.nemenyi_test`."""
-        self._check_paired(self.rankers)
-        return nemenyi_test(self.by_query(metric), alpha=alpha)
+        return Difference(metric, first, second, interval, len(by_query))
 
     def summary(
         self,
@@ -318,7 +304,7 @@ class Comparison:
         Summary
             Print it, or export it by ``to_markdown()``, ``to_latex()`` or ``to_html()``.
         """
-        return make_summary(self, reference, self.default_test(test), alpha, settings)
+        return make_summary(self, reference, test, alpha, settings)
 
     def __repr__(self) -> str:
         """Return the summary as text, or what failed where nothing was fitted."""
@@ -328,15 +314,11 @@ class Comparison:
         """Return the summary as HTML, for notebooks."""
         return self.summary().to_html()
 
-    def default_test(self, test: str | PairedTest | None = None) -> str | PairedTest:
-        """Return ``test``, or the default if it is None."""
-        return test or ("corrected_t" if len(self.splits) > 1 else "randomization")
-
     def _prepare_test(self, metric, test, rankers, settings):
         """Return the table of values, the test and its settings."""
         check_choice("metric", metric, self.metrics)
         self._check_paired(rankers)
-        test = find_test(self.default_test(test))
+        test = find_test(test or ("corrected_t" if len(self.splits) > 1 else "randomization"))
         over_splits = "test_to_train" in inspect.signature(test).parameters
         if over_splits and len(self.splits) < 2:
             raise ValueError(

@@ -155,10 +155,9 @@ def run_job(job: Job) -> Outcome | Failure:
         split=split.name,
         queries=np.unique(qid),
         values=values,
-        fingerprint=split.fingerprint,
         test_to_train=split.test_to_train,
         best_params=fitted.best_params,
-        seconds=(fitted.search_seconds, fitted.fit_seconds, fitted.predict_seconds),
+        seconds=fitted.seconds,
         judged=judged_share(y, fitted.scores, qid),
     )
 

@@ -29,8 +29,6 @@ from treerank.files.replaced import check_output, replaced_file
 
 #: Packages that scores may depend on, where they are installed.
 _PACKAGES = ("treerank", "numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "torch")
-#: Fields of a fit that are stored beside its scores.
-_FIELDS = ("best_params", "search_seconds", "fit_seconds", "predict_seconds")
 
 
 @dataclass(frozen=True)
@@ -58,14 +56,13 @@ class Store:
             content = io.BytesIO(self._path(job, key).read_bytes())
             with np.load(content, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
-                return Fitted(file["scores"], **{name: about[name] for name in _FIELDS})
+                return Fitted(file["scores"], about["best_params"], tuple(about["seconds"]))
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
 
     def write(self, job: Any, key: str, fitted: Fitted, configuration: dict[str, Any]) -> None:
         """Store a fit; the file appears only when it is complete."""
-        about: dict[str, Any] = {name: getattr(fitted, name) for name in _FIELDS}
-        about["best_params"] = describe(about["best_params"])
+        about = {"best_params": describe(fitted.best_params), "seconds": fitted.seconds}
         about["configuration"] = configuration
         content = io.BytesIO()
         np.savez_compressed(content, scores=fitted.scores, about=json.dumps(about))

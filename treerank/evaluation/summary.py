@@ -7,6 +7,7 @@ Result table: columns of equal length, which become a pandas or a polars data fr
 Difference: how far apart two rankers are, and how many queries would show it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -16,7 +17,7 @@ import narwhals
 import numpy as np
 from scipy.stats import norm
 
-from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
+from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
 from treerank.metrics.registry import CONVENTIONS
 from treerank.statistics.paired import PairedTest
@@ -84,8 +85,6 @@ class Difference:
         Mean of the first minus mean of the second, with its bounds.
     n_queries : int
         Number of queries tested.
-    power : float, default=0.8
-        Probability that the interval leaves out 0 over ``queries_needed``.
 
     Examples
     --------
@@ -99,19 +98,19 @@ class Difference:
     second: str
     interval: Interval
     n_queries: int
-    power: float = POWER
 
     @property
     def queries_needed(self) -> float:
         """About how many queries would show the difference, if it is as large as observed.
 
-        The interval is taken to narrow by the square root of their number.
+        The interval is taken to narrow by the square root of their number, and to leave out 0 in
+        80 % of samples of so many.
         """
         gap, low, high = self.interval.estimate, self.interval.low, self.interval.high
         if gap == 0:
             return np.inf
         reach = (gap - low if gap > 0 else high - gap) / abs(gap)
-        wider = 1 + norm.ppf(self.power) / norm.ppf((1 + self.interval.level) / 2)
+        wider = 1 + norm.ppf(POWER) / norm.ppf((1 + self.interval.level) / 2)
         with np.errstate(over="ignore"):  # a gap that next to nothing shows
             return float(np.ceil(self.n_queries * np.square(reach * wider)))
 
@@ -196,23 +195,15 @@ class Summary:
         """Names of the columns."""
         return ("ranker", *self.metrics, "fit (s)")
 
-    @property
-    def rows(self) -> list[tuple[str, ...]]:
-        """The cells as text, by row."""
-        return [
-            (name, *(str(self.cells[name, m]) for m in self.metrics), _seconds(self.seconds[name]))
-            for name in self.rankers
-        ]
-
-    @property
-    def best(self) -> set[tuple[int, int]]:
-        """Places of the best means, as (row, column)."""
-        return {
-            (row, column)
-            for row, name in enumerate(self.rankers)
-            for column, metric in enumerate(self.metrics, start=1)
-            if self.cells[name, metric].is_best
-        }
+    def rows(self, as_cell: Callable[[str, bool], str]) -> list[list[str]]:
+        """Return the cells by row, each from its text and whether it is the best of its column."""
+        rows = []
+        for name in self.rankers:
+            cells = [self.cells[name, metric] for metric in self.metrics]
+            means = [as_cell(str(cell), cell.is_best) for cell in cells]
+            seconds = as_cell(_seconds(self.seconds[name]), False)
+            rows.append([as_cell(name, False), *means, seconds])
+        return rows
 
     def __repr__(self) -> str:
         """Return the table as text."""
@@ -220,40 +211,43 @@ class Summary:
 
     def to_text(self) -> str:
         """Return the table as text with aligned columns."""
-        return LAYOUTS["text"](self)
+        return LAYOUTS[".txt"](self)
 
     def to_markdown(self) -> str:
         """Return a Markdown table with the notes below."""
-        return LAYOUTS["markdown"](self)
+        return LAYOUTS[".md"](self)
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular with the notes as comments; it needs no LaTeX package."""
-        return LAYOUTS["latex"](self)
+        return LAYOUTS[".tex"](self)
 
     def to_html(self) -> str:
         """Return an HTML table with the notes in its caption."""
-        return LAYOUTS["html"](self)
+        return LAYOUTS[".html"](self)
 
     _repr_html_ = to_html
 
     def save(self, path: str | Path) -> None:
         """Write the table to a file that ends in ``.txt``, ``.md``, ``.tex`` or ``.html``."""
         path = check_path(path)
-        text = LAYOUTS[SUFFIXES[path.suffix]](self) + "\n"
         with replaced_file(path) as file:
-            file.write(text.encode())
+            file.write((LAYOUTS[path.suffix](self) + "\n").encode())
 
 
 def check_path(path: str | Path) -> Path:
     """Return a path; refuse a suffix that has no layout."""
     path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"path must end in one of {list(SUFFIXES)}; got {str(path)!r}.")
+    if path.suffix not in LAYOUTS:
+        raise ValueError(f"path must end in one of {list(LAYOUTS)}; got {str(path)!r}.")
     return path
 
 
 def make_summary(
-    comparison: Any, reference: str, test: str | PairedTest, alpha: float, settings: dict[str, Any]
+    comparison: Any,
+    reference: str,
+    test: str | PairedTest | None,
+    alpha: float,
+    settings: dict[str, Any],
 ) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:

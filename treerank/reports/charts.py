@@ -6,10 +6,11 @@ dashes.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.reports.page import Markup, element, joined
 from treerank.reports.tables import table
@@ -19,7 +20,7 @@ _WIDTH, _HEIGHT = 440, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 10, 44
 
 #: Two coordinates of the points of a line.
-Line = tuple[Sequence[float], Sequence[float]]
+Line = tuple[ArrayLike, ArrayLike]
 
 
 def line_chart(
@@ -34,28 +35,10 @@ def line_chart(
     diagonal: bool = False,
     mark: float | None = None,
 ) -> Markup:
-    """Return a chart of lines.
+    """Return a chart of lines by name, whose axes have the names ``x`` and ``y``.
 
-    Parameters
-    ----------
-    title : str
-        What the chart shows.
-    lines : dict from str to (x, y)
-        Points of each line, by name.
-    x, y : str
-        Names of the axes.
-    x_range, y_range : tuple of float, default=None
-        Ends of the axes; ``None`` is what the lines need.
-    points : bool, default=False
-        Whether to mark the points of the lines.
-    diagonal : bool, default=False
-        Whether to draw the line on which x and y are equal.
-    mark : float, default=None
-        Where to draw an upright line.
-
-    Returns
-    -------
-    Markup
+    ``points`` marks the points of the lines, ``diagonal`` draws the line on which x and y are
+    equal, ``mark`` an upright line. Axes without a range are as long as the lines need.
 
     Examples
     --------
@@ -89,24 +72,7 @@ def histogram(
     bins: int = 20,
     x_range: tuple[float, float] | None = None,
 ) -> Markup:
-    """Return a chart of the shares of values, one outline for each sample.
-
-    Parameters
-    ----------
-    title : str
-        What the chart shows.
-    samples : dict from str to ndarray
-        Finite values, by name.
-    x : str
-        Name of the values.
-    bins : int, default=20
-        Number of bins, which all samples share.
-    x_range : tuple of float, default=None
-        Ends of the axis; ``None`` is what the values need.
-
-    Returns
-    -------
-    Markup
+    """Return a chart of the shares of finite values, one outline for each sample.
 
     Examples
     --------
@@ -148,14 +114,8 @@ def bar(
     parts = [element("rect", x=f"{left:.1f}", width=f"{width:.1f}", height=10, class_=class_)]
     if low is not None and high is not None:
         parts.append(_line((low - least) * scale, 5, (high - least) * scale, 5, "interval"))
-    return element(
-        "svg",
-        *parts,
-        viewBox="0 0 100 10",
-        preserveAspectRatio="none",
-        class_="bar",
-        aria_hidden="true",
-    )
+    look = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "class_": "bar"}
+    return element("svg", *parts, **look, aria_hidden="true")
 
 
 class _Axes:
@@ -176,10 +136,8 @@ class _Axes:
 
     def polyline(self, x: Any, y: Any, class_: str) -> Markup:
         """Return a line through points."""
-        places = zip(*self.place(x, y), strict=True)
-        return element(
-            "polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in places), class_=class_
-        )
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(*self.place(x, y), strict=True))
+        return element("polyline", points=points, class_=class_)
 
     def point(self, x: float, y: float, class_: str) -> Markup:
         """Return a dot."""
@@ -228,14 +186,8 @@ def _extent(columns):
 
 def _figure(title, drawn, names, columns, rows):
     """Return a drawing with its title, its legend and its numbers."""
-    drawing = element(
-        "svg",
-        *drawn,
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        class_="chart",
-        role="img",
-        aria_label=title,
-    )
+    look = {"viewBox": f"0 0 {_WIDTH} {_HEIGHT}", "class_": "chart", "role": "img"}
+    drawing = element("svg", *drawn, **look, aria_label=title)
     keys = [element("li", _key(number), name, class_="key") for number, name in enumerate(names)]
     legend = element("ul", *keys, class_="legend") if len(names) > 1 else ""
     cells = [[c if isinstance(c, str) else f"{c:.4g}" for c in row] for row in rows]
@@ -250,10 +202,8 @@ def _key(number):
 
 
 def _line(x1, y1, x2, y2, class_):
-    places = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-    return element(
-        "line", **{name: f"{value:.1f}" for name, value in places.items()}, class_=class_
-    )
+    ends = (f"{value:.1f}" for value in (x1, y1, x2, y2))
+    return element("line", **dict(zip(("x1", "y1", "x2", "y2"), ends, strict=True)), class_=class_)
 
 
 def _text(text, x, y, anchor, **attributes):

@@ -35,19 +35,8 @@ class Markup(str):
 def element(name: str, /, *content: Any, **attributes: Any) -> Markup:
     """Return an element with content and attributes; what is no ``Markup`` is escaped.
 
-    Parameters
-    ----------
-    name : str
-        Name of the tag.
-    *content
-        Markup, text or numbers.
-    **attributes
-        ``class_`` is ``class``, and other underscores are hyphens. ``True`` is an attribute
-        without a value; ``None`` and ``False`` are no attribute.
-
-    Returns
-    -------
-    Markup
+    The attribute ``class_`` is ``class``, and other underscores are hyphens. ``True`` is an
+    attribute without a value; ``None`` and ``False`` are no attribute.
 
     Examples
     --------
@@ -81,20 +70,9 @@ def _attribute(item: tuple[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page.
+    """A part of a page: links lead to ``key``, ``data`` is what the script reads.
 
-    Parameters
-    ----------
-    key : str
-        Where links point to.
-    title : str
-        Heading.
-    body : Markup
-        Content below the heading.
-    data : dict, default={}
-        What the script needs, as plain values.
-    hints : sequence of str, default=()
-        What a reader should look at in this section.
+    A hint says what a reader should look at in the section.
     """
 
     key: str
@@ -105,20 +83,7 @@ class Section:
 
 
 def page(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """Return an HTML document.
-
-    Parameters
-    ----------
-    title : str
-        Title of the page.
-    lead : str
-        A sentence below it.
-    sections : sequence of Section
-        Parts of the page.
-
-    Returns
-    -------
-    str
+    """Return an HTML document of sections; ``lead`` is a sentence below its title.
 
     Examples
     --------

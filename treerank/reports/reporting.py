@@ -134,16 +134,16 @@ def report(
     documents, (y, qid) = take_columns(X, y=y, qid=qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
-    y, groups = check_labels(y, n, some_unjudged=True), QueryGroups.from_qid(qid, n)
+    y, against = check_labels(y, n, some_unjudged=True), _baseline_scores(baseline, X, n)
+    scores, names = ranker.scores_of(features), _document_names(document_names, n)
+    columns = dict(slices or {})
     if np.isnan(y).any():
-        warn_of_unjudged(judged_share(y, ranker.scores_of(features), qid))
-        rows, names = np.flatnonzero(~np.isnan(y)), _document_names(document_names, n)
-        parts = (documents, y, qid, baseline, names)
-        documents, y, qid, baseline, names = (_taken(part, rows) for part in parts)
-        columns = {name: _taken(column, rows) for name, column in (slices or {}).items()}
-        own = {"baseline": baseline, "document_names": names, "slices": columns, "train": train}
-        own |= {"metrics": metrics, "title": title, "about": about, "n_examples": n_examples}
-        return report(ranker, documents, y, qid, **own, random_state=random_state)
+        warn_of_unjudged(judged_share(y, scores, qid))
+        rows = np.flatnonzero(~np.isnan(y))
+        parts = (documents, features, y, qid, against, scores, names)
+        documents, features, y, qid, against, scores, names = (_taken(p, rows) for p in parts)
+        columns = {name: _taken(column, rows) for name, column in columns.items()}
+    groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
     subject = Subject(
@@ -153,12 +153,12 @@ def report(
         y=y,
         groups=groups,
         query_names=_with_texts(_query_names(qid, groups), texts),
-        document_names=_with_texts(_document_names(document_names, n), texts),
+        document_names=_with_texts(names, texts),
         metrics=chosen,
-        scores=ranker.scores_of(features),
-        baseline=_baseline_scores(baseline, X, n),
+        scores=scores,
+        baseline=against,
         train=_training_data(ranker, train),
-        slices=dict(slices or {}),
+        slices=columns,
         about=dict(about or {}),
         n_examples=n_examples,
         random_state=random_state,
@@ -168,9 +168,8 @@ def report(
 
 
 def _taken(values, rows):
-    """Return some rows of what has a row for each document."""
-    has_rows = values is not None and not hasattr(values, "predict")
-    return taken_rows(values, rows) if has_rows else values
+    """Return some rows of what has a row for each document, unless it is None."""
+    return None if values is None else taken_rows(values, rows)
 
 
 def _baseline_scores(baseline, X, n_documents):

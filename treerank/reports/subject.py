@@ -26,36 +26,11 @@ _N_RESAMPLES = 999
 class Subject:
     """What the sections of a report show.
 
-    Parameters
-    ----------
-    ranker : Ranker
-        A fitted ranker.
-    documents : array-like, data frame or sparse matrix
-        Features as the ranker takes them.
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
-        Features as numbers.
-    y : ndarray of shape (n_documents,)
-        Labels.
-    groups : QueryGroups
-        Queries.
-    query_names, document_names : ndarray of str
-        Names of queries, in the order of ``groups``, and of documents, by row.
-    metrics : sequence of Metric
-        What is measured; the first decides which queries are worst.
-    scores : ndarray of shape (n_documents,)
-        Scores of the ranker.
-    baseline : ndarray of shape (n_documents,) or None
-        Scores to compare with.
-    train : tuple of X, y and QueryGroups, or None
-        Training data, as numbers.
-    slices : dict from str to ndarray of shape (n_documents,)
-        Columns to divide queries by, besides features.
-    about : dict from str to str
-        Lines for the section on what was compared.
-    n_examples : int
-        Number of queries whose documents are shown.
-    random_state : int
-        Seed of everything drawn.
+    ``documents`` are features as the ranker takes them, ``X`` as numbers; ``query_names`` are in
+    the order of ``groups``, ``document_names`` by row. The first metric decides which queries are
+    worst. ``baseline`` are scores to compare with, ``train`` are training data as numbers.
+    ``slices`` are columns to divide queries by, besides features; ``about`` are lines for the
+    section on what was compared.
     """
 
     ranker: Ranker
@@ -80,9 +55,9 @@ class Subject:
         return self._measured(self.scores)
 
     @cached_property
-    def baseline_values(self) -> dict[str, np.ndarray] | None:
-        """Value of each query by the scores of the baseline, by metric."""
-        return None if self.baseline is None else self._measured(self.baseline)
+    def baseline_values(self) -> dict[str, np.ndarray]:
+        """Value of each query by the scores of the baseline, by metric; empty without one."""
+        return {} if self.baseline is None else self._measured(self.baseline)
 
     @cached_property
     def feature_names(self) -> list[str]:
@@ -97,8 +72,8 @@ class Subject:
     @cached_property
     def gaps(self) -> np.ndarray:
         """Difference of each query to the baseline, by the first metric."""
-        against = (self.baseline_values or self.values)[self.main]
-        return np.asarray(self.values[self.main] - against)
+        values = self.values[self.main]
+        return np.asarray(values - self.baseline_values.get(self.main, values))
 
     @cached_property
     def kinds(self) -> list[Slice]:
@@ -137,18 +112,14 @@ class Subject:
         column = (column.toarray() if issparse(column) else column).ravel()
         return column[~np.isnan(column)]
 
-    def p_value(self, metric: str) -> float | None:
-        """Return the p-value of the difference to the baseline; ``None`` if all differ alike."""
-        return self._p_values.get(metric)
-
     @cached_property
-    def _p_values(self) -> dict[str, float]:
+    def p_values(self) -> dict[str, float]:
+        """The p-value of each difference to the baseline in which queries do not differ alike."""
         found = {}
-        for name, values in self.values.items():
-            against = (self.baseline_values or {}).get(name, values)
-            if self.interval(values - against) is not None:
+        for name, against in self.baseline_values.items():
+            if self.interval(self.values[name] - against) is not None:
                 settings = {"n_resamples": _N_RESAMPLES, "random_state": self.random_state}
-                found[name] = randomization_test(values, against, **settings).p_value
+                found[name] = randomization_test(self.values[name], against, **settings).p_value
         return found
 
     def interval(self, values: np.ndarray) -> Interval | None:

@@ -11,20 +11,7 @@ def table(
 ) -> Markup:
     r"""Return a table whose first column names the rows.
 
-    Parameters
-    ----------
-    caption : str
-        What the table shows.
-    columns : sequence of str
-        Names of the columns.
-    rows : iterable of sequences
-        Cells; markup stays as it is.
-    text : int, default=1
-        Number of first columns that are text; all others are aligned as numbers.
-
-    Returns
-    -------
-    Markup
+    The first ``text`` columns are text; all others are aligned as numbers.
 
     Examples
     --------
@@ -55,9 +42,8 @@ def scrolling(label: str, *content: Any) -> Markup:
     >>> scrolling("Queries", "a table")[:30]
     '<div class="scrolling" role="r'
     """
-    return element(
-        "div", *content, class_="scrolling", role="region", aria_label=label, tabindex="0"
-    )
+    role = {"class_": "scrolling", "role": "region", "aria_label": label}
+    return element("div", *content, **role, tabindex="0")
 
 
 def figures(items: Iterable[tuple[str, Any, str]]) -> Markup:
@@ -68,14 +54,11 @@ def figures(items: Iterable[tuple[str, Any, str]]) -> Markup:
     >>> "<dd>1,000" in figures([("queries", "1,000", "test.txt")])
     True
     """
-    return element(
-        "dl",
-        *(
-            element("div", element("dt", name), element("dd", value, element("small", note)))
-            for name, value, note in items
-        ),
-        class_="figures",
+    cards = (
+        element("div", element("dt", name), element("dd", value, element("small", note)))
+        for name, value, note in items
     )
+    return element("dl", *cards, class_="figures")
 
 
 def side_by_side(*content: Any) -> Markup:
@@ -97,11 +80,7 @@ def paragraphs(*texts: Any) -> Markup:
     >>> paragraphs("a", "b")
     '<p>a</p><p>b</p>'
     """
-    kept = (
-        text if isinstance(text, Markup) else text.replace(" %", "\N{NO-BREAK SPACE}%")
-        for text in texts
-    )
-    return joined(element("p", text) for text in kept)
+    return joined(element("p", text.replace(" %", "\N{NO-BREAK SPACE}%")) for text in texts)
 
 
 def _cell(tag: str, content: Any, is_number: bool, **attributes: str) -> Markup:

@@ -1,5 +1,6 @@
 """Examples: bad queries with their documents, and why some stand above better ones."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,8 @@ def examples(subject: Subject) -> Section | None:
     some = subject.groups.restricted_to(chosen)
     metric = subject.metrics[0] if isinstance(subject.metrics[0], NDCG) else "ndcg@10"
     rows, codes = some.order, np.repeat(np.arange(len(chosen)), some.sizes)
-    swaps = costly_swaps(
-        subject.y[rows],
-        subject.scores[rows],
-        codes,
-        metric=metric,
-        n_swaps=len(chosen) * _N_SWAPS,
-        per_query=_N_SWAPS,
-    )
+    limits = {"n_swaps": len(chosen) * _N_SWAPS, "per_query": _N_SWAPS}
+    swaps = costly_swaps(subject.y[rows], subject.scores[rows], codes, metric=metric, **limits)
     swaps = Swaps(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
     parts = _parts(subject, swaps)
     shown = [*chosen, *_others(subject, chosen)]
@@ -50,8 +45,8 @@ def examples(subject: Subject) -> Section | None:
     lead = [_LEAD, _SAMPLED] if parts[1].any() else [_LEAD]
     body = [paragraphs(*lead), _stepper("example", "query"), element("div", id="example")]
     data = {"examples": found, "kinds": kinds}
-    hints = [f"{int((subject.gaps < 0).sum()):,} queries are worse than by the baseline."]
-    hints = hints if lost else []
+    n_lost = int((subject.gaps < 0).sum())
+    hints = [f"{n_lost:,} queries are worse than by the baseline."] if lost else []
     return Section("examples", "Worst queries", joined(body), data, hints=hints)
 
 
@@ -102,15 +97,11 @@ def _example(subject: Subject, q: int, number: int, swaps: Swaps, parts: np.ndar
     """Return what the script shows of a query."""
     groups = subject.groups
     rows = groups.order[groups.indptr[q] : groups.indptr[q + 1]]
-    ranked = rows[np.argsort(-subject.scores[rows], kind="stable")]
-    ranks = {int(row): rank for rank, row in enumerate(ranked, start=1)}
-    before: dict[int, int] = {}
-    if subject.baseline is not None:
-        first = rows[np.argsort(-subject.baseline[rows], kind="stable")]
-        before = {int(row): rank for rank, row in enumerate(first, start=1)}
+    ranks = _ranks(subject.scores, rows)
+    before = {} if subject.baseline is None else _ranks(subject.baseline, rows)
     documents = [
-        [ranks[row], str(subject.document_names[row]), *_numbers(subject, row), before.get(row)]
-        for row in map(int, ranked[:_N_DOCUMENTS])
+        [rank, str(subject.document_names[row]), *_numbers(subject, row), before.get(row)]
+        for row, rank in itertools.islice(ranks.items(), _N_DOCUMENTS)
     ]
     own = np.flatnonzero(swaps.query == number).tolist()
     return {
@@ -122,6 +113,12 @@ def _example(subject: Subject, q: int, number: int, swaps: Swaps, parts: np.ndar
     }
 
 
+def _ranks(scores: np.ndarray, rows: np.ndarray) -> dict[int, int]:
+    """Return the rank of each document of a query by its row, best first."""
+    ranked = rows[np.argsort(-scores[rows], kind="stable")]
+    return {row: rank for rank, row in enumerate(ranked.tolist(), start=1)}
+
+
 def _numbers(subject: Subject, row: int) -> tuple[float, float]:
     return float(subject.y[row]), round(float(subject.scores[row]), 5)
 
@@ -129,7 +126,7 @@ def _numbers(subject: Subject, row: int) -> tuple[float, float]:
 def _values(subject: Subject, q: int) -> str:
     """Return the values of a query as text."""
     shown = [f"{name} {values[q]:.3f}" for name, values in subject.values.items()]
-    if subject.baseline_values is not None:
+    if subject.baseline_values:
         shown.append(f"baseline {subject.main} {subject.baseline_values[subject.main][q]:.3f}")
     return ", ".join(shown)
 

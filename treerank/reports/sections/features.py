@@ -17,6 +17,11 @@ from treerank.reports.tables import paragraphs, side_by_side, table
 #: shuffled in, and of features and documents whose effects are drawn.
 _N_PAIRS, _N_SHUFFLED, _N_DOCUMENTS, _N_EFFECTS, _N_CHANGED = 100, 20, 10_000, 4, 400
 _N_VALUES = 12
+_EFFECTS = (
+    "Dependence: the mean score, and the mean rank in its query, of documents whose feature "
+    "is set to a value; of the score, less its mean. Accumulated: the sum of the changes that "
+    "documents near each value show."
+)
 
 
 def features(subject: Subject) -> Section | None:
@@ -33,7 +38,7 @@ def features(subject: Subject) -> Section | None:
     shown, order = _importances(subject, chosen, rows, parts)
     effects = [_effect(subject, chosen[n], rows) for n in order[:_N_EFFECTS]]
     charts = [chart for found in effects if found is not None for chart in _charts(found)]
-    body = joined([shown, element("h3", "Effects"), _effects_note(), side_by_side(*charts)])
+    body = joined([shown, element("h3", "Effects"), paragraphs(_EFFECTS), side_by_side(*charts)])
     return Section("features", "Features", body)
 
 
@@ -43,14 +48,9 @@ def _importances(
     """Return a table of drops, and the order of the features by drop."""
     data = (taken_rows(subject.documents, rows), subject.y[rows], subject.groups.codes[rows])
     names = subject.feature_names
-    found = permutation_importance(
-        subject.ranker,
-        *data,
-        metric=subject.metrics[0],
-        groups={names[f]: [f] for f in chosen},
-        n_repeats=1,
-        random_state=subject.random_state,
-    )
+    settings: dict[str, Any] = {"metric": subject.metrics[0], "n_repeats": 1}
+    settings |= {"groups": {names[f]: [f] for f in chosen}, "random_state": subject.random_state}
+    found = permutation_importance(subject.ranker, *data, **settings)
     order = [int(n) for n in found.order]
     intervals = [found.interval(n, random_state=subject.random_state) for n in order]
     lows, highs = ([getattr(each, end) for each in intervals] for end in ("low", "high"))
@@ -87,28 +87,15 @@ def _effect(subject: Subject, feature: int, rows: np.ndarray) -> Effect | None:
     return effect(subject.ranker, documents, qid, feature=feature, random_state=seed, **settings)
 
 
-def _effects_note() -> Markup:
-    return paragraphs(
-        "Dependence: the mean score, and the mean rank in its query, of documents whose feature "
-        "is set to a value; of the score, less its mean. Accumulated: the sum of the changes that "
-        "documents near each value show."
-    )
-
-
 def _charts(found: Effect) -> list[Markup]:
     """Return a chart of the score and one of the rank."""
-    x = found.values.tolist()
-    lines = {
-        "dependence": (x, (found.score - found.score.mean()).tolist()),
-        "accumulated": (x, found.accumulated.tolist()),
-    }
-    name = found.feature
+    name, x, score = found.feature, found.values, found.score - found.score.mean()
     shape = ""
     if found.is_monotone:
         shape = ", never falling" if found.rising == 1 else ", never rising"
+    lines = {"dependence": (x, score), "accumulated": (x, found.accumulated)}
+    by_rank = {"rank": (x, found.rank)}
     return [
         line_chart(f"Score by {name}{shape}", lines, x=name, y="score", points=True),
-        line_chart(
-            f"Rank by {name}", {"rank": (x, found.rank.tolist())}, x=name, y="rank", points=True
-        ),
+        line_chart(f"Rank by {name}", by_rank, x=name, y="rank", points=True),
     ]

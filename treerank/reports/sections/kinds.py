@@ -19,7 +19,7 @@ _NOTE = (
 def kinds(subject: Subject) -> Section | None:
     """Return the slices that differ most surely, by the metric and against the baseline."""
     found = {f"Slices by {subject.main}": subject.kinds}
-    if subject.baseline_values is not None:
+    if subject.baseline_values:
         gaps = subject.slices_of(subject.gaps)
         found[f"Slices by the difference of {subject.main} to the baseline"] = gaps
     tables = [_table(title, some, subject.slices) for title, some in found.items() if some]

@@ -3,6 +3,8 @@
 Learning: the metric on held-out documents, tree by tree or epoch by epoch.
 """
 
+from typing import Any
+
 import numpy as np
 
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
@@ -55,11 +57,9 @@ def _relevance(subject):
 
 def _calibration(title, curves, x, y):
     """Return curves by name beside the diagonal, where shares are as predicted."""
-    lines = {name: (c.predicted.tolist(), c.won.tolist()) for name, c in curves.items()}
-    unit = (0, 1)
-    return line_chart(
-        title, lines, x=x, y=y, x_range=unit, y_range=unit, points=True, diagonal=True
-    )
+    lines = {name: (curve.predicted, curve.won) for name, curve in curves.items()}
+    unit: dict[str, Any] = {"x_range": (0, 1), "y_range": (0, 1)}
+    return line_chart(title, lines, x=x, y=y, **unit, points=True, diagonal=True)
 
 
 def _scores(subject):
@@ -88,9 +88,8 @@ def learning(subject: Subject) -> Section | None:
     if not lines:
         return None
     best = getattr(subject.ranker, "best_iteration_", None)
-    chart = line_chart(
-        "Learning curve", lines, x="iteration", y="value on held-out documents", mark=best
-    )
+    axes: dict[str, Any] = {"x": "iteration", "y": "value on held-out documents"}
+    chart = line_chart("Learning curve", lines, **axes, mark=best)
     note = "" if best is None else paragraphs(f"The best iteration is {best}.")
     return Section("learning", "Learning curve", joined([note, chart]))
 
@@ -98,4 +97,4 @@ def learning(subject: Subject) -> Section | None:
 def _spaced(values):
     """Return some iterations, from 1, and their values."""
     places = np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))
-    return (places + 1).tolist(), [float(values[place]) for place in places]
+    return places + 1, np.asarray(values)[places]

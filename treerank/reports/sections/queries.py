@@ -50,24 +50,18 @@ def _columns(subject: Subject) -> list[tuple[str, Any]]:
     columns = [("query", subject.query_names), ("documents", groups.sizes)]
     columns.append(("relevant", relevant))
     columns += list(subject.values.items())
-    if subject.baseline_values is not None:
+    if subject.baseline_values:
         columns.append((f"baseline {subject.main}", subject.baseline_values[subject.main]))
         columns.append(("difference", subject.gaps))
     return columns
 
 
 def _table(names: list[str], note: str) -> Markup:
-    head = [
-        element("th", element("button", name, type="button"), scope="col", class_=_class(number))
-        for number, name in enumerate(names)
-    ]
-    caption = element("caption", note)
+    buttons = [element("button", name, type="button") for name in names]
+    head = [element("th", buttons[0], scope="col")]
+    head += [element("th", button, scope="col", class_="number") for button in buttons[1:]]
     thead = element("thead", element("tr", *head))
-    return element("table", caption, thead, element("tbody"), id="query-table")
-
-
-def _class(number: int) -> str | None:
-    return "number" if number else None
+    return element("table", element("caption", note), thead, element("tbody"), id="query-table")
 
 
 def _plain(values: np.ndarray, shown: np.ndarray) -> list[Any]:

@@ -17,11 +17,11 @@ _LEVEL = 0.05
 def summary(subject: Subject) -> Section:
     """Return means over queries with their intervals, tests, and values by query."""
     main, columns = subject.main, ["metric", "ranker", "95 % interval"]
-    against = subject.baseline_values
-    columns += [] if against is None else ["baseline", "difference", "95 % interval", "p"]
-    rows = [_row(subject, metric.name) for metric in subject.metrics]
     samples = {"ranker": subject.values[main]}
-    samples |= {} if against is None else {"baseline": against[main]}
+    if subject.baseline_values:
+        columns += ["baseline", "difference", "95 % interval", "p"]
+        samples["baseline"] = subject.baseline_values[main]
+    rows = [_row(subject, metric.name) for metric in subject.metrics]
     samples = {name: values[~np.isnan(values)] for name, values in samples.items()}
     ends = (0, 1) if isinstance(subject.metrics[0], Metric) else None
     chart = histogram(f"Queries by their {main}", samples, x=main, x_range=ends)
@@ -34,7 +34,7 @@ def _numbers(subject: Subject) -> Markup:
     items = []
     for name, values in subject.values.items():
         notes = [_bounds(subject.interval(values), 3)]
-        if subject.baseline_values is not None:
+        if subject.baseline_values:
             notes.append(f"{_mean(values - subject.baseline_values[name]):+.3f} to the baseline")
         items.append((name, f"{_mean(values):.3f}", "; ".join(filter(None, notes))))
     return figures(items)
@@ -42,7 +42,7 @@ def _numbers(subject: Subject) -> Markup:
 
 def _verdict(subject: Subject) -> Markup:
     """Return in words: the difference, the queries that won and lost, and where it is worst."""
-    notes = [] if subject.baseline_values is None else [_difference(subject)]
+    notes = [_difference(subject)] if subject.baseline_values else []
     worst = next((one for one in subject.kinds if one.is_worse), None)
     if worst is not None:
         where = f"{worst.column} {worst.values}"
@@ -58,7 +58,7 @@ def _difference(subject: Subject) -> str:
     gaps = subject.gaps[~np.isnan(subject.gaps)]
     won, lost = int((gaps > 0).sum()), int((gaps < 0).sum())
     word, count = ("worse", lost) if gaps.sum() < 0 else ("better", won)
-    p = subject.p_value(subject.main)
+    p = subject.p_values.get(subject.main)
     sure = "this may be chance" if p is None or p > _LEVEL else "significantly"
     sure += "" if p is None else f", p = {format_p(p)}"
     share = count / max(len(gaps), 1)
@@ -71,10 +71,10 @@ def _difference(subject: Subject) -> str:
 def _row(subject: Subject, name: str) -> list[str]:
     values = subject.values[name]
     row = [name, f"{_mean(values):.4f}", _bounds(subject.interval(values))]
-    if subject.baseline_values is None:
+    if not subject.baseline_values:
         return row
     difference = values - subject.baseline_values[name]
-    p = subject.p_value(name)
+    p = subject.p_values.get(name)
     row += [f"{_mean(subject.baseline_values[name]):.4f}", f"{_mean(difference):+.4f}"]
     return [*row, _bounds(subject.interval(difference)), "" if p is None else format_p(p)]
 
