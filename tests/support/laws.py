@@ -1,8 +1,8 @@
 """The laws that every ranker keeps, by name.
 
 A law is a function of a ``Case`` that fails where its ranker breaks it. To add one, write it here,
-and a mutant that breaks it in ``ranker_mutants.py``. What compares documents is tested on drawn
-pairs or triples of them, some of which are equal.
+and a mutant that breaks it in ``test_ranker_mutants.py``. Comparisons are of drawn documents, some
+of which are equal.
 """
 
 import os
