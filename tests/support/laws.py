@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from types import FunctionType
 
+import numba
 import numpy as np
 import sklearn
 from ranking_sample import make_ranking_sample
@@ -117,9 +118,13 @@ def threads(case):
     names = [name for name in case.ranker.get_params() if name.split("__")[-1] in THREAD_PARAMETERS]
     with kernel_threads(1), threadpool_limits(1):
         alone = case.fit(data, **dict.fromkeys(names, 1)).predict(data.X)
-    n_threads = max(2, os.cpu_count() or 1)
-    with kernel_threads(n_threads, few_documents=0):  # otherwise kernels get one thread
-        together = case.fit(data, **dict.fromkeys(names, n_threads)).predict(data.X)
+    n_threads, before = max(2, os.cpu_count() or 1), numba.get_num_threads()
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # tests may have set fewer
+    try:
+        with kernel_threads(n_threads, few_documents=0):  # otherwise kernels get one thread
+            together = case.fit(data, **dict.fromkeys(names, n_threads)).predict(data.X)
+    finally:
+        numba.set_num_threads(before)
     np.testing.assert_array_equal(together, alone)
 
 
