@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 #: All fuzzers together take less than a minute.
-SECONDS = 40 / len(FUZZERS)
+SECONDS = 34 / len(FUZZERS)
 #: Bodies of a case, and what is said about it.
 WRONG = {
     "raise AssertionError('two is not three')": "two is not three",

@@ -1,3 +1,4 @@
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -62,21 +63,17 @@ def test_folds_worked_by_hand():
     assert tests == [{"a"}, {"d"}, {"b", "c"}]
 
 
-@pytest.mark.parametrize("splitter", [QueryKFold(5, shuffle=True), QueryShuffleSplit(5)], ids=str)
-def test_random_state_fixes_the_draw(splitter):
+@pytest.mark.parametrize(
+    "make", [partial(QueryKFold, 5, shuffle=True), partial(QueryShuffleSplit, 5)]
+)
+def test_random_state_fixes_the_draw(make):
     qid = np.repeat(np.arange(50), 2)
 
     def drawn(seed):
-        seeded = clone_splitter(splitter, seed)
-        return np.concatenate([test for _, test in seeded.split(qid, qid=qid)]).tolist()
+        splits = make(random_state=seed).split(qid, qid=qid)
+        return np.concatenate([test for _, test in splits]).tolist()
 
     assert drawn(1) == drawn(1) != drawn(2)
-
-
-def clone_splitter(splitter, seed):
-    if isinstance(splitter, QueryKFold):
-        return QueryKFold(splitter.n_splits, shuffle=True, random_state=seed)
-    return QueryShuffleSplit(splitter.n_splits, random_state=seed)
 
 
 @pytest.mark.parametrize(("test_size", "expected"), [(0.2, 2), (0.21, 3), (4, 4), (0.01, 1)])
@@ -92,12 +89,7 @@ def test_size_counts_queries(test_size, expected):
         (QueryKFold(2), {}, r"qid must be given; got None\. .*enable_metadata_routing=True"),
         (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row; got 1 for 2 rows\."),
         (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),
-        (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be a whole number of at least 2; got 1\."),
-        (
-            QueryKFold("5"),
-            {"qid": [1, 2]},
-            r"n_splits must be a whole number of at least 2; got '5'",
-        ),
+        (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be .* at least 2; got 1\."),
         (QueryShuffleSplit(0), {"qid": [1, 2]}, r"n_splits must be .* at least 1; got 0\."),
         (QueryShuffleSplit(test_size=2), {"qid": [1, 2]}, r"test_size must be .* 2 quer.*; got 2"),
         (QueryShuffleSplit(test_size=1.5), {"qid": [1, 2]}, r"test_size must be .*; got 1\.5\."),

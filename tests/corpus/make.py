@@ -8,6 +8,7 @@ import itertools
 import json
 import random
 from decimal import Decimal, localcontext
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -30,8 +31,10 @@ CUTS = {
 }
 
 
+@cache
 def log2(number):
-    return Decimal(number).ln() / TWO.ln()
+    with localcontext(prec=DIGITS):
+        return Decimal(number).ln() / TWO.ln()
 
 
 def dcg(labels, case):
@@ -229,14 +232,16 @@ def pair_weight(case, i, j):
         return Decimal(fixed[weight])
     if weight == "query":  # alike for all pairs, and the number of documents in all
         return Decimal(len(labels)) / len(pairs_of(labels))
-    if max(labels) < 1:
-        return Decimal(0)
-    changes = []
+    return Decimal(0) if max(labels) < 1 else swap_change(case, i, j, WHOLE)
+
+
+def swap_change(case, i, j, rule):
+    """Return how much a metric changes if i and j swap places: the mean over orders of ties."""
+    metric, labels, changes = METRIC_WEIGHTS[case["weight"]], case["labels"], []
     for way in orders(case["scores"]):
         swapped = [{i: j, j: i}.get(t, t) for t in way]
         before, after = ([labels[t] for t in each] for each in (way, swapped))
-        metric = METRIC_WEIGHTS[weight]
-        changes.append(abs(metric(before, WHOLE) - metric(after, WHOLE)))
+        changes.append(abs(metric(before, rule) - metric(after, rule)))
     return sum(changes) / len(changes)
 
 

@@ -42,19 +42,23 @@ def test_equal_documents_are_said_to_be_equal():
     assert str(RankSVM().fit(X, Y, QID).explain(X[:1], X[:1])) == "A and B have equal scores."
 
 
-def test_a_row_of_a_data_frame_is_a_document():
-    frame = FRAME.assign(color=np.where(Y > 0, "red", "blue"))
-    ranker = TreeDirectRanker("histogram", random_state=0).fit(frame, Y, QID)
-    for verb in (ranker.explain, ranker.compare, ranker.predict_pair_proba):
-        expected = verb(frame[:1], frame[5:6])
-        np.testing.assert_array_equal(verb(frame.iloc[0], frame.iloc[5]), expected)
+COLORED = FRAME.assign(color=np.where(Y > 0, "red", "blue"))
 
 
-@pytest.mark.parametrize("as_row", [np.asarray, list, tuple])
-def test_an_array_of_its_features_is_a_document(as_row):
-    ranker = RankSVM().fit(X, Y, QID)
+@pytest.mark.parametrize(
+    ("data", "first", "sixth"),
+    [
+        (COLORED, COLORED.iloc[0], COLORED.iloc[5]),
+        (X, X[0], X[5]),
+        (X, list(X[0]), list(X[5])),
+        (X, tuple(X[0]), tuple(X[5])),
+    ],
+    ids=["row of a frame", "array", "list", "tuple"],
+)
+def test_one_row_is_a_document(data, first, sixth):
+    ranker = TreeDirectRanker("histogram", random_state=0).fit(data, Y, QID)
     for verb in (ranker.explain, ranker.compare, ranker.predict_pair_proba):
-        np.testing.assert_array_equal(verb(as_row(X[0]), as_row(X[5])), verb(X[:1], X[5:6]))
+        np.testing.assert_array_equal(verb(first, sixth), verb(data[:1], data[5:6]))
 
 
 def test_advice_is_never_cut():

@@ -31,17 +31,9 @@ def objective(features):
 
 @every_tau
 @given(documents)
-def test_swapping_two_documents_flips_the_sign_and_nothing_else(tau, f):
+def test_the_order_is_antisymmetric_reflexive_and_transitive(tau, f):
     head = AntisymmetricHead(np.array([1.0, -2.0]), tau)
-    there, back = head.compare(f, f[::-1]), head.compare(f[::-1], f)
-    np.testing.assert_array_equal(there, -back)
-    np.testing.assert_array_equal(np.signbit(there[there != 0]), ~np.signbit(back[there != 0]))
-
-
-@every_tau
-@given(documents)
-def test_the_order_is_reflexive_and_transitive(tau, f):
-    head = AntisymmetricHead(np.array([0.5, 1.0]), tau)
+    np.testing.assert_array_equal(head.compare(f, f[::-1]), -head.compare(f[::-1], f))
     a, b, c = (f[[t]] for t in range(3))
     assert head.compare(a, a) == 0
     if head.compare(a, b) >= 0 and head.compare(b, c) >= 0:

@@ -176,32 +176,27 @@ class TooLate(BaseEstimator):
 TOO_LATE = TooLate()
 
 
+SINGLE = LABELS["margin"]
+
+
 @pytest.mark.parametrize(
-    ("weights", "message"),
+    ("weights", "y", "message"),
     [
-        ({"price": 1}, r"label_weights must be one of \['margin', 'rel.*'price"),
-        ({"margin": -1}, r"label_weights\['margin'\] must be a finite .* got -1"),
-        ({"margin": "2"}, r"label_weights\['margin'\] must be .* got '2'"),
-        ([1, 2, 3], r"label_weights must have a number per label, \['rel"),
-        (2.0, r"label_weights must have a number per label, .* got 2\.0"),
+        ({"price": 1}, LABELS, r"label_weights must be one of \['margin', 'rel.*'price"),
+        ({"margin": -1}, LABELS, r"label_weights\['margin'\] must be a finite .* got -1"),
+        ({"margin": "2"}, LABELS, r"label_weights\['margin'\] must be .* got '2'"),
+        ([1, 2, 3], LABELS, r"label_weights must have a number per label, \['rel"),
+        (2.0, LABELS, r"label_weights must have a number per label, .* got 2\.0"),
+        ({"0": 0.5}, SINGLE, "label_weights must be None for a single label y"),
+        ({"0": 0.5}, SINGLE.tolist(), "label_weights must be None for a single label y"),
     ],
 )
-def test_wrong_weights_are_refused_before_training(weights, message):
+def test_wrong_weights_are_refused_before_training(weights, y, message):
     with pytest.raises(ValueError, match=message):
-        ranker(TOO_LATE, label_weights=weights).fit(X, LABELS, QID)
+        ranker(TOO_LATE, label_weights=weights).fit(X, y, QID)
 
 
-def test_weights_without_several_labels_are_refused():
-    for y in (LABELS["margin"], LABELS["margin"].tolist()):
-        with pytest.raises(ValueError, match="label_weights must be None for a single label y"):
-            ranker(TOO_LATE, label_weights={"0": 0.5}).fit(X, y, QID)
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [LABELS["margin"], {"relevance": LABELS["relevance"]}, TABLE, {**LABELS, "price": X[:, 0]}],
-    ids=["single", "fewer", "other names", "more"],
-)
+@pytest.mark.parametrize("labels", [SINGLE, TABLE, {**LABELS, "price": X[:, 0]}])
 def test_an_eval_set_of_other_labels_is_refused_before_training(labels):
     with pytest.raises(ValueError, match=r"eval_set must have the labels of y, \['relevance', 'ma"):
         ranker(TOO_LATE).fit(X, LABELS, QID, eval_set=(X, labels, QID))

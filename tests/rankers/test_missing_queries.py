@@ -43,19 +43,13 @@ def fitted(kind, *, several=True):
 
 @every_kind
 @every_question
-def test_a_ranker_of_several_queries_warns_without_qid(kind, ask):
-    with pytest.warns(UserWarning, match=MESSAGE.format(60)) as seen:
-        ask(fitted(kind), slice(None), None)
-    assert len(seen) == 1
-    assert seen[0].filename == __file__ or kind == "SortNet"
-
-
-@every_kind
-@every_question
-def test_a_loaded_ranker_warns_too(tmp_path, kind, ask):
+def test_a_ranker_of_several_queries_warns_without_qid_also_when_it_is_loaded(tmp_path, kind, ask):
     fitted(kind).save(tmp_path / "model")
-    with pytest.warns(UserWarning, match=MESSAGE.format(60)):
-        ask(load(tmp_path / "model"), slice(None), None)
+    for ranker in fitted(kind), load(tmp_path / "model"):
+        with pytest.warns(UserWarning, match=MESSAGE.format(60)) as seen:
+            ask(ranker, slice(None), None)
+        assert len(seen) == 1
+        assert seen[0].filename == __file__ or kind == "SortNet"
 
 
 @every_kind

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.registry import get_metric
-from treerank.objectives.factory import make_objective
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -68,14 +67,6 @@ def test_score_is_the_metric_of_the_ranker(data, fitted):
         assert measured == get_metric(metric)(y, ranker.predict(X), qid)
 
 
-def test_labels_of_any_size_are_scored_by_a_gain_that_bears_them(data):
-    X, y, qid = data
-    metric = NDCG(k=10, gain="linear")
-    ranker = some_ranker(gain="linear", metric=metric).fit(X, 1000 * y, qid)
-    expected = metric(y, ranker.predict(X), qid)
-    assert ranker.score(X, 1000 * y, qid) == pytest.approx(expected, rel=1e-12)
-
-
 def test_score_weighs_queries_by_their_documents(data, fitted):
     X, y, qid = data
     ranker = fitted["lightgbm"]
@@ -89,11 +80,9 @@ def test_score_weighs_queries_by_their_documents(data, fitted):
 
 
 @every_part
-@pytest.mark.parametrize("weight", ["ndcg", "uniform"])
-def test_neither_the_order_of_rows_nor_the_names_of_queries_matter(data, part, weight):
+def test_neither_the_order_of_rows_nor_the_names_of_queries_matter(data, part):
     X, y, qid = data
-    ranker = TreeDirectRanker(part, weight=weight, smoothing=0.5 * (weight == "ndcg"))
-    ranker.set_params(calibration=0.3, random_state=0)
+    ranker = TreeDirectRanker(part, smoothing=0.5, calibration=0.3, random_state=0)
     sample_weight = 0.5 + np.random.default_rng(2).random(len(X))
     first = ranker.fit(X, y, qid, sample_weight=sample_weight)
     shuffle = np.random.default_rng(3).permutation(len(X))
@@ -109,15 +98,6 @@ def test_all_rows_are_one_query_without_qid(data):
     alone = some_ranker().fit(X, y)
     same = some_ranker().fit(X, y, np.zeros(len(X)))
     np.testing.assert_array_equal(alone.predict(X), same.predict(X))
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_frame_of_numbers_equals_an_array(data, fitted, frame):
-    X, y, qid = data
-    table = frame({f"feature {j}": X[:, j] for j in range(4)})
-    ranker = some_ranker().fit(table, frame({"y": y})["y"], frame({"qid": qid})["qid"])
-    np.testing.assert_array_equal(ranker.predict(table), fitted["lightgbm"].predict(X))
-    assert ranker.feature_names_in_.tolist() == [f"feature {j}" for j in range(4)]
 
 
 @every_part
@@ -192,19 +172,6 @@ def test_weights_matter(data, fitted):
     for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
         ranker = some_ranker().fit(X, y, qid, **{name: values})
         assert not np.array_equal(ranker.predict(X), fitted["lightgbm"].predict(X))
-
-
-@pytest.mark.parametrize(("weight", "is_repetition"), [("uniform", True), ("ndcg", False)])
-def test_a_weight_of_two_is_a_document_twice_where_ranks_play_no_part(weight, is_repetition):
-    y, scores = np.array([2.0, 0, 1, 0]), np.array([0.3, 0.9, -0.2, 0.4])
-    twice = np.array([0, 1, 2, 3, 1])
-    weighted = make_objective(y, weight=weight, sample_weight=[1.0, 2, 1, 1])
-    repeated = make_objective(y[twice], weight=weight)
-    value, gradient, _ = weighted(scores)
-    value_of_copies, gradients, _ = repeated(scores[twice])
-    of_copies = np.bincount(twice, gradients)
-    assert np.allclose(gradient, of_copies, rtol=1e-6) == is_repetition
-    assert np.isclose(value, value_of_copies, rtol=1e-6) == is_repetition
 
 
 def test_the_users_own_pairs_replace_those_of_the_labels():

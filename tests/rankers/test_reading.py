@@ -18,7 +18,17 @@ FRAME = pd.DataFrame(rng.normal(size=(240, 3)).astype(np.float32), columns=["a",
 FRAME = FRAME.mask(rng.random(FRAME.shape) < 0.1).assign(color=pd.Categorical(COLORS))
 Y = (FRAME["a"].fillna(0).to_numpy() + (COLORS == "red") > 0).astype(float)
 TABLE = FRAME.assign(clicks=Y, user=QID)
-FORMS = {"pandas": TABLE, "polars": pl.from_pandas(TABLE), "arrow": pa.Table.from_pandas(TABLE)}
+OTHER = TABLE[["user", "color", "clicks", "c", "b", "a"]].assign(sku=np.arange(240))
+FORMS = {"pandas": pd.DataFrame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
+VERBS = {
+    "predict": lambda ranker, X: ranker.predict(X),
+    "rank": lambda ranker, X: ranker.rank(X, "user"),
+    "score": lambda ranker, X: ranker.score(X, "clicks", "user"),
+    "explain": lambda ranker, X: ranker.explain(X[:5], X[5:10]),
+    "scorer": lambda ranker, X: ranker.scorer()(X),
+    "compare": lambda ranker, X: ranker.compare(X[:5], X[5:10]),
+}
+every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
 def small():
@@ -42,14 +52,33 @@ def file(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("form", FORMS)
+@every_form
 def test_columns_of_a_data_frame_may_be_named(form, expected):
-    table = FORMS[form]
+    table = form(TABLE)
     ranker = small().fit(table, "clicks", "user", eval_set=(table, "clicks", "user"))
     np.testing.assert_array_equal(ranker.predict(FRAME), expected.predict(FRAME))
     assert ranker.score(table, "clicks", "user") == expected.score(FRAME, Y, QID)
     unlabeled, _ = take_columns(table, y="clicks")
     np.testing.assert_array_equal(ranker.rank(unlabeled, "user"), expected.rank(FRAME, QID))
+
+
+@every_form
+@pytest.mark.parametrize("verb", VERBS)
+def test_columns_may_be_in_any_order_among_others(expected, verb, form):
+    found = VERBS[verb](expected, form(OTHER))
+    np.testing.assert_array_equal(found, VERBS[verb](expected, TABLE))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_missing_column_is_named(expected, verb):
+    with pytest.raises(ValueError, match="columns of fit; 'b' is missing from"):
+        VERBS[verb](expected, OTHER.drop(columns="b"))
+
+
+@pytest.mark.parametrize("ids", [np.arange(240), np.arange(240).astype(str)])
+def test_an_id_among_the_features_is_told(ids):
+    with pytest.warns(UserWarning, match=r"'doc_id' of X is a feature.*drop\(columns='doc_id'\)"):
+        small().fit(TABLE.assign(doc_id=ids), "clicks", "user")
 
 
 def test_every_verb_takes_what_a_reader_of_a_file_or_a_folder_returns(file, expected):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pair_oracle import METRIC_OF_WEIGHT, swap_change
 
+from tests.corpus.make import METRIC_WEIGHTS, WHOLE, swap_change
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.pairs.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS, WeightOptions
@@ -40,15 +40,16 @@ def weights_of_pairs(name, labels, scores, k):
     return found
 
 
-@pytest.mark.parametrize("name", METRIC_OF_WEIGHT)
+@pytest.mark.parametrize("name", METRIC_WEIGHTS)
 @pytest.mark.parametrize("k", [None, 2])
 @settings(max_examples=60)
 @given(documents=documents)
 def test_a_weight_is_the_expected_change_of_its_metric(name, k, documents):
     labels, scores = zip(*documents, strict=True)
+    case = {"weight": name, "labels": labels, "scores": scores}
     for (i, j), weight in weights_of_pairs(name, labels, scores, k).items():
-        expected = swap_change(METRIC_OF_WEIGHT[name], labels, scores, i, j, k)
-        np.testing.assert_allclose(weight, expected, atol=1e-12)
+        expected = swap_change(case, i, j, WHOLE | {"k": k})
+        np.testing.assert_allclose(weight, float(expected), atol=1e-12)
 
 
 def err_change_of_mean_stops(labels, scores, i, j, k):

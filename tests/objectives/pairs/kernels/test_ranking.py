@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from pair_oracle import orders
 
+from tests.corpus.make import orders
 from treerank.objectives.pairs.kernels.ranking import (
     RankRule,
     add_noise,
