@@ -113,10 +113,10 @@ class Memory(NamedTuple):
         One histogram per leaf, of the blocks that this worker searches.
     filled : ndarray of int64, shape (n_blocks, words)
         Histogram of this worker's rows of a leaf; empty if it works alone.
-    parts : ndarray of int64, shape (n_threads, n_blocks, words)
+    parts : ndarray of int64, shape (n_parts, n_blocks, words)
         Histograms of the parts of a large leaf that threads fill.
-    near : ndarray of int64, shape (n_threads, n_words + n_blocks, BATCH)
-        Copies of the words and bins of a batch of documents of each thread.
+    near : ndarray of int64, shape (n_parts, n_words + n_blocks, BATCH)
+        Copies of the words and bins of a batch of documents of each part.
     spare : ndarray of uint32
         Copy of the rows of a leaf while they are partitioned.
     splits : ndarray of SPLIT, shape (n_own_blocks, 2)
@@ -139,13 +139,14 @@ def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: TreeRules) -> M
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
     own, size = shares_of(n_blocks, team.size)[team.rank], WIDTH * STRIDE * n_words
-    n_own, n_threads = own.stop - own.start, nb.get_num_threads()
+    n_own = own.stop - own.start
+    n_parts = min(nb.get_num_threads(), n_leaves)  # they take no more memory than leaves
     return Memory(
         own.start,
         np.empty((n_leaves, n_own, size), dtype=np.int64),
         np.empty((n_blocks if team.size > 1 else 0, size), dtype=np.int64),
-        np.empty((n_threads, n_blocks, size), dtype=np.int64),
-        np.empty((n_threads, n_words + n_blocks, BATCH), dtype=np.int64),
+        np.empty((n_parts, n_blocks, size), dtype=np.int64),
+        np.empty((n_parts, n_words + n_blocks, BATCH), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
         np.zeros((max(1, n_own), 2), dtype=SPLIT),
     )
