@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from treerank.checks import shown
-from treerank.datasets.csv_files import csv_as_parquet, is_csv
+from treerank.datasets.csv_files import column_error, csv_as_parquet, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
 from treerank.inputs.columns import ID_NAMES
 from treerank.numerics.threads import threads_allowed
@@ -166,10 +166,8 @@ class ParquetFiles:
                 wrong, rule = np.asarray(column.is_null(nan_is_null=True)), "not be missing"
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise ValueError(
-                    f"{place}, column {shown(name)}: the {role} must {rule}; got "
-                    f"{column[row].as_py()} in row {first_row + row}."
-                )
+                found = f"{column[row].as_py()} in row {first_row + row}"
+                raise column_error(place, name, f"the {role} must {rule}; got {found}.")
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
@@ -181,10 +179,11 @@ class ParquetFiles:
         for name in self.features:
             kind = self.schema.field(name).type
             if name.lower() in ID_NAMES and (types.is_integer(kind) or is_text(kind)):
-                raise ValueError(
-                    f"{place}, column {shown(name)}: an id must not be a feature by accident. "
-                    f"Write document={name!r} if it is the id of documents, drop={name!r} to leave "
-                    "it out, or list the features."
+                raise column_error(
+                    place,
+                    name,
+                    f"an id must not be a feature by accident. Write document={name!r} if it is "
+                    f"the id of documents, drop={name!r} to leave it out, or list the features.",
                 )
 
     def _check_columns(
@@ -197,22 +196,16 @@ class ParquetFiles:
             role = self.role_of(name)
             argument = arguments.get(name, role)
             if name not in known:
-                which = advice = ""
+                rule = f"must exist; got {shown(self.schema.names)}."
                 if argument != "feature":
-                    which = f"the column for {argument} "
-                    advice = f" Write {argument}='NAME' for another."
-                raise ValueError(
-                    f"{place}, column {shown(name)}: {which}must exist; got "
-                    f"{shown(self.schema.names)}.{advice}"
-                )
+                    rule = f"the column for {argument} {rule} Write {argument}='NAME' for another."
+                raise column_error(place, name, rule)
             kind = self.schema.field(name).type
             if name not in dropped and not _is_allowed(role, kind):
                 rule = _RULES.get(role, "numbers, text or dates")
-                convert = " Convert the column to numbers, such as days, or drop it."
-                raise ValueError(
-                    f"{place}, column {shown(name)}: must hold {rule}; got {kind_name(kind)}."
-                    f"{convert if role == 'feature' else ''}"
-                )
+                advice = " Convert the column to numbers, such as days, or drop it."
+                advice = advice if role == "feature" else ""
+                raise column_error(place, name, f"must hold {rule}; got {kind_name(kind)}.{advice}")
         if not self.features:
             raise ValueError(f"{place}: must have a column of features; got none.")
 
@@ -252,10 +245,8 @@ def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
         texts = encoded.dictionary.to_pylist()
         for text in texts:
             if isinstance(text, str) and (len(text.encode()) > LONGEST_QID or "\0" in text):
-                raise ValueError(
-                    f"{place}, column {shown(name)}: a query id must be text of at most "
-                    f"{LONGEST_QID} bytes without NUL; got {shown(text)}."
-                )
+                rule = f"a query id must be text of at most {LONGEST_QID} bytes without NUL"
+                raise column_error(place, name, f"{rule}; got {shown(text)}.")
         return np.asarray(texts)[np.asarray(encoded.indices)]
     values = column.to_numpy()
     return values.astype(np.int64) if values.dtype.kind in "iu" and values.itemsize < 8 else values
@@ -331,7 +322,7 @@ def _check_names(place, schema):
     """Refuse two columns of one name."""
     for name, count in Counter(schema.names).items():
         if count > 1:
-            raise ValueError(f"{place}, column {shown(name)}: must be there once; got it twice.")
+            raise column_error(place, name, "must be there once; got it twice.")
 
 
 def _check_same(place, schema, first, expected):
@@ -340,10 +331,8 @@ def _check_same(place, schema, first, expected):
     for name in kind_of[0] | kind_of[1]:
         kinds = [each.get(name, "no column") for each in kind_of]
         if kinds[0] != kinds[1]:
-            raise ValueError(
-                f"{place}, column {shown(name)}: must be as in {first}, {kind_name(kinds[0])}; got "
-                f"{kind_name(kinds[1])}."
-            )
+            rule = f"must be as in {first}, {kind_name(kinds[0])}; got {kind_name(kinds[1])}."
+            raise column_error(place, name, rule)
 
 
 def _check_length(place, n_rows, expected):
