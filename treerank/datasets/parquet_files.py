@@ -108,8 +108,11 @@ class ParquetFiles:
     def dtype(self) -> type[np.floating]:
         """float32 where it represents all numbers exactly and a column has it, else float64."""
         kinds = [self.schema.field(name).type for name in self.features]
-        is_narrow = any(map(_is_narrow_float, kinds)) and all(map(_fits_float32, kinds))
-        return np.float32 if is_narrow else np.float64
+        numbers = [kind for kind in kinds if is_number(kind) and not types.is_null(kind)]
+        narrow = [kind for kind in numbers if types.is_floating(kind) and kind.bit_width <= 32]
+        small = [kind for kind in numbers if types.is_integer(kind) and kind.bit_width <= 16]
+        n_exact = len(narrow) + len(small) + sum(map(types.is_boolean, numbers))
+        return np.float32 if narrow and n_exact == len(numbers) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
         """Yield whole columns; a few at a time are read."""
@@ -281,16 +284,6 @@ def _is_allowed(role, kind):
         return is_number(value) or is_text(value)
     is_plain = types.is_integer(kind) or types.is_floating(kind) or types.is_date(kind)
     return is_plain or types.is_timestamp(kind) or is_text(value)
-
-
-def _is_narrow_float(kind):
-    return types.is_float32(kind) or types.is_float16(kind)
-
-
-def _fits_float32(kind):
-    is_small = types.is_integer(kind) and kind.bit_width <= 16
-    is_exact = _is_narrow_float(kind) or is_small or types.is_boolean(kind)
-    return is_exact or not is_number(kind) or types.is_null(kind)
 
 
 def _places(path):
