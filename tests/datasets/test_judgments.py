@@ -27,15 +27,14 @@ def test_every_program_says_the_same(name, tmp_path):
     assert sorted(zip(*read(tmp_path, FILES[name], name), strict=True)) == sorted(JUDGED)
 
 
-def test_qrels_are_judgments(tmp_path):
-    assert read(tmp_path, "q 0 a 2\nq 0 b 0\n", "qrels.txt").y.tolist() == [2, 0]
-
-
-def test_columns_may_have_any_name(tmp_path):
+def test_columns_of_tables_may_have_any_name_and_qrels_have_none(tmp_path):
     text = "q1,d1,bad,good\nshoes,a,1,3\n"
     options = {"query": "q1", "document": "d1"}
     assert read(tmp_path, text, "a.csv", **options, label="good").y.tolist() == [3]
     assert read(tmp_path, text, "a.csv", **options, label=["good", "bad"]).y.tolist() == [3, 1]
+    assert read(tmp_path, "q 0 a 2\nq 0 b 0\n", "qrels.txt").y.tolist() == [2, 0]
+    with pytest.raises(ValueError, match="query, document and label must be None"):
+        read(tmp_path, FILES["rre.json"], query="q")
 
 
 @pytest.mark.parametrize(
@@ -56,11 +55,6 @@ def test_columns_may_have_any_name(tmp_path):
 def test_a_file_that_says_no_judgments_is_refused_by_name(text, name, message, tmp_path):
     with pytest.raises(ValueError, match=f"{name}: .*{message}"):
         read(tmp_path, text, name)
-
-
-def test_columns_are_only_named_of_tables(tmp_path):
-    with pytest.raises(ValueError, match="query, document and label must be None"):
-        read(tmp_path, FILES["rre.json"], query="q")
 
 
 def test_judges_are_merged_in_any_order():

@@ -60,29 +60,18 @@ def test_reads_the_format_in_all_its_looks(file):
     assert read_letor(file).comments is None
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-@pytest.mark.parametrize("block_size", [1, 4, 2**22])
-def test_the_mark_before_a_text_in_utf8_is_left_out(file, compress, block_size):
-    file.write_bytes(compress(BOM_UTF8 + b"2 qid:7 1:0.5\n1 qid:7 1:1\n"))
-    data = read_in_blocks(file, block_size)
-    assert (data.y.tolist(), data.qid.tolist()) == ([2, 1], [7, 7])
-    file.write_bytes(compress(BOM_UTF8 + b"1 qid:7 1:x\n"))
-    with pytest.raises(ValueError, match="line 1, column 11: "):
-        read_in_blocks(file, block_size)
-
-
-def test_blocks_and_chunks_leave_no_trace(file):
+def test_blocks_and_chunks_and_the_mark_of_utf8_leave_no_trace(file):
     file.write_bytes(MESSY * 3)  # the last line runs into the next first one: a comment
-    packed = file.with_suffix(".gz")
-    packed.write_bytes(gzip.compress(file.read_bytes()))
     whole = read_letor(file, comments=True)
-    for block_size, chunk_size in [(1, 1), (7, 3), (40, 1), (100, 50), (1000, 10)]:
+    packed = file.with_suffix(".gz")
+    for mark, sizes in [(b"", (1, 1)), (BOM_UTF8, (1, 1)), (BOM_UTF8, (4, 3)), (b"", (100, 50))]:
+        file.write_bytes(mark + MESSY * 3)
+        packed.write_bytes(gzip.compress(file.read_bytes()))
         for path in file, packed:
-            data = read_in_blocks(path, block_size, chunk_size, comments=True)
+            data = read_in_blocks(path, *sizes, comments=True)
             assert same_bits(data.X, whole.X)
-            assert data.y.tolist() == whole.y.tolist()
-            assert data.qid.tolist() == whole.qid.tolist()
-            assert data.comments.tolist() == whole.comments.tolist()
+            for name in ("y", "qid", "comments"):
+                assert getattr(data, name).tolist() == getattr(whole, name).tolist()
 
 
 def test_the_width_may_grow_from_block_to_block(file):

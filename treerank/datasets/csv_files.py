@@ -36,6 +36,11 @@ def is_csv(path: str | Path) -> bool:
     return str(path).endswith(tuple(DELIMITERS))
 
 
+def column_error(path: str | Path, name: str, rule: str) -> ValueError:
+    """Return the error of a rule that a column of a file breaks."""
+    return ValueError(f"{path}, column {shown(name)}: {rule}")
+
+
 def csv_as_parquet(path: Path, texts: Collection[str | None] = ()) -> io.BytesIO:
     r"""Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
@@ -90,14 +95,12 @@ def _pointed(column):
 def _check_column(path, name, column):
     """Refuse bytes that are no text, and text among numbers."""
     if pa.types.is_binary(column.type):
-        raise ValueError(f"{path}, column {shown(name)}: must be text in UTF-8; got other bytes.")
+        raise column_error(path, name, "must be text in UTF-8; got other bytes.")
     if not pa.types.is_string(column.type):
         return
     is_number = compute.match_substring_regex(column, _NUMBER)
     n_values = len(column) - column.null_count
     if n_values > (compute.sum(is_number).as_py() or 0) > _MOSTLY * n_values:
         row = compute.index(is_number, False).as_py()
-        raise ValueError(
-            f"{path}, column {shown(name)}: must hold numbers, as most of it does; got "
-            f"{shown(column[row].as_py())} in row {row}."
-        )
+        found = f"{shown(column[row].as_py())} in row {row}"
+        raise column_error(path, name, f"must hold numbers, as most of it does; got {found}.")

@@ -176,11 +176,11 @@ def _feature_set(features: Any) -> dict[str, float] | None:
 
 def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, place: str) -> pa.Table:
     """Return the features as a table; refuse a log of another set, or of two sets."""
-    named = dict.fromkeys(name for row in rows for name in row.features)
-    names = list(named if defaults is None else defaults)
+    if defaults is None:
+        defaults = dict.fromkeys((name for row in rows for name in row.features), 0.0)
     for row in rows:
-        lacking = set(names) - set(row.features) if row.is_whole else set()
-        more = set(row.features) - set(names)
+        lacking = defaults.keys() - row.features.keys() if row.is_whole else set()
+        more = row.features.keys() - defaults.keys()
         if lacking or more:
             raise ValueError(
                 f"{place}features must be those of the log: that of document "
@@ -188,9 +188,8 @@ def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, place
                 f"{shown(sorted(more))}."
             )
     columns = {}
-    for name in names:
-        of_solr = (defaults or {}).get(name, 0.0)  # which leaves out what has the default
-        values = [row.features.get(name, of_solr if row.is_sparse else np.nan) for row in rows]
+    for name, default in defaults.items():  # which Solr leaves out
+        values = [row.features.get(name, default if row.is_sparse else np.nan) for row in rows]
         columns[name] = np.array(values, dtype=np.float64)
     return pa.table(columns)
 

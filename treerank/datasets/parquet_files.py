@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from treerank.checks import shown
-from treerank.datasets.csv_files import csv_as_parquet, is_csv
+from treerank.datasets.csv_files import column_error, csv_as_parquet, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
 from treerank.inputs.columns import ID_NAMES
 from treerank.numerics.threads import threads_allowed
@@ -108,8 +108,11 @@ class ParquetFiles:
     def dtype(self) -> type[np.floating]:
         """float32 where it represents all numbers exactly and a column has it, else float64."""
         kinds = [self.schema.field(name).type for name in self.features]
-        is_narrow = any(map(_is_narrow_float, kinds)) and all(map(_fits_float32, kinds))
-        return np.float32 if is_narrow else np.float64
+        numbers = [kind for kind in kinds if is_number(kind) and not types.is_null(kind)]
+        narrow = [kind for kind in numbers if types.is_floating(kind) and kind.bit_width <= 32]
+        small = [kind for kind in numbers if types.is_integer(kind) and kind.bit_width <= 16]
+        n_exact = len(narrow) + len(small) + sum(map(types.is_boolean, numbers))
+        return np.float32 if narrow and n_exact == len(numbers) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
         """Yield whole columns; a few at a time are read."""
@@ -166,10 +169,8 @@ class ParquetFiles:
                 wrong, rule = np.asarray(column.is_null(nan_is_null=True)), "not be missing"
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise ValueError(
-                    f"{place}, column {shown(name)}: the {role} must {rule}; got "
-                    f"{column[row].as_py()} in row {first_row + row}."
-                )
+                found = f"{column[row].as_py()} in row {first_row + row}"
+                raise column_error(place, name, f"the {role} must {rule}; got {found}.")
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
@@ -181,10 +182,11 @@ class ParquetFiles:
         for name in self.features:
             kind = self.schema.field(name).type
             if name.lower() in ID_NAMES and (types.is_integer(kind) or is_text(kind)):
-                raise ValueError(
-                    f"{place}, column {shown(name)}: an id must not be a feature by accident. "
-                    f"Write document={name!r} if it is the id of documents, drop={name!r} to leave "
-                    "it out, or list the features."
+                raise column_error(
+                    place,
+                    name,
+                    f"an id must not be a feature by accident. Write document={name!r} if it is "
+                    f"the id of documents, drop={name!r} to leave it out, or list the features.",
                 )
 
     def _check_columns(
@@ -197,22 +199,16 @@ class ParquetFiles:
             role = self.role_of(name)
             argument = arguments.get(name, role)
             if name not in known:
-                which = advice = ""
+                rule = f"must exist; got {shown(self.schema.names)}."
                 if argument != "feature":
-                    which = f"the column for {argument} "
-                    advice = f" Write {argument}='NAME' for another."
-                raise ValueError(
-                    f"{place}, column {shown(name)}: {which}must exist; got "
-                    f"{shown(self.schema.names)}.{advice}"
-                )
+                    rule = f"the column for {argument} {rule} Write {argument}='NAME' for another."
+                raise column_error(place, name, rule)
             kind = self.schema.field(name).type
             if name not in dropped and not _is_allowed(role, kind):
                 rule = _RULES.get(role, "numbers, text or dates")
-                convert = " Convert the column to numbers, such as days, or drop it."
-                raise ValueError(
-                    f"{place}, column {shown(name)}: must hold {rule}; got {kind_name(kind)}."
-                    f"{convert if role == 'feature' else ''}"
-                )
+                advice = " Convert the column to numbers, such as days, or drop it."
+                advice = advice if role == "feature" else ""
+                raise column_error(place, name, f"must hold {rule}; got {kind_name(kind)}.{advice}")
         if not self.features:
             raise ValueError(f"{place}: must have a column of features; got none.")
 
@@ -252,10 +248,8 @@ def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
         texts = encoded.dictionary.to_pylist()
         for text in texts:
             if isinstance(text, str) and (len(text.encode()) > LONGEST_QID or "\0" in text):
-                raise ValueError(
-                    f"{place}, column {shown(name)}: a query id must be text of at most "
-                    f"{LONGEST_QID} bytes without NUL; got {shown(text)}."
-                )
+                rule = f"a query id must be text of at most {LONGEST_QID} bytes without NUL"
+                raise column_error(place, name, f"{rule}; got {shown(text)}.")
         return np.asarray(texts)[np.asarray(encoded.indices)]
     values = column.to_numpy()
     return values.astype(np.int64) if values.dtype.kind in "iu" and values.itemsize < 8 else values
@@ -292,16 +286,6 @@ def _is_allowed(role, kind):
     return is_plain or types.is_timestamp(kind) or is_text(value)
 
 
-def _is_narrow_float(kind):
-    return types.is_float32(kind) or types.is_float16(kind)
-
-
-def _fits_float32(kind):
-    is_small = types.is_integer(kind) and kind.bit_width <= 16
-    is_exact = _is_narrow_float(kind) or is_small or types.is_boolean(kind)
-    return is_exact or not is_number(kind) or types.is_null(kind)
-
-
 def _places(path):
     """Return the files of a path."""
     if not path.is_dir():
@@ -331,7 +315,7 @@ def _check_names(place, schema):
     """Refuse two columns of one name."""
     for name, count in Counter(schema.names).items():
         if count > 1:
-            raise ValueError(f"{place}, column {shown(name)}: must be there once; got it twice.")
+            raise column_error(place, name, "must be there once; got it twice.")
 
 
 def _check_same(place, schema, first, expected):
@@ -340,10 +324,8 @@ def _check_same(place, schema, first, expected):
     for name in kind_of[0] | kind_of[1]:
         kinds = [each.get(name, "no column") for each in kind_of]
         if kinds[0] != kinds[1]:
-            raise ValueError(
-                f"{place}, column {shown(name)}: must be as in {first}, {kind_name(kinds[0])}; got "
-                f"{kind_name(kinds[1])}."
-            )
+            rule = f"must be as in {first}, {kind_name(kinds[0])}; got {kind_name(kinds[1])}."
+            raise column_error(place, name, rule)
 
 
 def _check_length(place, n_rows, expected):

@@ -42,7 +42,7 @@ def logged_documents(
         raise ValueError(f"an answer must be a JSON object; got {shown(answer)}.")
     kind = next((kind for kind in _ENGINES if isinstance(answer.get(kind), Mapping)), None)
     if kind is not None:
-        yield from _ENGINES[kind](answer[kind], entry, document)
+        yield from _ENGINES[kind][1](answer[kind], entry, document)
     elif "error" in answer:
         raise ValueError(f"an answer must be that of a search; got {shown(answer['error'])}.")
     else:
@@ -51,11 +51,10 @@ def logged_documents(
 
 def is_answer(whole: Mapping[str, Any]) -> bool:
     """Tell whether a mapping is one answer, and not one from queries to answers."""
-    inner = {"hits": "hits", "response": "docs"}
     return any(
-        isinstance(whole.get(kind), Mapping) and isinstance(whole[kind].get(name), list)
-        for kind, name in inner.items()
-    ) or (isinstance(whole.get("root"), Mapping) and "id" in whole["root"])
+        isinstance(whole.get(kind), Mapping) and inner in whole[kind]
+        for kind, (inner, _) in _ENGINES.items()
+    )
 
 
 def _of_hits(hits, entry, document):
@@ -118,7 +117,8 @@ def _of_lists(answer, names):
         yield _document(document, dict(zip(names, values, strict=True)))
 
 
-_ENGINES = {"hits": _of_hits, "response": _of_docs, "root": _of_root}
+#: What each engine's answers have at their top and one step below, and what reads them.
+_ENGINES = {"hits": ("hits", _of_hits), "response": ("docs", _of_docs), "root": ("id", _of_root)}
 
 
 def _chosen(logs, entry):
