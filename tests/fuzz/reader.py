@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from tests.fuzz import change_bytes
 from treerank.datasets import ranking_data
 from treerank.datasets.letor import read_in_blocks
 from treerank.datasets.letor_table import TextSizes
@@ -113,6 +114,8 @@ def parse(content: bytes, sparse: bool, n_features: int | None) -> Parsed:
         raise RefusedError(None)
     if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", qid) for qid in found.qid):
         found.qid = [int(qid) for qid in found.qid]
+    else:  # texts of NumPy have no NUL at their end
+        found.qid = [qid.rstrip("\0") for qid in found.qid]
     return found
 
 
@@ -153,12 +156,12 @@ def draw_file(random) -> bytes:
     end = str(random.choice(["\n", "\n", "\n", "\r\n"]))
     content = end.join([*lines, ""][: len(lines) + random.integers(2)]).encode()
     for _ in range(random.choice([0, 0, 0, 1, 3])):
-        content = change_bytes(random, content)
+        content = change_bytes(random, content, BYTES)
     if random.random() < 0.2:
         at = random.integers(len(content) + 1)
         content = gzip.compress(content[:at], 1) + gzip.compress(content[at:], 1)
         if random.random() < 0.3:
-            content = change_bytes(random, content)
+            content = change_bytes(random, content, BYTES)
     return content
 
 
@@ -184,14 +187,6 @@ def change_lines(random, lines: list[str]) -> list[str]:
             str(random.choice([*NO_NUMBERS.split(), "nan", "qid:1", "\t", "qid:", ":", "1:"])),
         )
     return [*lines[:at], " ".join(tokens), *lines[at + 1 :]]
-
-
-def change_bytes(random, content: bytes) -> bytes:
-    """Change, insert or remove a few bytes."""
-    start, end = sorted(random.integers(len(content) + 1, size=2))
-    end = min(end, start + random.choice([0, 1, 1, 2, 10]))
-    new = random.choice([b"", random.bytes(1), BYTES[random.integers(len(BYTES))]])
-    return content[:start] + bytes(new) + content[end:]
 
 
 # ---------------------------------------------------------------------------- what is a good answer
