@@ -1,5 +1,9 @@
-"""README and manual: their Python runs as it stands and prints what they say, and links lead on."""
+"""README, manual and examples: their Python prints what they say, and links lead on.
 
+The build of the manual runs the examples.
+"""
+
+import ast
 import re
 import subprocess
 import sys
@@ -11,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MANUAL = sorted((ROOT / ".docs").rglob("*.md"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 #: What may differ: pairs are summed in the vectors of a processor, and so the last bits of models.
@@ -69,6 +74,16 @@ def test_links_of_the_readme_lead_to_files():  # Sphinx checks those of the manu
     links = LINK.findall(README.read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_has_a_title_prose_and_an_assertion(path):
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    title, underline, *_ = ast.get_docstring(tree).splitlines()
+    assert underline == "=" * len(title)
+    assert source.count("# %%\n# ") >= 2
+    assert any(isinstance(node, ast.Assert) for node in tree.body)
 
 
 def test_each_sentence_on_security_has_a_test():

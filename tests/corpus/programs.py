@@ -87,6 +87,8 @@ def _propensity(case):
     for seed in range(200):
         drawn = sample_lists(case["scores"], random_state=seed, **settings)
         found[drawn.row, drawn.position - 1] = drawn.propensity
+        if not np.isnan(found).any():
+            break
     return np.where(np.isnan(found), case["propensity"], found).ravel()
 
 

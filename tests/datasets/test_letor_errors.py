@@ -40,7 +40,13 @@ ERRORS = [
     (b"1 qid:\xc3\xa4 1:x\n", 1, 11, "number; got 'x'"),
     (b"1 qid:1 1:1\n2 qid:1 1:y 1:1\n3 4\n", 2, 11, "number; got 'y'"),
     (b"1 qid:1 1:1 2:1\n1 qid:1 9:1\n", 2, 9, "indices must not exceed n_features=8; got '9:1'"),
-    (b"1 qid:" + b"a" * 255 + b"\n1 qid:" + b"a" * 256 + b"\n", 2, 7, "at most 255 bytes; got 'a"),
+    (
+        b"1 qid:" + b"a" * 255 + b"\n1 qid:" + b"a" * 256 + b"\n",
+        2,
+        7,
+        "at most 255 bytes and no NUL; got 'a",
+    ),
+    (b"1 qid:a 1:2\n1 qid:a\0 1:2\n", 2, 7, "no NUL; got 'a"),
 ]
 
 

@@ -19,6 +19,15 @@ FUZZERS = sorted(file.stem for file in FOLDER.glob("*.py") if "\ndef case(" in f
 #: What a case may take unless its module says otherwise.
 LIMITS = {"SECONDS": 120, "GIGABYTES": 4}
 
+
+def change_bytes(random, content: bytes, pieces=()) -> bytes:
+    """Remove or replace some bytes, or insert a piece."""
+    start = random.integers(len(content) + 1)
+    end = start + int(random.choice([0, 1, 1, 2, 4, 40]))
+    pieces = [b"", random.bytes(1), random.bytes(4), content[:end], *pieces]
+    return content[:start] + pieces[random.integers(len(pieces))] + content[end:]
+
+
 SUPPORT = FOLDER.parent / "support"  # the oracles of the tests
 
 if str(SUPPORT) not in sys.path:

@@ -205,17 +205,6 @@ class _Forge:
         else:
             inside.append(self._value())
 
-    def nest_value(self):
-        """Nest a value deeply."""
-        depth, value = int(10 ** self.random.uniform(0, 2)), 0
-        for _ in range(depth):
-            value = [value] if self.random.random() < 0.5 else {"$tuple": [value]}
-        inside = self._container()
-        if isinstance(inside, dict):
-            inside[self._pick(list(inside) or ["x"])] = value
-        else:
-            inside.append(value)
-
     def change_text(self):
         """Change the JSON text: constants, endless brackets, huge numbers, text that is none."""
         depth = int(10 ** self.random.uniform(2, 5))
@@ -223,43 +212,35 @@ class _Forge:
         news = ["NaN", "-Infinity", deep, "1" * 5000, '"' + "ä" * 100 + '"', "{" * 9, "[]," * 10**6]
         self.text_changes.append((self._pick(["null", "true", "0", "{", '"']), self._pick(news)))
 
-    def change_entries(self):
-        """Change one entry of an array or all, and keep its type."""
-        name, array = self._array()
-        if array is None or array.dtype.kind not in "biuf" or not array.size:
-            return
-        value = self._pick(_ENTRIES)
-        with np.errstate(all="ignore"):
-            new = np.array(value).astype(array.dtype)
-            array = array.copy()
-            if self.random.random() < 0.3:
-                array[...] = new
-            elif array.ndim and self.random.random() < 0.3:
-                array = self.random.permutation(array)
-            else:
-                array.flat[self.random.integers(array.size)] = new
-        self.members[name] = _npy(array)
-
     def change_array(self):
-        """Change type or shape of an array."""
+        """Change type or shape of an array, or mostly one entry or all."""
         name, array = self._array()
-        if array is None:
-            return
-        match self.random.integers(6):
+        if array is not None:
+            with np.errstate(all="ignore"):
+                self.members[name] = _npy(self._changed(array))
+
+    def _changed(self, array):
+        match self.random.integers(18):
             case 0:
-                with np.errstate(all="ignore"):
-                    array = array.astype(self._pick(_DTYPES))
+                return array.astype(self._pick(_DTYPES))
             case 1:
-                array = array.reshape(-1)
+                return array.reshape(-1)
             case 2:
-                array = array[: self.random.integers(len(array) + 1)] if array.ndim else array
+                return array[: self.random.integers(len(array) + 1)] if array.ndim else array
             case 3:
-                array = np.concatenate([array, array]) if array.ndim else array[None]
+                return np.concatenate([array, array]) if array.ndim else array[None]
             case 4:
-                array = np.asfortranarray(np.stack([array, array], axis=-1))
+                return np.asfortranarray(np.stack([array, array], axis=-1))
             case 5:
-                array = np.zeros(self.random.integers(0, 5, size=self.random.integers(4)))
-        self.members[name] = _npy(array)
+                return np.zeros(self.random.integers(0, 5, size=self.random.integers(4)))
+        if array.dtype.kind not in "biuf" or not array.size:
+            return array
+        if array.ndim and self.random.random() < 0.2:
+            return self.random.permutation(array)
+        places = slice(None) if self.random.random() < 0.3 else self.random.integers(array.size)
+        array = array.copy()
+        array.flat[places] = np.array(self._pick(_ENTRIES)).astype(array.dtype)
+        return array
 
     def change_header(self):
         """Change the header of an array: shape, type or text."""
@@ -369,7 +350,7 @@ class _Forge:
 
     def _value(self):
         """Return some JSON value."""
-        match self.random.integers(10):
+        match self.random.integers(11):
             case 0 | 1 | 2:
                 return self._pick(_NUMBERS)
             case 3:
@@ -384,7 +365,15 @@ class _Forge:
                 return {"$bytes": self._pick([*self.members, "none"])}
             case 8:
                 return {"$tuple": [self._pick(_NUMBERS) for _ in range(self.random.integers(4))]}
+            case 9:
+                return self._nested(int(10 ** self.random.uniform(0, 2)))
         return copy.deepcopy(self._container())
+
+    def _nested(self, depth):
+        value = 0
+        for _ in range(depth):
+            value = [value] if self.random.random() < 0.5 else {"$tuple": [value]}
+        return value
 
     def _array(self):
         """Return the name and the values of an array member; None if it cannot be read."""
@@ -409,9 +398,8 @@ def _npy(array):
 #: Changes by name; those of states are the most likely.
 _CHANGES = (
     *("replace_value",) * 8,
-    *("change_entries",) * 8,
-    *("change_array",) * 4,
+    *("change_array",) * 12,
     *("change_model",) * 8,
-    *("change_header", "change_members", "change_members", "nest_value", "change_text"),
+    *("change_header", "change_members", "change_members", "change_text"),
     *("add_bomb", "change_method", "lie_about_sizes"),
 )

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.fuzz import change_bytes
 from treerank.datasets.parquet import parquet_batches, read_parquet
 
 SECONDS = 30
@@ -51,10 +52,7 @@ def written(random, table: pa.Table) -> bytes:
     )
     content = stream.getvalue()
     for _ in range(random.choice([0, 1, 1, 3])):
-        start = random.integers(len(content) + 1)
-        end = start + (int(random.choice([0, 1, 4])) if random.random() < 0.9 else len(content))
-        new = [b"", random.bytes(1), random.bytes(4), content[:end]][random.integers(4)]
-        content = content[:start] + new + content[end:]
+        content = change_bytes(random, content)
     return content
 
 

@@ -20,6 +20,7 @@ from unittest.mock import patch
 import numpy as np
 from letor_blocks import read_in_blocks
 
+from tests.fuzz import change_bytes
 from treerank.datasets import ranking_data
 
 #: The smallest size of a dense matrix that may be refused; small, so that cases stay quick.
@@ -70,7 +71,7 @@ def parse_row(content: bytes, n_features: int | None) -> tuple[float, bytes, dic
     """Return the label, the id and the entries of a row; a ValueError refuses it."""
     label, qid, *tokens = content.split()
     y, entries, previous = decimal(label), {}, 0
-    if not math.isfinite(y) or not re.fullmatch(rb"qid:.{1,255}", qid, re.DOTALL):
+    if not math.isfinite(y) or not re.fullmatch(rb"qid:[^\0]{1,255}", qid):
         raise ValueError(content)
     for token in tokens:
         index, colon, value = token.partition(b":")
@@ -152,12 +153,12 @@ def draw_file(random) -> bytes:
     end = str(random.choice(["\n", "\n", "\n", "\r\n"]))
     content = end.join([*lines, ""][: len(lines) + random.integers(2)]).encode()
     for _ in range(random.choice([0, 0, 0, 1, 3])):
-        content = change_bytes(random, content)
+        content = change_bytes(random, content, BYTES)
     if random.random() < 0.2:
         at = random.integers(len(content) + 1)
         content = gzip.compress(content[:at], 1) + gzip.compress(content[at:], 1)
         if random.random() < 0.3:
-            content = change_bytes(random, content)
+            content = change_bytes(random, content, BYTES)
     return content
 
 
@@ -183,14 +184,6 @@ def change_lines(random, lines: list[str]) -> list[str]:
             str(random.choice([*NO_NUMBERS.split(), "nan", "qid:1", "\t", "qid:", ":", "1:"])),
         )
     return [*lines[:at], " ".join(tokens), *lines[at + 1 :]]
-
-
-def change_bytes(random, content: bytes) -> bytes:
-    """Change, insert or remove a few bytes."""
-    start, end = sorted(random.integers(len(content) + 1, size=2))
-    end = min(end, start + random.choice([0, 1, 1, 2, 10]))
-    new = random.choice([b"", random.bytes(1), BYTES[random.integers(len(BYTES))]])
-    return content[:start] + bytes(new) + content[end:]
 
 
 # ---------------------------------------------------------------------------- what is a good answer

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from search_files import ENGINES, FEATURES, JUDGED, LOGGED, judgment_files
 
+from tests.fuzz import change_bytes
 from treerank import read_feature_log, read_judgments
 from treerank.clicks import read_ubi
 from treerank.datasets.judgments import json_of
@@ -56,15 +57,6 @@ def mutate(random: np.random.Generator, whole):
         else:
             owner[key] = copy.deepcopy(other[place])
     return whole
-
-
-def change_bytes(random: np.random.Generator, content: bytes) -> bytes:
-    """Remove or replace some bytes."""
-    for _ in range(random.choice([0, 0, 0, 1, 2])):
-        start, end = sorted(random.integers(len(content) + 1, size=2))
-        end = min(end, start + int(random.choice([1, 1, 2, 40])))
-        content = content[:start] + random.choice([b"", b'"', b",", b"\xff", b"\n"]) + content[end:]
-    return content
 
 
 def words_of(path: Path) -> set[str]:
@@ -127,7 +119,10 @@ def case(random: np.random.Generator) -> None:
     if name.endswith(".json"):
         text = json.dumps(mutate(random, json.loads(text)))
     path = folder() / name
-    path.write_bytes(change_bytes(random, text.encode()))
+    content = text.encode()
+    for _ in range(random.choice([0, 0, 0, 1, 2])):
+        content = change_bytes(random, content, [b'"', b",", b"\xff", b"\n"])
+    path.write_bytes(content)
     data = read_or_error(path, is_log)
     if isinstance(data, ValueError):
         assert str(path) in str(data), data

@@ -103,8 +103,3 @@ def test_nothing_to_weigh_gives_zeros(features, objective):
 def test_too_few_iterations_are_said_so(features, objective):
     with pytest.warns(ConvergenceWarning, match="raise head_alpha"):
         fit_head(features, objective, alpha=1e-4, max_iter=1)
-
-
-def test_a_wrong_setting_is_named(features, objective):
-    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0; got -1"):
-        fit_head(features, objective, alpha=-1)

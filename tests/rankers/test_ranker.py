@@ -53,12 +53,6 @@ def test_ranks_and_top_rows_worked_by_hand():
     np.testing.assert_array_equal(ranker.top_k(X, one), [3, 1, 2, 4, 0, 5])
 
 
-@pytest.mark.parametrize("k", [0, -1, 2.5, "ten", None])
-def test_a_wrong_k_is_named(data, fitted, k):
-    with pytest.raises(ValueError, match="k must be a whole number of at least 1; got"):
-        fitted["lightgbm"].top_k(data[0], k=k)
-
-
 def test_score_is_the_metric_of_the_ranker(data, fitted):
     X, y, qid = data
     ranker = fitted["lightgbm"]

@@ -65,11 +65,8 @@ def faults_of(path):
             found.append((node.lineno, node.col_offset, node.end_col_offset, text))
         for field, value in ast.iter_fields(node):
             if field not in ("annotation", "returns", "decorator_list"):
-                stack += [
-                    v
-                    for v in (value if isinstance(value, list) else [value])
-                    if isinstance(v, ast.AST)
-                ]
+                values = value if isinstance(value, list) else [value]
+                stack += [each for each in values if isinstance(each, ast.AST)]
     return sorted(found)
 
 
@@ -147,9 +144,7 @@ def stages_of(file, has_kernels):
     room, first = Path(*file.parts[1:-1]), file.parts[1]
     own = Path("tests", room, f"test_{file.stem}.py")
     plain = {"NUMBA_DISABLE_JIT": "1"} if has_kernels else {}
-    ignored = [
-        f"--ignore=tests/objectives/{name}.py" for name in ("test_loss_objects", "test_sums")
-    ]
+    ignored = [f"--ignore=tests/objectives/test_{name}.py" for name in ("loss_objects", "sums")]
     if (ROOT / own).is_file():
         yield [str(own)], plain
     yield [f"tests/{first}", *(ignored if has_kernels else [])], plain

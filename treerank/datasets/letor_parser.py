@@ -32,7 +32,7 @@ LONGEST_QID = 255
 TEXT = -(2**63)
 
 #: Errors that ``parse_chunk`` returns; 0 is none.
-NO_QID, BAD_INDEX, NOT_RISING, BEYOND, LONG_QID = range(1, 6)
+NO_QID, BAD_INDEX, NOT_RISING, BEYOND, BAD_QID = range(1, 6)
 #: What each of them says.
 RULES = (
     "",
@@ -40,7 +40,7 @@ RULES = (
     f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
     "feature indices must rise within a row",
     "feature indices must not exceed n_features={n_features}",
-    f"a query id must have at most {LONGEST_QID} bytes",
+    f"a query id must have at most {LONGEST_QID} bytes and no NUL",
 )
 
 
@@ -159,8 +159,9 @@ def _parse_row(text, at, row, largest, rows):
         return NO_QID, at
     start = at + 4
     at = _parse_qid(text, start, row, rows)
-    if at - start > LONGEST_QID:
-        return LONG_QID, start
+    has_nul = rows.qid[row] == TEXT and text[start:at].min() == 0  # which texts of NumPy may lose
+    if at - start > LONGEST_QID or has_nul:
+        return BAD_QID, start
     error, at = _parse_features(text, at, row, largest, rows)
     rows.spans[row, 2] = at + (text[at] == HASH)
     at = skip_line(text, at) if error == 0 else at
