@@ -25,10 +25,8 @@ TRAIN, TEST = np.flatnonzero(QID < 20), np.flatnonzero(QID >= 20)
 
 def ndcg(y):
     """Return the NDCG of documents in their order."""
-    dcg = [
-        float(((2.0**given - 1) / np.log2(np.arange(5) + 2)).sum()) for given in (y, -np.sort(-y))
-    ]
-    return dcg[0] / dcg[1]
+    discount = np.log2(np.arange(5) + 2)
+    return ((2.0**y - 1) / discount).sum() / ((2.0 ** -np.sort(-y) - 1) / discount).sum()
 
 
 def mean_over_orders(y, scores):
@@ -40,11 +38,9 @@ def mean_over_orders(y, scores):
 def test_ranker_scorer_comparison_report_and_shell_tell_the_same_mean(tmp_path):
     data, test = (X, Y, QID), (X[TEST], Y[TEST], QID[TEST])
     ranker = RankSVM().fit(X[TRAIN], Y[TRAIN], QID[TRAIN])
-    scores, by_query = ranker.predict(X), []
-    for query in range(20, 39):
-        rows = QID == query
-        by_query.append(mean_over_orders(Y[rows], scores[rows]))
-    expected = np.mean(by_query)
+    scores = ranker.predict(X)
+    queries = [QID == query for query in range(20, 39)]
+    expected = np.mean([mean_over_orders(Y[rows], scores[rows]) for rows in queries])
     assert ranker.score(*test) == pytest.approx(expected)
     scorer = make_ranking_scorer("ndcg@10")
     assert scorer(ranker, X[TEST], Y[TEST], qid=QID[TEST]) == pytest.approx(expected)

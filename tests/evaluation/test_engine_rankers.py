@@ -56,10 +56,8 @@ def test_lightgbm_learns_what_it_learns_from_sorted_rows():
 
 
 def test_parameters_of_engines_are_searched_by_their_own_names():
-    grid = {"lightgbm": {"n_estimators": [1, 8]}}
-    found = compare(
-        {"lightgbm": RANKERS["lightgbm"]()}, (FRAME, Y, QID), cv=2, grid=grid, inner_cv=2
-    )
+    options = {"cv": 2, "grid": {"lightgbm": {"n_estimators": [1, 8]}}, "inner_cv": 2}
+    found = compare({"lightgbm": RANKERS["lightgbm"]()}, (FRAME, Y, QID), **options)
     assert {o.best_params["n_estimators"] for o in found.outcomes.values()} <= {1, 8}
 
 

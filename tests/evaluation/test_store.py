@@ -56,9 +56,7 @@ def test_damaged_files_are_done_again(tmp_path, data):
     assert sorted(tmp_path.iterdir()) == files
 
 
-def test_a_store_that_fails_later_is_an_error_and_no_failure_of_the_ranker(
-    tmp_path, data, monkeypatch
-):
+def test_a_store_that_fails_later_is_an_error_of_its_own(tmp_path, data, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "fits/first.npz")
 

@@ -211,7 +211,7 @@ def of_statistics():
     yield statistics.adjust_holm, {"p_values": [0.1, 0.5]}
     yield statistics.bootstrap_interval, values | resamples
     yield statistics.corrected_interval, values | {"test_to_train": 0.5}
-    yield statistics.friedman_test, {"values": X, "correct_ties": True}
+    yield statistics.friedman_test, {"values": X}
     yield statistics.nemenyi_test, {"values": X, "alpha": 0.1}
     names = {"names": ["a", "b", "c"], "test": "wilcoxon", "adjust": True}
     yield statistics.pairwise_tests, {"values": X} | names

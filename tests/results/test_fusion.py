@@ -26,16 +26,14 @@ def test_a_change_of_scale_changes_no_fusion():
         once = fuse({"a": scores}, qid, method=method)
         np.testing.assert_allclose(fuse({"a": 7 * scores - 3}, qid, method=method), once)
         mixed = rng.permutation(40)
-        np.testing.assert_allclose(
-            fuse({"a": scores[mixed]}, qid[mixed], method=method), once[mixed]
-        )
+        found = fuse({"a": scores[mixed]}, qid[mixed], method=method)
+        np.testing.assert_allclose(found, once[mixed])
 
 
 def test_runs_are_columns(tmp_path):
     write_trec_run(tmp_path / "run", scores=[0.5, 0.7], qid=["1", "1"], doc_ids=["a", "b"])
-    columns = runs_as_features(
-        {"words": read_trec_run(tmp_path / "run")}, [1, 1, 2], ["b", "c", "a"]
-    )
+    runs = {"words": read_trec_run(tmp_path / "run")}
+    columns = runs_as_features(runs, [1, 1, 2], ["b", "c", "a"])
     np.testing.assert_array_equal(columns["words"], [0.7, np.nan, np.nan])
 
 

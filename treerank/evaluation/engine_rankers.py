@@ -56,10 +56,7 @@ def adapted(ranker: Any) -> Any:
 class EngineRanker(BaseEstimator):
     """A ranker of another package, with ``fit(X, y, qid)`` for rows in any order.
 
-    Parameters
-    ----------
-    ranker : estimator
-        Has ``fit`` with ``group`` or ``group_id``, and ``predict``.
+    The ``fit`` of the given ``ranker`` takes ``group`` or ``group_id``.
     """
 
     __metadata_request__fit: ClassVar = {"qid": True}

@@ -28,17 +28,7 @@ from treerank.rankers.reading import stacked_rows
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The scores of a ranker on a test set, with the parameters chosen and the time taken.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_documents,)
-        Scores of the test set.
-    best_params : dict
-        Parameters that the search chose; empty without a search.
-    seconds : tuple of three floats
-        Wall time of search, fit and predict.
-    """
+    """The scores of a ranker on a test set, its parameters and seconds as in ``Outcome``."""
 
     scores: np.ndarray
     best_params: dict[str, Any]
@@ -47,17 +37,10 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Search:
-    """A grid search in which training and test sets share no query.
+    """A grid search by a metric in which training and test sets share no query.
 
-    Parameters
-    ----------
-    grid : dict or list of dict
-        Parameters to try, as for scikit-learn's ParameterGrid.
-    metric : Metric
-        Metric to choose by.
-    cv : int or splitter
-        How to split the training set if there is no validation set: a number of folds of whole
-        queries, or a splitter.
+    ``cv`` splits the training set if there is no validation set: a number of folds of whole
+    queries, or a splitter.
     """
 
     grid: Any

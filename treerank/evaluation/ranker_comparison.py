@@ -25,22 +25,10 @@ from treerank.statistics.resampled import corrected_interval
 class Outcome:
     """The results of one ranker on one split.
 
-    Parameters
-    ----------
-    ranker, split : str
-        Names.
-    queries : ndarray of shape (n_queries,)
-        Query ids, rising.
-    values : dict from str to ndarray of shape (n_queries,)
-        Value of each query, by metric; NaN if the query has nothing to find.
-    test_to_train : float
-        Number of test queries over number of training queries.
-    best_params : dict
-        Parameters that the search chose.
-    seconds : tuple of three floats
-        Time of search, fit and predict.
-    judged : float, default=1
-        Share of the first 10 documents whose labels are known.
+    ``queries`` are ids, rising; ``values`` are those of each query by metric, NaN if it has nothing
+    to find. ``test_to_train`` is the number of test queries over that of training queries,
+    ``best_params`` is what the search chose, ``seconds`` are those of search, fit and predict, and
+    ``judged`` is the share of the first 10 documents whose labels are known.
     """
 
     ranker: str

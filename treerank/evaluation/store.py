@@ -33,13 +33,7 @@ _PACKAGES = ("treerank", "numpy", "scipy", "scikit-learn", "numba", "lightgbm", 
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of finished fits.
-
-    Parameters
-    ----------
-    folder : Path
-        Created if it does not exist.
-    """
+    """A folder of finished fits, created if it does not exist."""
 
     folder: Path
 

@@ -77,7 +77,7 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
     y = check_labels(y, X.shape[0])
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
     sizes, (labels, counts) = groups.sizes, np.unique(y, return_counts=True)
-    columns = [_summary(column) for column in columns_of(X)]
+    missing, distinct = np.array([_summary(column) for column in columns_of(X)]).T
     return DataSheet(
         n_documents=len(y),
         n_queries=groups.n_queries,
@@ -90,8 +90,8 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
         },
         labels=dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         without_pairs=int(groups.n_queries - groups.with_two_labels(y).sum()),
-        missing=np.array([missing for missing, _ in columns]),
-        distinct=np.array([distinct for _, distinct in columns]),
+        missing=missing,
+        distinct=distinct.astype(np.int64),
     )
 
 
@@ -146,11 +146,8 @@ def _spaced(X):
 
 def _summary(column):
     """Return the share of missing values and the number of distinct others."""
-    ordered = np.sort(column)
-    n_known = int(np.searchsorted(ordered, np.nan))  # NaN is sorted to the end
-    known = ordered[:n_known]
-    n_distinct = int(np.count_nonzero(known[1:] != known[:-1])) + (n_known > 0)
-    return 1 - n_known / len(column), n_distinct
+    known = column[~np.isnan(column)]
+    return 1 - len(known) / len(column), len(np.unique(known))
 
 
 def _distance(a, b):

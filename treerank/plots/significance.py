@@ -110,7 +110,7 @@ def p_value_matrix(
     ax.set_aspect("equal" if k > 12 else "auto")
     ax.set_xticks(range(k - 1), names[:-1], rotation=30, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(k - 1), names[1:])
-    tidy(ax, grid="")
+    tidy(ax).grid(visible=False)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     test = f"{result.test}{', Holm' if result.adjusted else ''}"

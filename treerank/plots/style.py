@@ -6,13 +6,12 @@ their dashes, too. matplotlib is imported only when something is drawn.
 
 from collections.abc import Iterable, Iterator
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from treerank.lazy import naming_the_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.legend import Legend
 
 #: Blue, vermilion, green, purple, sky blue, orange, black.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -40,49 +39,33 @@ def make_axes(ax: "Axes | None" = None, *, height: float = 2.4, width: float = C
     return ax
 
 
-def tidy(
-    ax: "Axes",
-    *,
-    x: str | None = None,
-    y: str | None = None,
-    grid: Literal["x", "y", "both", ""] = "y",
-) -> "Axes":
+def tidy(ax: "Axes", *, x: str = "", y: str = "") -> "Axes":
     """Label the axes, remove the frame and draw a light grid behind the data."""
-    if x is not None:
-        ax.set_xlabel(x, fontsize=8)
-    if y is not None:
-        ax.set_ylabel(y, fontsize=8)
+    ax.set_xlabel(x, fontsize=8)
+    ax.set_ylabel(y, fontsize=8)
     ax.tick_params(labelsize=7, length=2, color=GRAY)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GRAY)
     ax.set_axisbelow(True)
-    if grid:
-        ax.grid(axis=grid, color=LIGHT, linewidth=0.6)
+    ax.grid(axis="y", color=LIGHT, linewidth=0.6)
     return ax
 
 
 def shown(names: Iterable[str]) -> list[str]:
     """Return names as they are drawn: long ones are cut in the middle, no letter is a command.
 
-    Names are cut less if two of them would become equal.
+    None is cut if two of them would become equal.
 
     Examples
     --------
     >>> shown(["LambdaMART, 200 trees of 15 leaves", "a line"])
     ['LambdaMART, 2…of 15 leaves', 'a line']
     """
-    names = list(names)
-    longest = max(map(len, names), default=0)
-    lengths = range(_MAX_LETTERS, longest + 1, 4)
-    cut = next((c for c in (_cut(names, n) for n in lengths) if len({*c}) == len({*names})), names)
+    names, half = list(names), _MAX_LETTERS // 2
+    cut = [n if len(n) <= _MAX_LETTERS else f"{n[:half]}…{n[1 - half :]}" for n in names]
+    cut = cut if len({*cut}) == len({*names}) else names
     cut = [name.replace("$", r"\$") for name in cut]  # it would begin a formula
     return [f" {name}" if name.startswith("_") else name for name in cut]  # legends skip "_"
-
-
-def _cut(names, n_letters):
-    """Return names of at most ``n_letters``, cut in the middle."""
-    half = n_letters // 2
-    return [n if len(n) <= n_letters else f"{n[:half]}…{n[1 - half :]}" for n in names]
 
 
 def line_styles(n_lines: int) -> list[dict[str, Any]]:
@@ -97,11 +80,11 @@ def _dashes() -> Iterator[Any]:
         yield from DASHES[shift:] + DASHES[:shift]
 
 
-def legend(ax: "Axes", **options: Any) -> "Legend":
+def legend(ax: "Axes") -> None:
     """Draw a legend above the Axes, where it covers no data."""
-    labels = [str(h.get_label()) for h in options.get("handles", ax.get_legend_handles_labels()[0])]
+    labels = ax.get_legend_handles_labels()[1]
     width = ax.get_window_extent().width / ax.figure.dpi
     n_columns = int(width / (max(map(len, labels), default=0) * LETTER + 0.45))
     place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": max(n_columns, 1)}
-    look = {"fontsize": 7, "title_fontsize": 7, "frameon": False, "labelspacing": 0.3}
-    return ax.legend(**(place | look | {"columnspacing": 1.0} | options))
+    look = {"fontsize": 7, "frameon": False, "labelspacing": 0.3, "columnspacing": 1.0}
+    ax.legend(**(place | look))

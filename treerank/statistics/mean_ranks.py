@@ -2,9 +2,10 @@ r"""Mean ranks: the tests of Friedman and Nemenyi for many rankers on many data 
 
 Each data set (or query) ranks the k rankers, 1 for the best. Under the null hypothesis all mean
 ranks R over n data sets are equal. Friedman's statistic is chi-squared with k - 1 degrees of
-freedom, Iman and Davenport's is F-distributed and less conservative:
+freedom, Iman and Davenport's is F-distributed and less conservative. With ranks r, and their mean
+m = (k + 1) / 2,
 
-.. math:: \chi^2 = \frac{12 n}{k (k + 1)} \Big(\sum_j R_j^2 - \frac{k (k + 1)^2}{4}\Big),
+.. math:: \chi^2 = n^2 (k - 1) \frac{\sum_j (R_j - m)^2}{\sum_{ij} (r_{ij} - m)^2},
           \qquad F = \frac{(n - 1) \chi^2}{n (k - 1) - \chi^2}
 
 Two rankers differ by Nemenyi if their mean ranks differ by more than the critical difference
@@ -111,15 +112,13 @@ class NemenyiResult:
 
 
 @check_arguments
-def friedman_test(values: ArrayLike, *, correct_ties: bool = True) -> FriedmanResult:
-    """Test whether any of several rankers differ.
+def friedman_test(values: ArrayLike) -> FriedmanResult:
+    """Test whether any of several rankers differ, with the correction for ties.
 
     Parameters
     ----------
     values : array-like of shape (n, n_rankers)
         Higher is better. Rows are independent: data sets or queries, not splits of one data set.
-    correct_ties : bool, default=True
-        Whether to correct for tied ranks, as scipy does and Demsar (2006) does not.
 
     Returns
     -------
@@ -141,10 +140,9 @@ def friedman_test(values: ArrayLike, *, correct_ties: bool = True) -> FriedmanRe
     ranks = stats.rankdata(-values, axis=1)
     n, k = ranks.shape
     mean_ranks = ranks.mean(axis=0)
-    spread = np.sum((mean_ranks - (k + 1) / 2) ** 2)
-    chi_squared = 12 * n / (k * (k + 1)) * spread
-    if correct_ties:  # a quarter of k (k^2 - 1) / 3 is the variance of k ranks without ties
-        chi_squared *= n * k * (k**2 - 1) / (12 * np.sum((ranks - (k + 1) / 2) ** 2))
+    middle = (k + 1) / 2
+    spread = np.sum((mean_ranks - middle) ** 2) / np.sum((ranks - middle) ** 2)
+    chi_squared = n**2 * (k - 1) * spread
     divisor = n * (k - 1) - chi_squared
     f_statistic = (n - 1) * chi_squared / divisor if divisor > 1e-9 else np.inf
     f_p_value = stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))

@@ -5,16 +5,6 @@ Every test of two rankers takes two such columns, refuses what cannot be tested,
 are left out. NaN in one column alone means that the results are not paired.
 
 Wilcoxon's signed-rank test: whether one ranker is better more often and by more.
-
-Power: how many queries a test needs to show a difference.
-
-A two-sided paired t-test at a level finds a mean difference, of d standard deviations, with
-probability ``power`` over about this number of queries (Guenther, 1981):
-
-.. math:: n = \Big(\frac{z_{1 - \text{level}/2} + z_\text{power}}{d}\Big)^2
-          + \frac{z_{1 - \text{level}/2}^2}{2}
-
-The randomization test needs as many. Both take the models as given.
 """
 
 from collections.abc import Callable
