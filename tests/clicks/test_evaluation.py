@@ -177,14 +177,6 @@ def test_clipping_lowers_an_estimate_and_is_part_of_its_error():
     assert tight["self_normalized"].estimate > tight["clipped"].estimate
 
 
-def test_a_known_exposure_is_used():
-    log = drawn(4000, 0)
-    counts = log.counts()
-    exposure = counts.by_item(counts.shown * THETA[counts.slot]) / 4000
-    known = everything(log, Y, exposure=exposure, **QUICK)["ips"].estimate
-    assert known == pytest.approx(everything(log, Y, **QUICK)["ips"].estimate)
-
-
 def test_a_baseline_makes_differences():
     log = drawn(4000, 0)
     items = log.items.document
@@ -265,7 +257,6 @@ def test_clicks_count_by_their_value():
         (FIRST | {"click_value": np.ones(1000)}, "click_value must be None with reward='first_c"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
-        ({"exposure": [*np.ones(29), -0.1]}, "exposure must not be negative; got -0.1 in row 29"),
         ({"candidates": Items(QID + 77, np.arange(30))}, r"of the log; got none .* as \(77, 0\)"),
         ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'first_click', 'rec"),
         ({"clip": 0}, "clip must be a finite number above 0; got 0"),

@@ -44,7 +44,7 @@ def test_impressions_are_sorted_by_position_and_sessions_by_length():
     assert log.items.document[log.item].tolist() == [7, 8, 7, 8, 7, 9]
     assert log.items.query[log.item].tolist() == ["q", "p", "q", "q", "p", "q"]
     assert log.clicked.tolist() == [True, False, False, True, True, False]
-    assert log.n_clicks_of_sessions.tolist() == [2, 1, 0]
+    assert "n_clicks=3, n_sessions_without_click=1" in repr(log)
 
 
 def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read():
@@ -241,10 +241,3 @@ def as_table(log):
         "position": log.position,
         "click": log.clicked.astype(int),
     }
-
-
-def test_resampled_sessions_are_as_many():
-    log, rng = make_click_log(900, random_state=0), np.random.RandomState(0)
-    drawn = np.array([log.resampled(rng) for _ in range(400)])
-    assert (drawn.sum(axis=1) == 900).all()
-    assert np.abs(drawn.mean(axis=0) - 1).max() < 0.3
