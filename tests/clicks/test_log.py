@@ -8,13 +8,11 @@ import pytest
 from treerank.clicks import (
     ClickCounts,
     ClickLog,
-    Items,
     count_data,
     estimate_propensities,
     make_click_log,
     simulate_clicks,
 )
-from treerank.clicks.click_data import features_of
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -73,8 +71,6 @@ def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read()
         others = {key: value for key, value in names.items() if key != name}
         with pytest.raises(ValueError, match=remedy):
             ClickLog.from_table(table, **{"session": "user"} | others)
-    with pytest.raises(TypeError, match="table must be a Parquet or CSV file"):
-        ClickLog.from_table(3)
 
 
 def as_arrow(table):
@@ -122,6 +118,8 @@ def test_bad_input_is_named(table, message):
 
 def test_further_columns_and_other_clicks_are_checked():
     log = ClickLog.from_table(TABLE)
+    with pytest.raises(TypeError, match="table must be a Parquet or CSV file"):
+        ClickLog.from_table(3)
     with pytest.raises(ValueError, match=r"extra\[0\] must name a column of the table; got 'dw"):
         ClickLog.from_table(TABLE, extra=["dwell"])
     with pytest.raises(ValueError, match=r"click, dwell must have equally many .*6, 1\]\."):
@@ -214,14 +212,6 @@ def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
     with pytest.raises(ValueError, match=message + "ument='NAME'"):
         ClickLog.from_table(tmp_path / "log.csv")
     assert ClickLog.from_table(tmp_path / "log.csv", document="sku").n_positions == 3
-
-
-def test_features_that_do_not_fit_are_named():
-    items, X = Items(np.array([1, 1]), np.array([7, 8])), [[0.5], [0.7]]
-    with pytest.raises(ValueError, match=r"got none for \(1, 7\).* are like \('1', '7'\)\."):
-        features_of(items, (X, ["1", "1"], ["7", "8"]), query="", document="")
-    with pytest.raises(ValueError, match=r"equally many rows of X, query .* got \[2, 1, 2\]"):
-        features_of(items, (X, [1], [7, 8]), query="", document="")
 
 
 def test_simulated_users_examine_by_position_and_click_by_label():

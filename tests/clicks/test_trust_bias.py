@@ -56,9 +56,3 @@ def test_a_position_that_shows_nothing_has_no_bias(trusting):
     found, expected = (estimate_trust_bias(each, max_iter=5) for each in (gaps, counts))
     np.testing.assert_array_equal(found.trust[2::2], expected.trust)
     assert np.isnan(np.delete(found.examination, np.s_[2::2])).all()
-
-
-def test_a_log_without_clicks_is_refused():
-    log = make_click_log(100, random_state=0)
-    with pytest.raises(ValueError, match="click must be 1 in some row"):
-        estimate_trust_bias(log.with_clicks(np.zeros(len(log.item), dtype=bool)))
