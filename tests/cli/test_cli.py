@@ -35,9 +35,6 @@ def loaded(files):
     return treerank.load(files.model), read_letor(files.test, comments=True)
 
 
-# -- help ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
     shown = re.sub(r"\s+", " ", run(name, "--help").stdout)  # older versions of typer break lines
@@ -49,9 +46,6 @@ def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
         assert example in shown
     assert EXIT_CODES in shown
     assert run("--version").stdout == f"treerank {version('treerank')}\n"
-
-
-# -- fit -----------------------------------------------------------------------------------
 
 
 def test_fit_writes_what_the_library_would_have_fitted(files, loaded):
@@ -168,9 +162,6 @@ def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
         assert run(command, model, files.test, "--sparse").stdout == dense != ""
 
 
-# -- rank ----------------------------------------------------------------------------------
-
-
 def test_rank_lists_every_document_best_first(files, loaded):
     result = run("rank", files.model, files.test)
     assert result.exit_code == 0
@@ -226,9 +217,6 @@ def test_an_output_file_is_whole_or_not_there(files, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [output]
 
 
-# -- evaluate ------------------------------------------------------------------------------
-
-
 def test_evaluate_says_what_the_metrics_say(files, loaded):
     model, (X, y, qid) = loaded
     metrics = ["--metric", "p@3", "--metric", "err"]
@@ -271,9 +259,6 @@ def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
     assert "treerank: warning: map is undefined: no query has anything to find." in result.stderr
 
 
-# -- sample ------------------------------------------------------------------------------
-
-
 def test_a_sample_is_the_same_again_and_replaces_nothing(tmp_path):
     options = ("--queries", 10, "--random-state", 3)
     assert run("sample", tmp_path / "a" / "b", *options).exit_code == 0
@@ -290,9 +275,6 @@ def test_a_sample_is_the_same_again_and_replaces_nothing(tmp_path):
     assert again.stderr.endswith("train.txt: is there already; --force replaces it.\n")
 
 
-# -- demo ----------------------------------------------------------------------------------
-
-
 def test_demo_compares_rankers_at_their_defaults_and_writes_a_report(tmp_path):
     result = run("demo", "--queries", "20", "--output", tmp_path / "page.html")
     assert result.exit_code == 0, result.stderr
@@ -301,9 +283,6 @@ def test_demo_compares_rankers_at_their_defaults_and_writes_a_report(tmp_path):
     assert f"wrote {tmp_path / 'page.html'}: open it" in result.stderr
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "TreeDirectRanker beside LGBMRanker" in page
-
-
-# -- export --------------------------------------------------------------------------------
 
 
 def test_export_writes_what_the_library_would_and_reports(files, loaded, tmp_path):

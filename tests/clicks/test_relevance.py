@@ -149,10 +149,6 @@ def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted
     assert corrected > max(predicted, clicked) - 0.02
 
 
-def test_counts_tell_as_much_as_the_log(data, fitted):
-    assert (relevance_of(data, data[3].counts()).relevance_ == fitted.relevance_).all()
-
-
 def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
     X, y, qid, log = data
     found = relevance_of(data, part=None)

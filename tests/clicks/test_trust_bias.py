@@ -32,14 +32,6 @@ def test_the_likelihood_never_falls_until_little_changes(trusting):
     assert len(estimate_trust_bias(trusting[0], tol=0.1).log_posterior) == 2
 
 
-def test_sums_tell_as_much_as_sessions(trusting):
-    log = trusting[0]
-    for found, expected in zip(
-        estimate_trust_bias(log.counts()), estimate_trust_bias(log), strict=True
-    ):
-        np.testing.assert_array_equal(found, expected)
-
-
 def test_documents_that_are_not_shown_have_no_say(trusting):
     log = trusting[0].taking(np.flatnonzero(trusting[0].query < 5))
     some = log.counts().of_items(np.unique(log.item))
