@@ -22,10 +22,7 @@ from treerank.registry import load
 
 
 def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
-    """Return a callback for an option: a ``ValueError`` of the check is wrong usage.
-
-    An option that was not given is not checked; each value of a repeated option is.
-    """
+    """Return a callback for an option, by which a ``ValueError`` of the check is wrong usage."""
 
     def callback(value: Any) -> Any:
         for one in value if isinstance(value, list) else [value]:

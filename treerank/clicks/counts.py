@@ -172,11 +172,8 @@ def shown_documents(
 ) -> tuple[np.ndarray, ClickCounts]:
     """Return a row for each document, and how often each was shown and clicked where.
 
-    Rows of one query with equal features are one document, as no ranker tells them apart.
-
-    ``features`` has a number for the features of each row, as
-    :func:`~treerank.inputs.canonical.row_hashes`. Positions count from 1, ``clicked`` is 0 or 1,
-    and a row of ``weight`` 2 counts as two.
+    Rows of one query with equal features are one document, as no ranker tells them apart;
+    ``features`` are the :func:`~treerank.inputs.canonical.row_hashes` of the rows.
     """
     query = groups.codes
     order = np.lexsort((features, query))

@@ -22,17 +22,8 @@ from treerank.objectives.batches import taken
 class CrossFits:
     """An objective with an output for each bag, which learns from nothing but the rows it keeps.
 
-    Parameters
-    ----------
-    objective : Objective
-        Objective of all rows, with one output.
-    bags : sequence of Bag
-        Rows that each output learns from, and rows that it leaves out.
-
-    Attributes
-    ----------
-    best_scores : ndarray of shape (n_rows,)
-        Score of each row by the output that leaves it out, in the best round so far.
+    ``best_scores`` has the score of each row by the output that leaves it out, in the best round
+    so far.
     """
 
     def __init__(self, objective: Objective, bags: Sequence[Bag]) -> None:
