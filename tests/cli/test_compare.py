@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import run
 
-from treerank.cli.app import app
 from treerank.datasets.letor import write_letor
 from treerank.evaluation import compare
 from treerank.registry import ranker_class
@@ -22,16 +21,11 @@ def letor_file(tmp_path):
     return tmp_path / "all.txt", (X, y, qid)
 
 
-def run(*arguments):
-    arguments = ["compare", *map(str, arguments)]
-    return CliRunner().invoke(app, arguments, env={"COLUMNS": "300"})
-
-
 def test_the_summary_is_the_librarys(letor_file, tmp_path):
     path, data = letor_file
     table = tmp_path / "table.md"
     options = ("--ranker", "PRank", "--folds", 3, "--convention", "letor4", "--output", table)
-    result = run(path, *options, "--metric", "ndcg@3", "--store", tmp_path / "fits")
+    result = run("compare", path, *options, "--metric", "ndcg@3", "--store", tmp_path / "fits")
     assert result.exit_code == 0, result.output
     rankers = {"PRank": ranker_class("PRank")()}
     expected = compare(rankers, data, cv=3, metrics=("ndcg@3",), convention="letor4").summary()
@@ -44,7 +38,7 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
 
 
 def test_hold_outs_take_the_place_of_folds(letor_file):
-    result = run(letor_file[0], "--ranker", "PRank", "--hold-outs", 2, "--quiet")
+    result = run("compare", letor_file[0], "--ranker", "PRank", "--hold-outs", 2, "--quiet")
     assert "2 splits" in result.stdout
 
 
@@ -60,7 +54,7 @@ def test_hold_outs_take_the_place_of_folds(letor_file):
     ],
 )
 def test_wrong_usage_is_named(letor_file, options, message):
-    result = run(letor_file[0], *options)
+    result = run("compare", letor_file[0], *options)
     assert result.exit_code == 2
     assert message in result.stderr
 
@@ -69,20 +63,22 @@ def test_folds_of_a_folder_are_not_split_again(tmp_path):
     (tmp_path / "Fold1").mkdir()
     for name in ("train", "vali", "test"):
         (tmp_path / "Fold1" / f"{name}.txt").write_text("1 qid:1 1:0.5\n")
-    result = run(tmp_path, "--ranker", "PRank", "--folds", 2)
+    result = run("compare", tmp_path, "--ranker", "PRank", "--folds", 2)
     assert result.exit_code == 1
     assert result.stderr == ("treerank: cv must be None for data in folds; got 2.\n")
 
 
 def test_an_output_for_which_the_disk_is_full_is_named(letor_file, tmp_path):
     (tmp_path / "table.md").symlink_to("/dev/full")
-    result = run(letor_file[0], "--ranker", "PRank", "--output", tmp_path / "table.md", "--quiet")
+    result = run(
+        "compare", letor_file[0], "--ranker", "PRank", "--output", tmp_path / "table.md", "--quiet"
+    )
     assert result.exit_code == 1
     assert result.stderr == f"treerank: {tmp_path / 'table.md'}: No space left on device\n"
 
 
 def test_the_ending_of_the_output_is_checked_before_the_work(letor_file):
-    result = run(letor_file[0], "--ranker", "PRank", "--output", "table.doc")
+    result = run("compare", letor_file[0], "--ranker", "PRank", "--output", "table.doc")
     assert result.exit_code == 1
     assert "path must end in one of" in result.stderr
     assert "comparing" not in result.stderr

@@ -40,14 +40,6 @@ def test_brackets_in_names_are_no_markup_and_long_lines_stay_whole(capsys):
     assert capsys.readouterr().err == f"{name}\n  1/1  [red]\n"
 
 
-def test_a_pipe_gets_plain_lines(files):
-    with start("evaluate", files.model, files.test, stdout=subprocess.PIPE) as process:
-        stdout, stderr = process.communicate(timeout=120)
-    assert process.returncode == 0
-    assert ESCAPE not in stdout + stderr
-    assert stdout.startswith("qid\tndcg@10\tmap\tmrr\nall\t")
-
-
 def test_a_reader_that_leaves_early_is_no_traceback(files):
     with start("rank", files.model, files.test, "-q", stdout=subprocess.PIPE) as process:
         process.stdout.close()

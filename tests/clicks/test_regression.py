@@ -1,5 +1,7 @@
 """Regression of propensities: positions told from relevance by features."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -42,10 +44,8 @@ def test_sums_of_a_log_and_documents_it_never_shows_change_nothing():
 
 def test_intervals_come_from_any_estimate_of_propensities():
     log, features, _ = fixed_rankings(1.0, n_queries=60)
-
-    def estimate(log):
-        return regression_propensities(log, features, feature_part="line", random_state=0)
-
+    settings = {"features": features, "feature_part": "line", "random_state": 0}
+    estimate = partial(regression_propensities, **settings)
     found = propensity_intervals(log, estimate=estimate, n_resamples=10, random_state=0)
     assert (found.estimate == estimate(log)).all()
     assert (found.low[1:] < found.high[1:]).all()

@@ -12,6 +12,7 @@ from treerank.clicks import (
     ClickRelevance,
     ClickShares,
     estimate_propensities,
+    estimate_trust_bias,
     make_click_log,
     propensity_intervals,
     simulate_clicks,
@@ -102,12 +103,6 @@ def test_a_position_without_a_click_has_no_propensity():
         estimate_propensities(log)
 
 
-def test_documents_that_never_change_their_position_are_a_warning():
-    log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 1, 2], [1, 2] * 2, [1, 0, 1, 1])
-    with pytest.warns(UserWarning, match="they are 0.0% of all impressions"):
-        assert estimate_propensities(log).tolist() == [1.0, 1.0]
-
-
 def test_click_shares_have_the_derivatives_of_their_value():
     rng = np.random.default_rng(0)
     clicks, exposure = rng.integers(0, 5, size=6), rng.uniform(1, 9, size=6)
@@ -119,31 +114,25 @@ def test_click_shares_have_the_derivatives_of_their_value():
     p = exposure * np.exp(scores)
     p /= np.repeat(np.add.reduceat(p, [0, 3]), 3)
     assert value == pytest.approx(-(clicks * np.log(p)).sum())
+    with pytest.raises(ValueError, match=r"y must be at least 0 as a rate; got -1.0 in row 1\."):
+        make_objective([0, -1], loss=ClickShares())
     for i in range(6):
         up, down = (objective(scores + sign * step * np.eye(6)[i]) for sign in (1, -1))
         assert gradient[i] == pytest.approx((up[0] - down[0]) / (2 * step), abs=1e-6)
         assert hessian[i] == pytest.approx((up[1][i] - down[1][i]) / (2 * step), abs=1e-6)
 
 
-def test_click_shares_refuse_a_negative_rate():
-    with pytest.raises(ValueError, match=r"y must be at least 0 as a rate; got -1.0 in row 1\."):
-        make_objective([0, -1], loss=ClickShares())
-
-
 def test_a_ranker_learns_relevance_and_not_the_old_ranking(data, fitted):
     X, y, qid, log = data
-    ranker = TreeDirectRanker(FEW_TREES, random_state=0).fit(*fitted.training_data())
+    training = fitted.training_data()
+    assert 2**training.y - 1 == pytest.approx(fitted.relevance_ / fitted.relevance_.mean())
+    assert training.X is fitted.X_
+    assert (training.qid == fitted.items_.query).all()
+    ranker = TreeDirectRanker(FEW_TREES, random_state=0).fit(*training)
     rates = log.counts().by_item(log.counts().clicked) / log.counts().by_item(log.counts().shown)
     naive = TreeDirectRanker(FEW_TREES, gain="linear", random_state=0)
     naive.fit(X[log.items.document], rates, log.items.query)
     assert ranker.score(X, y, qid) > 0.95 > naive.score(X, y, qid) + 0.02
-
-
-def test_labels_have_gains_proportional_to_relevance(fitted):
-    X, y, qid = fitted.training_data()
-    assert 2**y - 1 == pytest.approx(fitted.relevance_ / fitted.relevance_.mean())
-    assert X is fitted.X_
-    assert (qid == fitted.items_.query).all()
 
 
 def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted):
@@ -158,10 +147,6 @@ def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted
         for value in (fitted.relevance_, fitted.predicted_, rate)
     )
     assert corrected > max(predicted, clicked) - 0.02
-
-
-def test_counts_tell_as_much_as_the_log(data, fitted):
-    assert (relevance_of(data, data[3].counts()).relevance_ == fitted.relevance_).all()
 
 
 def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
@@ -243,6 +228,8 @@ def test_a_log_without_clicks_tells_no_relevance(data):
     without = data[3].with_clicks(np.zeros(len(data[3].item), dtype=bool))
     with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
         relevance_of(data, without, propensities=np.ones(10))
+    with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
+        estimate_trust_bias(without)
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "Parquet", sparse.coo_matrix])
@@ -270,6 +257,8 @@ def test_features_are_found_by_query_and_document(data, fitted, kind, tmp_path):
     [
         (([[1.0]], [0], 0), r"features: document must be one-dimensional; got shape \(\)"),
         (([[1.0]], [0], [0]), r"got none for \(0, 1\), and 599 are missing in all\."),
+        (([[1.0]], ["0"], [7]), r"got none for \(0, 0\).* are like \('0', 7\)\."),
+        (([[1.0]] * 2, [1], [7, 8]), r"equally many rows of X, query .* got \[2, 1, 2\]"),
         (([[1.0]] * 2, [0, 0], [0, 0]), r"one row for each document .* got \(0, 0\) twice\."),
         (pd.DataFrame({"sku": [0]}), r"columns \['query', 'document'\]; .*'sku'.* Write query='N"),
         (np.ones((2, 2)), r"must have the columns \['query', 'document'\]; got no data frame\."),
@@ -278,3 +267,29 @@ def test_features_are_found_by_query_and_document(data, fitted, kind, tmp_path):
 def test_features_that_lack_documents_or_columns_are_refused(data, features, message):
     with pytest.raises(ValueError, match=message):
         ClickRelevance(FEW_TREES).fit(data[3], features)
+
+
+THETA, TRUST = 0.8 / np.arange(1.0, 11.0), 0.2 / np.arange(1.0, 11.0) ** 2
+
+
+def test_clicks_by_trust_are_left_out_of_relevance(data):
+    X, y, qid, _ = data
+    log = simulate_clicks(y, qid, X[:, 1], exploration=0.5, n_sessions=100, random_state=0)
+    true, place = 0.05 + 0.9 * (np.exp2(y) - 1) / 7, log.position - 1
+    proba = THETA[place] * true[log.items.document[log.item]] + TRUST[place]
+    log = log.with_clicks(np.random.default_rng(0).random(len(proba)) < proba)
+    naive, without = (relevance_of(data, log, trust=trust) for trust in (False, True))
+    counts, owed = log.counts(), []
+    assert without.trust_ == pytest.approx(estimate_trust_bias(counts).trust)
+    assert without.trust_ == pytest.approx(TRUST, abs=0.03)
+    assert without.propensities_ == pytest.approx(THETA / THETA[0], abs=0.15)
+    left = counts.by_item(counts.clicked - counts.shown * without.trust_[counts.slot]).clip(0)
+    assert (without.exposure_ * without.predicted_).sum() == pytest.approx(left.sum())
+    assert not naive.trust_.any()
+    for found in (naive, without):
+        of = true[found.items_.document]
+        error = found.relevance_ * (of.sum() / found.relevance_.sum()) - of
+        owed.append(abs(np.corrcoef(error, X[found.items_.document, 1])[0, 1]))
+    assert owed[1] < owed[0] - 0.08
+    with pytest.raises(ValueError, match="propensities must be None where trust is True"):
+        relevance_of(data, propensities=THETA, trust=True)

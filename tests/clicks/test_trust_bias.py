@@ -32,14 +32,6 @@ def test_the_likelihood_never_falls_until_little_changes(trusting):
     assert len(estimate_trust_bias(trusting[0], tol=0.1).log_posterior) == 2
 
 
-def test_sums_tell_as_much_as_sessions(trusting):
-    log = trusting[0]
-    for found, expected in zip(
-        estimate_trust_bias(log.counts()), estimate_trust_bias(log), strict=True
-    ):
-        np.testing.assert_array_equal(found, expected)
-
-
 def test_documents_that_are_not_shown_have_no_say(trusting):
     log = trusting[0].taking(np.flatnonzero(trusting[0].query < 5))
     some = log.counts().of_items(np.unique(log.item))
@@ -56,9 +48,3 @@ def test_a_position_that_shows_nothing_has_no_bias(trusting):
     found, expected = (estimate_trust_bias(each, max_iter=5) for each in (gaps, counts))
     np.testing.assert_array_equal(found.trust[2::2], expected.trust)
     assert np.isnan(np.delete(found.examination, np.s_[2::2])).all()
-
-
-def test_a_log_without_clicks_is_refused():
-    log = make_click_log(100, random_state=0)
-    with pytest.raises(ValueError, match="click must be 1 in some row"):
-        estimate_trust_bias(log.with_clicks(np.zeros(len(log.item), dtype=bool)))

@@ -17,13 +17,7 @@ from treerank.progress_bar import make_console, progress_bar
 
 
 class Reporter:
-    """Shows on stderr what a command does.
-
-    Parameters
-    ----------
-    quiet : bool, default=False
-        Whether to show nothing.
-    """
+    """Shows on stderr what a command does, or nothing if it shall be quiet."""
 
     def __init__(self, quiet: bool = False):
         self.console = make_console(quiet)
@@ -44,17 +38,7 @@ class Reporter:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[str] = ()
 ) -> None:
-    """Print a table of text on stdout.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Names.
-    rows : iterable of sequence of str
-        Cells.
-    right : collection of str, default=()
-        Columns that are aligned to the right.
-    """
+    """Print a table of text on stdout; the columns of ``right`` are aligned to the right."""
     console = Console()
     if not console.is_terminal:
         writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")

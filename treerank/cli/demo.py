@@ -22,9 +22,8 @@ from treerank.reports.reporting import report
 
 #: Share of the queries in each file.
 SHARES = {"train.txt": 0.6, "vali.txt": 0.2, "test.txt": 0.2}
-DOCUMENTS_PER_QUERY = 20
-N_FEATURES = 30
-N_DECIMALS = 4
+#: CatBoost's ranker takes minutes, at its 1,000 trees.
+_SLOW = "CatBoostRanker"
 
 
 def sample(
@@ -43,22 +42,14 @@ def sample(
         if path.exists() and not force:
             raise FileExistsError(f"{path}: is there already; --force replaces it.")
     folder.mkdir(parents=True, exist_ok=True)
-    X, y, qid = make_web_search(
-        queries,
-        documents_per_query=DOCUMENTS_PER_QUERY,
-        n_features=N_FEATURES,
-        random_state=random_state,
-    )
+    size = {"documents_per_query": 20, "n_features": 30}
+    X, y, qid = make_web_search(queries, **size, random_state=random_state)
     ends = np.round(np.cumsum([*SHARES.values()]) * queries)
     reporter = Reporter(quiet)
     for number, path in enumerate(paths.values()):
         rows = np.searchsorted(ends, qid, side="right") == number
-        write_letor(path, X[rows].round(N_DECIMALS), y[rows], qid[rows] + 1)
+        write_letor(path, X[rows].round(4), y[rows], qid[rows] + 1)
         reporter.say(f"wrote {path}: {rows.sum()} documents")
-
-
-#: CatBoost's ranker takes minutes, at its 1,000 trees.
-_SLOW = {"CatBoostRanker"}
 
 
 def demo(
@@ -75,7 +66,7 @@ def demo(
     """
     reporter = Reporter(quiet)
     data = make_web_search(queries, documents_per_query=40, random_state=random_state)
-    names = [name for name in installed_rankers() if name not in _SLOW]
+    names = [name for name in installed_rankers() if name != _SLOW]
     rankers: dict[str, Any] = {"TreeDirectRanker": TreeDirectRanker(random_state=random_state)}
     rankers |= {name: engine_ranker(name) for name in names}
     splits = QueryShuffleSplit(5, random_state=random_state)

@@ -3,8 +3,9 @@
 import json
 import math
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -12,8 +13,10 @@ import typer
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
+from treerank.clicks.click_data import features_of
+from treerank.clicks.evaluation import evaluate_from_log
+from treerank.clicks.log import ClickLog
 from treerank.clicks.rewards import REWARDS
-from treerank.lazy import load_object
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import BESIDE, METRICS, get_metric
 
@@ -67,15 +70,21 @@ def evaluate(
     """
     reading = {"sparse": sparse} | shared.given(label=label, query=query)
     reporter = Reporter(quiet)
+    about: dict[str, Any] = {"model": str(model), "data": str(data)}
     if log is not None:
         if metric or per_query or label or memory or sparse:
             raise ValueError(
                 "--log must be without --metric, --per-query, --label, --memory and --sparse."
             )
-        evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
-        options = shared.given(reward=reward, click_value=click_value, propensity=propensity)
-        options |= {"query": query or "query", "document": document or "document"}
-        evaluate_log(reporter, model, data, log, as_json=as_json, **options)
+        about["log"] = str(log)
+        earning = {"reward": reward or "clicks", "click_value": click_value}
+        names = {"query": query or "query", "document": document or "document"}
+        ranker = shared.read_model(model)
+        found, clicks = _earned(reporter, ranker, data, log, names, propensity, **earning)
+        if as_json:
+            _print_json(about | earning | {"propensity": propensity} | asdict(found))
+        else:
+            _print_earned(found, clicks, **earning)
         return
     if reward or click_value or propensity:
         raise ValueError("--reward, --click-value and --propensity must come with --log.")
@@ -90,24 +99,55 @@ def evaluate(
         means = {m.name: m(y, scores, qid) for m in chosen}
     rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}
     if as_json:
-        about = {"model": str(model), "data": str(data), "documents": len(y)}
-        _print_json(about | {"queries": len(queries)}, means, rows if per_query else None)
+        about |= {"documents": len(y), "queries": len(queries)}
+        about["metrics"] = _by_metric(means, means.values())
+        if per_query:
+            each = [{"qid": q} | _by_metric(means, values) for q, values in rows.items()]
+            about["per_query"] = each
+        _print_json(about)
     else:
         cells = (rows | {"all": tuple(means.values())}).items()
         lines = [[str(name), *(f"{value:.6f}" for value in values)] for name, values in cells]
         print_table(["qid", *means], lines, right=means)
 
 
-def _print_json(about, means, rows):
-    """Print means and, unless ``rows`` is None, values of each query; null for nan."""
+def _by_metric(names, values):
+    """Return values by the name of their metric, None for nan."""
+    numbers = [None if math.isnan(value) else float(value) for value in values]
+    return dict(zip(names, numbers, strict=True))
 
-    def named(values):
-        return {
-            name: None if math.isnan(value) else float(value)
-            for name, value in zip(means, values, strict=True)
-        }
 
-    report = about | {"metrics": named(means.values())}
-    if rows is not None:
-        report["per_query"] = [{"qid": query} | named(values) for query, values in rows.items()]
-    sys.stdout.write(json.dumps(report, indent=2, default=str) + "\n")
+def _print_json(found):
+    """Print what was found; dates are text."""
+    sys.stdout.write(json.dumps(found, indent=2, default=str) + "\n")
+
+
+def _earned(reporter, ranker, data, log, names, propensity, reward, click_value):
+    """Return estimates of what a session earns, and the log of another ranker."""
+    extra = [name for name in (click_value, propensity) if name is not None]
+    with reporter.counting(f"reading {log}"):
+        clicks = ClickLog.from_table(log, extra=extra, **names)
+    reporter.say(f"{log}: {clicks}")
+    known = shared.read_for(ranker, reporter, data, label=None, **names)
+    X = features_of(clicks.items, (known.X, known.qid, known.documents), **names)
+    with reporter.counting("measuring"):
+        values = {"click_value": clicks.extra.get(click_value), "logged_propensities": propensity}
+        scores = ranker.predict(X)
+        found = evaluate_from_log(clicks, scores, reward=reward, random_state=0, **values)
+    return found, clicks
+
+
+def _print_earned(found, log, reward, click_value):
+    """Print a line for each estimate, and what sessions of the log earned if it was seen."""
+    is_seen, what = reward == "clicks", reward
+    if click_value is not None:
+        what = click_value if is_seen else f"{reward} of {click_value}"
+    rows = [
+        [name, *(f"{value:.6f}" for value in (each.estimate, each.low, each.high))]
+        for name, each in found.estimates.items()
+    ]
+    if is_seen:
+        earned = log.clicked if click_value is None else log.extra[click_value][log.clicked]
+        rows.append(["logged", f"{earned.sum() / log.n_sessions:.6f}", "", ""])
+    columns = [f"{what} of a session", "estimate", "low", "high"]
+    print_table(columns, rows, right=columns[1:])

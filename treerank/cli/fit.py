@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from treerank.checks import check_number
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
@@ -31,6 +32,7 @@ def make_trees(feature_part: str, **sizes: float | None) -> Any:
 
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
+_FOUND = "By default found from the numbers of documents, queries and features."
 _HELP = {
     "feature_part": "Feature part that grows trees, not a network; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
@@ -39,9 +41,11 @@ _HELP = {
     "valid": "Data file that decides how many trees are kept, and fits pair probabilities: "
     f"{format_names()}.",
     "all_trees": "Keep all trees, also those after the best one by the --valid file.",
-    "stopping": "Stop after so many trees without a better metric on the --valid file; by default "
+    "stop": "Stop after so many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
-    "size": "By default found from the numbers of documents, queries and features.",
+    "trees": f"Number of trees. {_FOUND}",
+    "leaves": f"Largest number of leaves of a tree. {_FOUND}",
+    "metric": "Metric of the --valid file.",
     "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
     "--feature-part histogram or xgboost.",
@@ -58,16 +62,12 @@ _NEEDS = {
 }
 
 FeaturePart = Annotated[str, shared.choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
-Loss = Annotated[str, shared.choice("loss", LOSSES, "Loss")]
-Weight = Annotated[str | None, shared.choice("weight", PAIR_WEIGHTS, _HELP["weight"])]
-Pairs = Annotated[str | None, shared.choice("pairs", PAIRS, _HELP["pairs"])]
-Smoothing = Annotated[float | None, typer.Option(min=0, help=_HELP["smoothing"])]
-Estimators = Annotated[int | None, typer.Option(min=1, help=f"Number of trees. {_HELP['size']}")]
-Leaves = Annotated[
-    int | None, typer.Option(min=2, help=f"Largest number of leaves of a tree. {_HELP['size']}")
-]
 LearningRate = Annotated[
-    float | None, shared.positive("learning_rate", f"Factor of each tree. {_HELP['size']}")
+    float | None,
+    typer.Option(
+        callback=shared.checked(lambda rate: check_number("learning_rate", rate, above=0)),
+        help=f"Factor of each tree. {_FOUND}",
+    ),
 ]
 
 
@@ -77,20 +77,16 @@ def fit(
     valid: Annotated[Path | None, typer.Option(help=_HELP["valid"])] = None,
     best: Annotated[bool, typer.Option("--best", help=_HELP["best"])] = False,
     feature_part: FeaturePart = _DEFAULTS["feature_part"],
-    loss: Loss = _DEFAULTS["loss"],
-    weight: Weight = None,
-    pairs: Pairs = None,
-    smoothing: Smoothing = None,
-    n_estimators: Estimators = None,
+    loss: Annotated[str, shared.choice("loss", LOSSES, "Loss")] = _DEFAULTS["loss"],
+    weight: Annotated[str | None, shared.choice("weight", PAIR_WEIGHTS, _HELP["weight"])] = None,
+    pairs: Annotated[str | None, shared.choice("pairs", PAIRS, _HELP["pairs"])] = None,
+    smoothing: Annotated[float | None, typer.Option(min=0, help=_HELP["smoothing"])] = None,
+    n_estimators: Annotated[int | None, typer.Option(min=1, help=_HELP["trees"])] = None,
     learning_rate: LearningRate = None,
-    num_leaves: Leaves = None,
-    early_stopping_rounds: Annotated[
-        int | None, typer.Option(min=1, help=_HELP["stopping"])
-    ] = None,
+    num_leaves: Annotated[int | None, typer.Option(min=2, help=_HELP["leaves"])] = None,
+    early_stopping_rounds: Annotated[int | None, typer.Option(min=1, help=_HELP["stop"])] = None,
     all_trees: Annotated[bool, typer.Option("--all-trees", help=_HELP["all_trees"])] = False,
-    metric: Annotated[str, shared.metric_option("Metric of the --valid file.")] = _DEFAULTS[
-        "metric"
-    ],
+    metric: Annotated[str, shared.metric_option(_HELP["metric"])] = _DEFAULTS["metric"],
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
     label: shared.Label = None,
     query: shared.Query = None,

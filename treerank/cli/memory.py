@@ -10,7 +10,7 @@ import typer
 
 from treerank.checks import shown
 from treerank.cli.console import Reporter
-from treerank.cli.options import checked, read_model, read_model_and_data, width_for
+from treerank.cli.options import checked, read_for, read_model, width_for
 from treerank.datasets.formats import PARQUET, format_of, read_batches
 from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
 from treerank.inputs.grouping import joined_ids
@@ -59,14 +59,13 @@ def score_data(
     reporter: Reporter, model: Path, path: Path, memory: str | None, **options: Any
 ) -> tuple[np.ndarray, RankingData]:
     """Return the scores of a model for a data file, and the file's labels, queries and comments."""
-    if memory is None:
-        ranker, data = read_model_and_data(reporter, model, path, **options)
-        return ranker.predict(data.X), data
     ranker = read_model(model)
-    width = width_for(ranker, path)
+    if memory is None:
+        data = read_for(ranker, reporter, path, **options)
+        return ranker.predict(data.X), data
     scores, parts = [], []
     with reporter.counting(f"reading {path}"):
-        for part in in_batches(path, memory, **width, **options):
+        for part in in_batches(path, memory, **width_for(ranker, path), **options):
             scores.append(ranker.predict(part.X))
             parts.append(replace(part, X=None))
     y, qid = np.concatenate([part.y for part in parts]), joined_ids([part.qid for part in parts])

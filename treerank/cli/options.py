@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from treerank.checks import check_choice, check_number
+from treerank.checks import check_choice
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
@@ -22,10 +22,7 @@ from treerank.registry import load
 
 
 def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
-    """Return a callback for an option: a ``ValueError`` of the check is wrong usage.
-
-    An option that was not given is not checked; each value of a repeated option is.
-    """
+    """Return a callback for an option, by which a ``ValueError`` of the check is wrong usage."""
 
     def callback(value: Any) -> Any:
         for one in value if isinstance(value, list) else [value]:
@@ -48,13 +45,6 @@ def choice(name: str, names: Iterable[str], help: str, **options: Any) -> Any:
         metavar="NAME",
         help=f"{help}: {', '.join(allowed)}.",
         **options,
-    )
-
-
-def positive(name: str, help: str) -> Any:
-    """Return an option that takes a number above 0."""
-    return typer.Option(
-        callback=checked(lambda value: check_number(name, value, above=0)), help=help
     )
 
 
@@ -145,14 +135,6 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
 def read_model(path: Path) -> Any:
     """Read a ranker, or the trees of another program as one."""
     return load(path) if is_archive(path) else ForestRanker(read_forest(path))
-
-
-def read_model_and_data(
-    reporter: Reporter, model: Path, path: Path, **options: Any
-) -> tuple[Any, RankingData]:
-    """Read a model and a data file with its number of features."""
-    ranker = read_model(model)
-    return ranker, read_for(ranker, reporter, path, **options)
 
 
 def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:

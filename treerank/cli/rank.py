@@ -19,12 +19,13 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.files.replaced import replaced_file
 from treerank.inputs.grouping import QueryGroups
 
-#: A line of each format: query, document, rank and score. To add a format, add a line and a header.
+#: A line of each format: query, document, rank and score. To add a format, add to all four.
 LINES = {"tsv": "{}\t{}\t{}\t{!r}\n", "trec": "{} Q0 {} {} {!r} treerank\n"}
-#: What ends a field of each format, so that no id may hold it.
-ENDS = {"tsv": r"[\t\r\n]", "trec": r"\s"}
-STDOUT = Path("-")
 HEADERS = {"tsv": "qid\tdocument\trank\tscore\n", "trec": ""}
+#: What ends a field of each format, so that no id may hold it, and its name in a message.
+ENDS = {"tsv": r"[\t\r\n]", "trec": r"\s"}
+ENDS_NAMED = {"tsv": "tabs and newlines", "trec": "white space"}
+STDOUT = Path("-")
 
 
 def rank(
@@ -76,13 +77,10 @@ def best_first(scores: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndar
     >>> best_first(np.array([0.1, 0.9, 0.5]), np.array(["b", "b", "a"]))
     (array([1, 0, 2]), array([1, 2, 1]))
     """
-    codes = QueryGroups.from_qid(qid).codes
-    _, first_rows = np.unique(codes, return_index=True)
-    starts = first_rows[codes]  # lexsort keeps the order of rows with equal scores
-    rows = np.lexsort((-scores, starts))
-    begins = np.append(True, np.diff(starts[rows]) != 0)
-    places = np.arange(len(rows))
-    return rows, places - np.maximum.accumulate(np.where(begins, places, 0)) + 1
+    groups, places = QueryGroups.from_qid(qid), np.arange(len(scores))
+    starts = groups.first_of(places)[groups.codes]
+    rows = np.lexsort((-scores, starts))  # keeps the order of rows with equal scores
+    return rows, places - np.searchsorted(starts[rows], starts[rows]) + 1
 
 
 def document_names(documents: RankingData) -> np.ndarray:
@@ -103,10 +101,8 @@ def _check_ids(format: str, *columns: np.ndarray) -> None:
     """Refuse ids that would be more than a field of a line."""
     for each in np.unique(np.concatenate([column.astype(str) for column in columns])).tolist():
         if re.search(ENDS[format], each):
-            raise ValueError(
-                f"ids must be without {'tabs and newlines' if format == 'tsv' else 'white space'} "
-                f"in format {format!r}; got {shown(each)}."
-            )
+            rule = f"ids must be without {ENDS_NAMED[format]} in format {format!r}"
+            raise ValueError(f"{rule}; got {shown(each)}.")
 
 
 @contextlib.contextmanager

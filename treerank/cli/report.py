@@ -46,15 +46,15 @@ def report(
     """
     shared.check_written(output, model, data, baseline, train, texts)
     reading = {"sparse": sparse} | shared.given(label=label, query=query)
-    reporter = Reporter(quiet)
+    reporter, ranker = Reporter(quiet), shared.read_model(model)
     named = {"comments": True} | shared.given(document=document)
-    ranker, test = shared.read_model_and_data(reporter, model, data, **named, **reading)
+    test = shared.read_for(ranker, reporter, data, **named, **reading)
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
     others: dict[str, Any] = {}
     if baseline is not None:
         others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
     if train is not None:
-        others["train"] = tuple(shared.read_model_and_data(reporter, model, train, **reading)[1])
+        others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:
         ids, values = named_columns(texts, {"ids of --texts": "id", "texts of --texts": "text"})
         others["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))

@@ -23,13 +23,6 @@ def features_of(items: Items, features: Any, *, query: str, document: str) -> An
     """Return the features of items; refuse a table that lacks one or has one twice.
 
     ``features``, ``query`` and ``document`` are those of :func:`count_data`.
-
-    Examples
-    --------
-    >>> items = Items(np.array(["q", "q"]), np.array(["a", "b"]))
-    >>> features_of(items, ([[3.0], [1.0]], ["q", "q"], ["b", "a"]), query="", document="")
-    array([[1.],
-           [3.]])
     """
     X, known = _taken_apart(features, query, document)
     rows = known.rows_of(items)

@@ -157,13 +157,7 @@ class ClickCounts:
 
 
 def spread(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
-    """Return values of ascending slots at their places, and NaN at slots that were not shown.
-
-    Examples
-    --------
-    >>> spread(np.array([1.0, 0.5]), np.array([0, 2]))
-    array([1. , nan, 0.5])
-    """
+    """Return values of ascending slots at their places, and NaN at slots that were not shown."""
     found = np.full(slots[-1] + 1, np.nan)
     found[slots] = values
     return found
@@ -178,20 +172,8 @@ def shown_documents(
 ) -> tuple[np.ndarray, ClickCounts]:
     """Return a row for each document, and how often each was shown and clicked where.
 
-    Rows of one query with equal features are one document, as no ranker tells them apart.
-
-    ``features`` has a number for the features of each row, as
-    :func:`~treerank.inputs.canonical.row_hashes`. Positions count from 1, ``clicked`` is 0 or 1,
-    and a row of ``weight`` 2 counts as two.
-
-    Examples
-    --------
-    >>> queries, document = QueryGroups.from_qid(["q"] * 3), np.array([7, 5, 7])
-    >>> position, clicked = np.array([1, 2, 2]), np.array([0.0, 1.0, 1.0])
-    >>> rows, counts = shown_documents(document, queries, position, clicked)
-    >>> of = document[rows][counts.item]
-    >>> sorted(zip(of.tolist(), counts.slot.tolist(), counts.clicked.tolist()))
-    [(5, 1, 1.0), (7, 0, 0.0), (7, 1, 1.0)]
+    Rows of one query with equal features are one document, as no ranker tells them apart;
+    ``features`` are the :func:`~treerank.inputs.canonical.row_hashes` of the rows.
     """
     query = groups.codes
     order = np.lexsort((features, query))

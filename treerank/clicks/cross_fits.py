@@ -22,17 +22,8 @@ from treerank.objectives.batches import taken
 class CrossFits:
     """An objective with an output for each bag, which learns from nothing but the rows it keeps.
 
-    Parameters
-    ----------
-    objective : Objective
-        Objective of all rows, with one output.
-    bags : sequence of Bag
-        Rows that each output learns from, and rows that it leaves out.
-
-    Attributes
-    ----------
-    best_scores : ndarray of shape (n_rows,)
-        Score of each row by the output that leaves it out, in the best round so far.
+    ``best_scores`` has the score of each row by the output that leaves it out, in the best round
+    so far.
     """
 
     def __init__(self, objective: Objective, bags: Sequence[Bag]) -> None:
@@ -63,13 +54,7 @@ class CrossFits:
 
 
 def new_part(feature_part: str | FeaturePart | None) -> Any:
-    """Return an unfitted feature part, by default one that learns little from each document.
-
-    Examples
-    --------
-    >>> new_part(None).num_leaves
-    7
-    """
+    """Return an unfitted feature part, by default one that learns little from each document."""
     if feature_part is not None:
         return make_feature_part(feature_part)
     return feature_part_class("lightgbm")(

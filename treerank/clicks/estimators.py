@@ -43,12 +43,6 @@ class ItemSums(NamedTuple):
         Relevance that is known from elsewhere; NaN where there is none.
     matched_clicks, matched_shown : ndarray of shape (n_items,)
         Sums over clicks of m / (p theta), and over impressions of m / p; NaN where p is not logged.
-
-    Examples
-    --------
-    >>> one, two = np.array([1.0, 0.0]), np.array([2.0, 2.0])
-    >>> inverse_propensity(ItemSums(one, two, two, one, one / 2, one / 2, one, one, one))
-    array([0.5, 0. ])
     """
 
     clicks: np.ndarray

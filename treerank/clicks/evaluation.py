@@ -22,7 +22,6 @@ from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import SessionPropensities
 from treerank.clicks.rewards import Ranking, Reward
-from treerank.clicks.session_checks import refuse_where
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
 from treerank.statistics.resampled import Interval
@@ -37,13 +36,6 @@ def left_out_errors(
     """Return standard errors; sessions are dealt to ``n_parts`` at random.
 
     ``estimate`` returns estimates where each session counts so many times, 0 or 1.
-
-    Examples
-    --------
-    >>> x = np.array([1.0, 2.0, 6.0])
-    >>> rng = np.random.RandomState(0)
-    >>> left_out_errors(lambda copies: x[copies > 0].mean(keepdims=True), 3, 3, rng).round(2)
-    array([1.53])
     """
     part = rng.permutation(n_sessions) % n_parts
     found = [estimate((part != p).astype(np.int64)) for p in range(n_parts)]
@@ -53,15 +45,7 @@ def left_out_errors(
 def interval_of(
     value: float, error: float, n_parts: int, level: float, *, is_amount: bool
 ) -> Interval:
-    """Return the interval of an estimate; that of an amount, never negative, is skewed.
-
-    Examples
-    --------
-    >>> print(interval_of(1.0, 0.2, 100, 0.95, is_amount=False))
-    1.0000 (95 %: 0.6032 to 1.3968)
-    >>> print(interval_of(1.0, 0.2, 100, 0.95, is_amount=True))
-    1.0000 (95 %: 0.6724 to 1.4871)
-    """
+    """Return the interval of an estimate; that of an amount, never negative, is skewed."""
     reach = float(stats.t.ppf((1 + level) / 2, n_parts - 1)) * error
     if is_amount and value > 0:
         ratio = reach / value
@@ -117,7 +101,6 @@ def evaluate_from_log(
     reward: str | ArrayLike = "clicks",
     click_value: ArrayLike | None = None,
     propensities: ArrayLike | None = None,
-    exposure: ArrayLike | None = None,
     logged_propensities: str | ArrayLike | None = None,
     relevance: ArrayLike | None = None,
     clip: Positive = 10.0,
@@ -152,9 +135,6 @@ def evaluate_from_log(
         Entries of impressions without a click do not matter.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined by users; ``None`` estimates them.
-    exposure : array-like of shape (n_candidates,), default=None
-        Mean sum of propensities of each document in a session of its query, if the old ranker
-        logged how it explores; ``None`` counts it.
     logged_propensities : array-like of shape (n_impressions,) or str, default=None
         Probability that the old ranker shows the document of each impression at its position, or
         the name of the column of ``log.extra`` that holds it; ``None`` is "propensity" if there is
@@ -194,16 +174,13 @@ def evaluate_from_log(
         raise ValueError(f"log must have at least 2 sessions; got {len(log)}.")
     n_parts = min(n_resamples, len(log))
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
-    if exposure is not None:
-        exposure = check_column("exposure", exposure, len(candidates))
-        refuse_where(exposure < 0, exposure, "exposure must not be negative")
     if relevance is not None:
         relevance = check_column("relevance", relevance, len(candidates))
     earning = Reward.of(reward, theta.whole)
     rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
     clicks = _valued_clicks(log, click_value, earning)
     logged = _check_logged(log, logged_propensities, can_use=earning.propensities is None)
-    sums = _Sums(log, clicks, candidates, exposure, relevance, logged)
+    sums = _Sums(log, clicks, candidates, relevance, logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
     names = [name for name in ESTIMATORS if name not in unknown]
@@ -235,14 +212,14 @@ def evaluate_from_log(
 class _Sums:
     """Sums over sessions by item, for any number of copies of each session of the log."""
 
-    def __init__(self, log, clicks, candidates, exposure, relevance, logged):
+    def __init__(self, log, clicks, candidates, relevance, logged):
         item = candidates.rows_of(log.items)[log.item]
         known = item >= 0
         self.item, self.session = item[known], log.session[known]
         self.clicked = clicks[known]
         self.place = log.position[known] - 1
         self.logged = None if logged is None else logged[known]
-        self.n_items, self.exposure = len(candidates), exposure
+        self.n_items = len(candidates)
         self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
         self.query, self.query_of_session = _queries(log, candidates)
         self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
@@ -255,9 +232,7 @@ class _Sums:
         exposure = np.bincount(self.item, weight * exposed, minlength=n_items)
         by_query = np.bincount(self.query_of_session, copies, minlength=self.n_queries)
         sessions = by_query[self.query]
-        mean = self.exposure
-        if mean is None:
-            mean = np.divide(exposure, sessions, out=np.zeros(n_items), where=sessions > 0)
+        mean = np.divide(exposure, sessions, out=np.zeros(n_items), where=sessions > 0)
         inverse = np.divide(1.0, mean, out=np.zeros(n_items), where=mean > 0)
         most = np.divide(clip, np.abs(worth), out=np.full(n_items, np.inf), where=worth != 0)
         about = clicks, exposure, sessions, worth, inverse, np.minimum(inverse, most)

@@ -5,7 +5,7 @@ of a position are one run of rows, and they belong to the first ``n_at[position 
 Kernels walk over positions and treat all sessions at once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -16,11 +16,12 @@ from treerank.checks import check_choice, check_column, check_flag
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
-    before_repeats,
+    above_first,
     check_clicks,
     check_documents,
     check_one_query,
     check_positions,
+    repeats,
 )
 from treerank.clicks.tables import named_columns
 from treerank.inputs.documents import check_ids
@@ -178,12 +179,13 @@ class ClickLog:
         by_place = np.lexsort((position, groups.codes))
         check_positions(position[by_place], groups, session)
         items, item = Items.of_rows(query, document)
-        kept = before_repeats(item, groups, position) if cut_repeats else None
-        if kept is not None and not kept.all():
+        repeated = repeats(item, groups, position)
+        if cut_repeats and len(repeated):
+            kept = above_first(repeated, groups, position)
             rows = [column[kept] for column in columns]
             others = dict(zip(others, rows[len(COLUMNS) :], strict=True))
             return cls.from_columns(*rows[: len(COLUMNS)], extra=others)
-        check_documents(item, groups, document, session)
+        check_documents(repeated, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
         order = np.lexsort((np.argsort(by_length)[groups.codes], position))
         return cls(
@@ -224,21 +226,6 @@ class ClickLog:
         """Query of each session, by which sessions are split into training and test."""
         return self.items.query[self.item[: len(self)]]
 
-    @cached_property
-    def n_clicks_of_sessions(self) -> np.ndarray:
-        """Number of clicks of each session."""
-        return np.bincount(self.session, self.clicked, minlength=len(self)).astype(np.int64)
-
-    @cached_property
-    def lengths(self) -> np.ndarray:
-        """Number of documents that each session shows."""
-        return np.searchsorted(-self.n_at, -np.arange(len(self)), side="left")
-
-    def positions(self) -> Iterator[slice]:
-        """Yield the rows of each position."""
-        ends = np.cumsum(self.n_at)
-        yield from map(slice, ends - self.n_at, ends)
-
     def counts(self) -> ClickCounts:
         """Return how often each item was shown and clicked at each position.
 
@@ -246,10 +233,6 @@ class ClickLog:
         """
         about = self.item, self.position - 1, self.clicked
         return ClickCounts.of_impressions(*about, self.items, self.n_positions)
-
-    def resampled(self, rng: np.random.RandomState) -> np.ndarray:
-        """Return how often each session is drawn, if as many are drawn as there are."""
-        return np.bincount(rng.randint(len(self), size=len(self)), minlength=len(self))
 
     def with_clicks(self, clicked: np.ndarray) -> Self:
         """Return the same sessions with other clicks."""
@@ -267,9 +250,7 @@ class ClickLog:
         All items stay, so that the numbers of items are those of the whole log.
         """
         chosen = np.sort(sessions)  # which puts the longest first
-        n_at = np.searchsorted(
-            -self.lengths[chosen], -np.arange(1, self.n_positions + 1), side="right"
-        )
+        n_at = np.searchsorted(chosen, self.n_at)  # those that show a document at each position
         starts = np.cumsum(self.n_at) - self.n_at
         rows = np.concatenate([start + chosen[:n] for start, n in zip(starts, n_at, strict=True)])
         return replace(
@@ -287,6 +268,6 @@ class ClickLog:
             "n_items": len(self.items),
             "n_positions": self.n_positions,
             "n_clicks": int(self.clicked.sum()),
-            "n_sessions_without_click": int((self.n_clicks_of_sessions == 0).sum()),
+            "n_sessions_without_click": len(self) - len(np.unique(self.session[self.clicked])),
         }
         return f"ClickLog({', '.join(f'{name}={n}' for name, n in numbers.items())})"

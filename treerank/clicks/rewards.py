@@ -31,14 +31,9 @@ _FIRST_CLICK = "first_click"
 
 @dataclass(frozen=True, eq=False)
 class Reward:
-    """What positions earn.
+    """What positions earn: each at most ``worth_at``, and positions beyond it nothing.
 
-    Attributes
-    ----------
-    worth_at : ndarray of shape (n_earning_positions,)
-        Most that a relevant document earns at each position. Other positions earn nothing.
-    propensities : ndarray of shape (n_earning_positions,) or None
-        Propensities if only the first click earns; ``None`` if all do.
+    ``propensities`` are those of the positions if only the first click earns, and None if all do.
     """
 
     worth_at: np.ndarray
@@ -58,16 +53,9 @@ class Reward:
 class Ranking:
     """Documents in the order of a ranker.
 
-    Attributes
-    ----------
-    reward : Reward
-        What positions earn.
-    best_first : ndarray of shape (n_items,)
-        Rows of the documents, by query and best first.
-    query, place, tie : ndarray of shape (n_items,)
-        Number of the query, place from 0, and number of the tie, of each of ``best_first``.
-    worth : ndarray of shape (n_items,)
-        Most that each document earns. Documents of equal scores share what their places earn.
+    ``best_first`` are the rows of the documents, by query and best first; ``query``, ``place``
+    (from 0) and ``tie`` are numbers of each of these. ``worth`` is the most that each document
+    earns by the ``reward``. Documents of equal scores share what their places earn.
     """
 
     reward: Reward

@@ -7,45 +7,21 @@ from treerank.inputs.grouping import QueryGroups
 
 
 def check_clicks(click: object) -> np.ndarray:
-    """Return clicks as truth values; refuse what is neither 0 nor 1.
-
-    Examples
-    --------
-    >>> check_clicks([0, 2])
-    Traceback (most recent call last):
-    ...
-    ValueError: click must be 0 or 1; got 2.0 in row 1.
-    """
+    """Return clicks as truth values; refuse what is neither 0 nor 1."""
     click = check_column("click", click)  # type: ignore[arg-type]
     refuse_where((click != 0) & (click != 1), click, "click must be 0 or 1")
     return click == 1
 
 
 def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str) -> None:
-    """Refuse numbers that break a rule in some row; name the first of them.
-
-    Examples
-    --------
-    >>> refuse_where(np.array([False, True]), np.array([1.0, -1.0]), "y must be at least 0")
-    Traceback (most recent call last):
-    ...
-    ValueError: y must be at least 0; got -1.0 in row 1.
-    """
+    """Refuse numbers that break a rule in some row; name the first of them."""
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"{rule}; got {float(values[row])!r} in row {row}.")
 
 
 def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of impressions and of clicks; refuse what cannot be.
-
-    Examples
-    --------
-    >>> check_counts([3, 3], [1, 4])
-    Traceback (most recent call last):
-    ...
-    ValueError: clicked must be a whole number from 0 to shown; got 4.0 of 3.0 in row 1.
-    """
+    """Return numbers of impressions and of clicks; refuse what cannot be."""
     of = check_column("shown", impressions)  # type: ignore[arg-type]
     clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
     no_count = (of != np.floor(of)) | (of < 1)
@@ -61,17 +37,7 @@ def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.n
 
 
 def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
-    """Refuse a session of two queries.
-
-    Examples
-    --------
-    >>> session = np.array(["s", "s"])
-    >>> check_one_query(np.array(["a", "b"]), QueryGroups.from_qid(session), session)
-    Traceback (most recent call last):
-    ...
-    ValueError: query must be the same in all rows of a session; got 'b' and another in session \
-'s'. If ids repeat from query to query, name both columns: session=('query', 'session').
-    """
+    """Refuse a session of two queries."""
     wrong = query != groups.first_of(query)[groups.codes]
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -83,16 +49,7 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
 
 
 def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
-    """Refuse positions, sorted by session, that are not 1, 2, ... in each session.
-
-    Examples
-    --------
-    >>> session = np.array(["s", "s"])
-    >>> check_positions(np.array([1.0, 3.0]), QueryGroups.from_qid(session), session)
-    Traceback (most recent call last):
-    ...
-    ValueError: position must be 1, 2, ... in each session; got [1.0, 3.0] in session 's'.
-    """
+    """Refuse positions, sorted by session, that are not 1, 2, ... in each session."""
     expected = 1 + np.arange(len(position)) - np.repeat(groups.indptr[:-1], groups.sizes)
     wrong = position != expected
     if wrong.any():
@@ -105,50 +62,28 @@ def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarr
         )
 
 
-def check_documents(
-    item: np.ndarray, groups: QueryGroups, document: np.ndarray, session: np.ndarray
-) -> None:
-    """Refuse a document that a session shows twice.
-
-    Examples
-    --------
-    >>> session, document = np.array(["s", "s"]), np.array(["a", "a"])
-    >>> check_documents(np.array([0, 0]), QueryGroups.from_qid(session), document, session)
-    Traceback (most recent call last):
-    ...
-    ValueError: document must be at one position of a session; got 'a' twice in session 's'. \
-cut_repeats=True ends sessions there.
-    """
-    twice = _repeats(item, groups)
-    if len(twice):
-        row = twice[0]
+def check_documents(repeated: np.ndarray, document: np.ndarray, session: np.ndarray) -> None:
+    """Refuse rows of documents that their session shows a second time."""
+    if len(repeated):
+        row = repeated[0]
         raise ValueError(
             f"document must be at one position of a session; got {_named(document, row)} "
             f"twice in session {_named(session, row)}. cut_repeats=True ends sessions there."
         )
 
 
-def before_repeats(item: np.ndarray, groups: QueryGroups, position: np.ndarray) -> np.ndarray:
-    """Tell which rows stand above the first document that its session has shown already.
+def repeats(item: np.ndarray, groups: QueryGroups, position: np.ndarray) -> np.ndarray:
+    """Return the rows of items that their session shows at a position above, too."""
+    order = np.lexsort((position, item, groups.codes))
+    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
+    return np.asarray(order[1:][twice])
 
-    Examples
-    --------
-    >>> position = np.array([1.0, 2.0, 3.0, 4.0])
-    >>> before_repeats(np.array([7, 8, 7, 9]), QueryGroups.from_qid(None, 4), position)
-    array([ True,  True, False, False])
-    """
+
+def above_first(rows: np.ndarray, groups: QueryGroups, position: np.ndarray) -> np.ndarray:
+    """Tell which rows stand above the first one of some rows of their session."""
     end = np.full(groups.n_queries, np.inf)
-    rows = _repeats(item, groups, position)
     np.minimum.at(end, groups.codes[rows], position[rows])
     return np.asarray(position < end[groups.codes])
-
-
-def _repeats(item, groups, position=None):
-    """Return rows of items that rows of their session hold, too, all but the first of them."""
-    keys = (item, groups.codes) if position is None else (position, item, groups.codes)
-    order = np.lexsort(keys)
-    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
-    return order[1:][twice]
 
 
 def _named(ids, row):

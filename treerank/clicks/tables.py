@@ -13,11 +13,6 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     """Return columns of a file, a data frame or a mapping from names to columns.
 
     ``names`` has the name of each column by what it is for: the argument that names it, if any.
-
-    Examples
-    --------
-    >>> named_columns({"user": ["a", "b"], "shown": [1, 1]}, {"session": "user"})
-    [['a', 'b']]
     """
     if isinstance(table, str | Path):
         return _columns_of_file(table, names)
