@@ -115,15 +115,6 @@ def test_a_command_of_another_name_is_answered_with_ours(name):
 
 
 @pytest.mark.parametrize(
-    "options", [["--num-leaves", 4], ["--feature-part", "xgboost"], ["--early-stopping-rounds", 5]]
-)
-def test_best_and_settings_of_trees_are_refused_together(files, tmp_path, options):
-    result = run("fit", files.train, "-m", tmp_path / "m", "--best", *options)
-    assert result.exit_code == 2
-    assert "must come without settings of trees" in result.stderr
-
-
-@pytest.mark.parametrize(
     ("options", "settings"),
     [
         (["--weight", "uniform"], {"weight": "uniform"}),

@@ -75,10 +75,3 @@ def test_an_output_for_which_the_disk_is_full_is_named(letor_file, tmp_path):
     )
     assert result.exit_code == 1
     assert result.stderr == f"treerank: {tmp_path / 'table.md'}: No space left on device\n"
-
-
-def test_the_ending_of_the_output_is_checked_before_the_work(letor_file):
-    result = run("compare", letor_file[0], "--ranker", "PRank", "--output", "table.doc")
-    assert result.exit_code == 1
-    assert "path must end in one of" in result.stderr
-    assert "comparing" not in result.stderr

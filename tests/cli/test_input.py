@@ -62,6 +62,9 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ),
         ("fit", files.train, "-m", tmp_path / "m", "--num-leaves", 10**6): "--num-leaves must be",
         ("rank", files.model, tmp_path / "wide.txt"): "wide.txt, line 2, column 13",
+        ("compare", files.train, "--ranker", "PRank", "--output", "table.doc"): (
+            "path must end in one of"
+        ),
         ("compare", files.train, "--ranker", "PRank", "--store", files.test): (
             "store must be a folder; got the file"
         ),
@@ -92,6 +95,9 @@ def test_a_table_of_another_format_is_told_what_rows_are(tmp_path):
         (["--early-stopping-rounds", "5"], "must come with --valid"),
         (["--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         (["--trees", "5"], "No such option"),
+        (["--best", "--num-leaves", "4"], "must come without settings of trees"),
+        (["--best", "--feature-part", "xgboost"], "must come without settings of trees"),
+        (["--feature-part", "histogram", "--sparse"], "--feature-part that reads sparse features"),
         (["--memory", "9" * 400], "memory must be a size of at least 1MB, such as 4GB"),
     ],
 )
@@ -176,9 +182,6 @@ def test_fewer_trees_than_asked_for_are_explained(tmp_path):
 def test_sparse_in_vain_is_refused(files, tmp_path):
     model = tmp_path / "model"
     own = ["--feature-part", "histogram", *SMALL]
-    result = run("fit", files.train, "--model", model, *own, "--sparse")
-    assert result.exit_code == 2
-    assert "must come with a --feature-part that reads sparse features" in result.stderr
     assert run("fit", files.train, "--model", model, *own).exit_code == 0
     result = run("rank", model, files.test, "--sparse")
     assert result.exit_code == 1
