@@ -1,49 +1,39 @@
 """How near is a fit of our own trees to what one core can do?
 
-Two ceilings are measured on this machine: a loop that only updates histograms, whose documents and
-sums are in the fastest cache, and a loop that only reads the bins. Then a fit on one thread tells
-how long each of its phases takes, and what share of its ceiling the phase reaches: how long its
-updates would take at the first, or its bytes at the second, over the time that it takes.
+Ceilings: a loop that only updates histograms in the fastest cache, and one that only reads bins. Of
+each phase of a fit on one thread: its time, and what share of it its work would take at a ceiling.
 """
 
-import argparse
 import time
 from collections import Counter
 
 import numpy as np
 from numba import njit
-from timing import say_versions
+from timing import say_versions, time_in_turn
 
 from treerank.baselines.boosted import LambdaMART
 from treerank.datasets.web_search import make_web_search
-from treerank.feature_parts.histogram import boost, grower, histogram, splitter, trees
+from treerank.feature_parts.histogram import boost, grower, histogram, splitter
 
-_TURNS, _CALLS, _FEATURES = 9, 2000, 136
-#: The phases of a fit, and where their functions are called.
+CALLS = 2000
+#: The phases of a fit: where their functions are called, and which argument holds the rows.
 PHASES = {
-    "find bins": (trees, "find_bins"),
-    "bin rows": (boost, "bin_rows"),
-    "round and pack": (boost, "pack"),
-    "fill": (grower, "fill"),
-    "search": (splitter, "search_blocks"),
-    "partition": (grower, "part_chunks"),
-    "join": (grower, "join_chunks"),
-    "leaf values": (boost, "add_leaves"),
+    "bin rows": (boost, "bin_rows", None),
+    "round and pack": (boost, "pack", None),
+    "fill": (grower, "fill", 3),
+    "search": (splitter, "search_blocks", None),
+    "partition": (grower, "part_chunks", 2),
 }
 
 
 @njit(error_model="numpy")
-def add(n, bins, words, sums):
-    """Add the documents of a batch to the histogram of one block, ``n`` times."""
-    for _ in range(n):
-        histogram._add(bins, words, sums)
-
-
-@njit(error_model="numpy")
-def add_wide(n, bins, upper, lower, sums):
-    """Do the same with documents of two words."""
-    for _ in range(n):
-        histogram._add_wide(bins, upper, lower, sums)
+def update(bins, words, sums):
+    """Add a batch of documents to the histogram of one block many times."""
+    for _ in range(CALLS):
+        if len(words) == 1:
+            histogram._add(bins, words[0], sums)
+        else:
+            histogram._add_wide(bins, words[0], words[1], sums)
 
 
 @njit(error_model="numpy")
@@ -55,85 +45,54 @@ def read(words):
     return seen
 
 
-def least_seconds(function, *arguments):
-    """Return the least time of several calls, the first of which is not timed."""
-    function(*arguments)
-    times = []
-    for _ in range(_TURNS):
-        start = time.perf_counter()
-        function(*arguments)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def measure_ceilings():
     """Return seconds per update with one word and with two, and seconds per byte read."""
     rng = np.random.default_rng(0)
-    bins = rng.integers(2**63, size=histogram.BATCH)
-    words, sums = rng.integers(2**20, size=(2, len(bins))), np.zeros(16 * histogram.STRIDE, int)
-    n_updates = _CALLS * len(bins) * 8
-    many = rng.integers(2**63, size=(180_000, _FEATURES // 8), dtype=np.uint64)
-    return (
-        least_seconds(add, _CALLS, bins, words[0], sums) / n_updates,
-        least_seconds(add_wide, _CALLS, bins, *words, sums) / n_updates,
-        least_seconds(read, many) / many.nbytes,
-    )
+    bins, sums = rng.integers(2**63, size=histogram.BATCH), np.zeros(16 * histogram.STRIDE, int)
+    words, many = rng.integers(2**20, size=(2, len(bins))), rng.integers(2**63, size=3_000_000)
+    loops = {
+        "one": lambda: update(bins, words[:1], sums),
+        "two": lambda: update(bins, words, sums),
+        "read": lambda: read(many.view(np.uint64)),
+    }
+    sizes = CALLS * 8 * len(bins), CALLS * 8 * len(bins), many.nbytes
+    times = time_in_turn(loops, 9)
+    return [times[name][0] / 1e3 / size for name, size in zip(loops, sizes, strict=True)]
 
 
-def timed(phase, function, seconds, rows):
-    """Return a function that notes its time, and the rows of the leaf if it has any."""
+def note(phase, module, name, place, seconds, rows):
+    """Let a function note its time, and the rows of the leaf if it gets any."""
+    function = getattr(module, name)
 
     def call(*arguments, **options):
-        if phase == "fill":
-            rows[phase] += len(arguments[3])
-        elif phase in ("partition", "join"):
-            rows[phase] += len(arguments[2] if phase == "partition" else arguments[4])
         start = time.perf_counter()
-        try:
-            return function(*arguments, **options)
-        finally:
-            seconds[phase] += time.perf_counter() - start
+        found = function(*arguments, **options)
+        seconds[phase] += time.perf_counter() - start
+        rows[phase] += 0 if place is None else len(arguments[place])
+        return found
 
-    return call
+    setattr(module, name, call)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=1500)
-    parser.add_argument("--trees", type=int, default=60)
-    parser.add_argument("--leaves", type=int, default=63)
-    parser.add_argument("--precision", default="float32")
-    arguments = parser.parse_args()
     say_versions("numba")
-    one, two, per_byte = measure_ceilings()
-    print(f"an update {1e9 * one:.2f} ns, of two words {1e9 * two:.2f} ns")
-    print(f"reading {1e-9 / per_byte:.1f} GB/s")
-    X, y, qid = make_web_search(arguments.queries, random_state=0)
-    ranker = LambdaMART(
-        arguments.trees,
-        num_leaves=arguments.leaves,
-        precision=arguments.precision,
-        colsample_bytree=1.0,
-        learning_rate=0.1,
-        n_jobs=1,
-        random_state=0,
-    ).fit(X, y, qid)
+    one, two, byte = measure_ceilings()
+    print(f"an update {1e9 * one:.2f} ns, of two words {1e9 * two:.2f}; {1e-9 / byte:.1f} GB/s")
+    X, y, qid = make_web_search(1500, random_state=0)
+    size = {"num_leaves": 63, "colsample_bytree": 1.0, "learning_rate": 0.1, "n_jobs": 1}
+    ranker = LambdaMART(60, random_state=0, **size).fit(X, y, qid)
     seconds, rows = Counter(), Counter()
-    for phase, (module, name) in PHASES.items():
-        setattr(module, name, timed(phase, getattr(module, name), seconds, rows))
-    start = time.perf_counter()
+    for phase, place in PHASES.items():
+        note(phase, *place, seconds, rows)
+    whole = -time.perf_counter()
     ranker.fit(X, y, qid)
-    whole = time.perf_counter() - start
+    whole += time.perf_counter()
     n_updates = rows["fill"] * X.shape[1]
-    n_passes = rows["fill"] / arguments.trees / len(X)
-    update = two if arguments.precision == "float32" else one
-    # A byte and two row numbers are read or written for each row that is sorted by side.
-    least = {"fill": n_updates * update, "partition": 13 * rows["partition"] * per_byte}
-    least["join"] = 8 * rows["join"] * per_byte
-    print(f"{n_updates / arguments.trees / 1e6:.0f} million updates a tree, {n_passes:.2f} passes")
-    seconds["gradients and the rest"] = whole - sum(seconds.values())
-    for phase, used in [*seconds.items(), ("all", whole)]:
-        share = f", {least[phase] / used:.0%} of it at the ceiling" if phase in least else ""
+    print(f"{n_updates / 60e6:.0f} million updates a tree, {rows['fill'] / 60 / len(X):.2f} passes")
+    least = {"fill": n_updates * two, "partition": 13 * byte * rows["partition"]}
+    seconds |= {"gradients and the rest": whole - sum(seconds.values()), "all": whole}
+    for phase, used in seconds.items():
+        share = f", {least[phase] / used:.0%} at its ceiling" if phase in least else ""
         print(f"{phase:24} {used:6.2f} s, {used / whole:4.0%} of the fit{share}")
 
 
