@@ -153,6 +153,8 @@ def test_features_on_one_path_are_of_one_group(part_class):
     assert {frozenset(group) for group in groups} <= used
     alone = [[3]] if part_class is XGBoostTrees else []  # others leave out what is in no group
     assert all(any(path <= set(group) for group in groups + alone) for path in used)
+    free = [fitted(part_class, interaction_constraints=none) for none in (None, [], [[]])]
+    assert len({part.transform(X).tobytes() for part in free}) == 1
 
 
 def test_one_word_per_quantity_serves_every_engine(part_class):

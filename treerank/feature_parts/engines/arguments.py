@@ -91,8 +91,9 @@ def constraints_of(part: Any, n_features: int, feature_names: Names) -> dict[str
         signs = monotone_signs(part.monotone_constraints, n_features, feature_names)
         found["monotone_constraints"] = signs
     if part.interaction_constraints is not None:
-        groups = part.interaction_constraints
-        found[name] = [list(column_indices(name, g, n_features, feature_names)) for g in groups]
+        given = part.interaction_constraints
+        groups = [list(column_indices(name, g, n_features, feature_names)) for g in given]
+        found |= {name: groups} if any(groups) else {}
     return found
 
 

@@ -161,9 +161,12 @@ class HistogramTrees(BoostedTrees):
 
     def _groups(self, rows: Rows) -> np.ndarray:
         """Return whether each feature is of each group of those that may be on one path."""
-        found = constraints_of(self, rows.shape[1], rows.feature_names)
-        groups = found.get("interaction_constraints", [range(rows.shape[1])])
-        return np.array([np.isin(np.arange(rows.shape[1]), list(group)) for group in groups])
+        found, columns = (
+            constraints_of(self, rows.shape[1], rows.feature_names),
+            range(rows.shape[1]),
+        )
+        groups = found.get("interaction_constraints", [columns])
+        return np.array([np.isin(columns, list(group)) for group in groups])
 
     def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:
         """Return the monotone constraints of all features; refuse what trees cannot keep to."""
