@@ -40,9 +40,14 @@ def test_every_engine_logs_the_same_in_every_form(engine, tmp_path):
     np.testing.assert_equal(rows_of(log), ROWS[3:])
 
 
-def test_solr_leaves_out_defaults(tmp_path):
+def test_a_query_may_have_the_name_of_a_member_of_answers():
+    for name in ("hits", "response", "root"):
+        assert read_feature_log({name: plugin(LOGGED["boots"])}).qid.tolist() == [name, name]
+
+
+def test_solr_repeats_its_query_and_leaves_out_defaults(tmp_path):
     docs = [{"id": "a", "[features]": "price=2.0"}, {"id": "b", "[features]": ""}]
-    answer = {"shoes": {"response": {"docs": docs}}}
+    answer = {"responseHeader": {"params": {"q": "shoes"}}, "response": {"docs": docs}}
     log = read_feature_log(answer, features=FEATURES)
     assert rows_of(log) == [("shoes", "a", 0, 2), ("shoes", "b", 0, 0)]
     store = tmp_path / "store.json"

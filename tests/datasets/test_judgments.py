@@ -66,6 +66,8 @@ def test_judges_are_merged_in_any_order():
     assert qrels(large).merged().y == qrels(large[1:] + large[:1]).merged().y
     for judged in orders:
         assert judged.merged("majority").labels_of(["q", "p"], ["a", "a"]).tolist() == [0.1, 3]
+    none = Qrels(np.empty(0, str), np.empty(0, str), np.empty(0))
+    assert [len(none.merged(how).y) for how in ("mean", "majority")] == [0, 0]
 
 
 def test_labels_that_differ_have_to_be_merged_first():

@@ -60,6 +60,14 @@ def test_categories_and_documents_come_along(file):
     np.testing.assert_array_equal(Columns.of(X).numbers(X)[:, 1:], [[0, 0], [np.nan, np.nan]])
 
 
+def test_documents_that_nobody_asked_for_may_be_ids_of_any_type(tmp_path):
+    ids = pa.array([Decimal(7), Decimal(8)], pa.decimal128(18, 0))
+    file = write(tmp_path / "ids.parquet", document=ids)
+    assert read_parquet(file, comments=True).documents.tolist() == [7, 8]
+    with pytest.raises(ValueError, match="numbers, text or dates; got decimal128"):
+        read_parquet(file, document="document")
+
+
 def test_the_index_of_a_data_frame_and_reserved_names_are_no_features(file):
     frame = pd.DataFrame({"clicks": [1, 0], "query": [7, 7], "label": [1, 0], "price": [0.5, 1]})
     frame.set_index(pd.Index(["x", "z"], name="id")).to_parquet(file)

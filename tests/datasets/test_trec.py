@@ -78,7 +78,8 @@ LINE = {"qid": ["q"], "doc_ids": ["a"]}
     ("write", "columns", "message"),
     [
         (write_trec_run, {"scores": [1], "doc_ids": ["a b"]}, "doc_ids must be words without spac"),
-        (write_trec_run, {"scores": [1], "tag": ""}, "tag must be words without spaces; got ''"),
+        (write_trec_run, {"scores": [1], "tag": " "}, "tag must be words without spaces; got ' '"),
+        (write_trec_run, {"scores": [1], "tag": 5}, "tag must be text; got 5"),
         (write_trec_qrels, {"y": [0.5]}, "y must be whole numbers of at most"),
         (
             write_trec_qrels,

@@ -77,7 +77,7 @@ def read_feature_log(
         ``ranker.feature_names_in_``, or the file of a set, as
         :func:`~treerank.exports.uploads.write_feature_set` writes it. Eland's lists need it.
     queries : sequence, default=None
-        The query of each answer, unless the source maps from it.
+        The query of each answer, unless the source maps from it. ``None`` is what Solr repeats.
     entry : str, default=None
         Name of the log where documents have several, such as that of a ``log_spec``, the name of
         Solr's field or "summaryfeatures".
@@ -148,10 +148,19 @@ def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list
     if not isinstance(whole, Sequence) or isinstance(whole, str):
         raise ValueError(f"source must hold answers of searches; got {shown(whole)}.")
     if queries is None:
-        raise ValueError("queries must name the query of each answer; got None.")
+        queries = [_repeated(answer) for answer in whole]
     if len(queries) != len(whole):
         raise ValueError(f"queries must name {len(whole)} answers; got {len(queries)} of them.")
     return list(whole), [str(query) for query in queries]
+
+
+def _repeated(answer: Any) -> str:
+    """Return the query that an answer of Solr repeats."""
+    header = answer.get("responseHeader", {}) if isinstance(answer, Mapping) else {}
+    query = header.get("params", {}).get("q")
+    if not isinstance(query, str):
+        raise ValueError("queries must name the query of each answer, which the answers do not.")
+    return query
 
 
 def _feature_set(features: Any) -> dict[str, float] | None:

@@ -110,10 +110,14 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
 def parquet_batches(
     path: str | Path,
     *,
+    label: str | None = "label",
+    query: str | None = "query",
+    features: Sequence[str] | None = None,
+    document: str | None = None,
+    drop: Sequence[str] | str = (),
     comments: bool = False,
     batch_size: int | None = None,
     share: tuple[int, int] = (0, 1),
-    **options: Any,
 ) -> Batches:
     """Return the rows of Parquet files in batches, with the parameters of :func:`read_parquet`.
 
@@ -127,7 +131,7 @@ def parquet_batches(
     >>> [batch.y for batch in parquet_batches(path, batch_size=2)]
     [array([2., 0.]), array([1.])]
     """
-    files = ParquetFiles.open(path, comments=comments, **options)
+    files = ParquetFiles.open(path, label, query, features, document, drop, comments)
     return Batches(partial(_batches, files, comments, batch_size, share))
 
 

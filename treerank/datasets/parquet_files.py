@@ -8,7 +8,7 @@ counted from 0.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -87,8 +87,6 @@ class ParquetFiles:
         chosen = [name for name in chosen if name not in dropped]
         comment = None
         if comments:
-            if document is None and "document" not in (label, query, *chosen):
-                document = "document" if "document" in schema.names else None
             is_there = "comment" in schema.names and is_text(schema.field("comment").type)
             comment = "comment" if is_there else None
         opened = cls(files, schema, chosen, label, query, document, comment)
@@ -97,6 +95,9 @@ class ParquetFiles:
         opened._check_columns(first, dropped, arguments or {})
         if features is None:
             opened._refuse_ids(first)
+        free = {*schema.names} - {label, query, *chosen}
+        if comments and document is None and "document" in free:
+            return replace(opened, document="document")  # may be of any type: nobody asked for it
         return opened
 
     @property

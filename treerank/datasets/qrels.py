@@ -60,8 +60,10 @@ class Qrels(NamedTuple):
             y = sums / np.bincount(pair, minlength=n_pairs)
         else:
             labels, code = np.unique(self.y, return_inverse=True)
-            votes = coo_array((np.ones(len(code)), (pair, code)))
-            y = labels[np.ravel(votes.argmax(axis=1))]  # the first of equal ones
+            votes, n_votes = np.unique(np.array([pair, code]), axis=1, return_counts=True)
+            order = np.lexsort((-votes[1], n_votes, votes[0]))  # the winner of a pair is its last
+            last = np.append(np.diff(votes[0][order]), 1)[: len(order)] > 0
+            y = labels[votes[1][order][last]]
         return type(self)(self.qid[first], self.doc_ids[first], y)
 
     def agreement(self) -> float:

@@ -52,7 +52,7 @@ def logged_documents(
 def is_answer(whole: Mapping[str, Any]) -> bool:
     """Tell whether a mapping is one answer, and not one from queries to answers."""
     return any(
-        isinstance(whole.get(kind), Mapping) and inner in whole[kind]
+        isinstance(whole.get(kind), Mapping) and isinstance(whole[kind].get(inner), list | str)
         for kind, (inner, _) in _ENGINES.items()
     )
 

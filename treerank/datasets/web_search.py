@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import check_count, check_seed, shown
+from treerank.checks import check_count, shown
 
 #: Most numbers of a data set: 32 GB.
 MOST_CELLS = 2**32
@@ -154,10 +154,10 @@ def make_web_search(
     counts = {"n_queries": n_queries, "documents_per_query": documents_per_query}
     check_cells(**counts, n_features=n_features)
     check_count("n_features", n_features, at_most=_N_COLUMNS)
-    if not isinstance(random_state, np.random.Generator):
-        check_seed("random_state", random_state)
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31 - 1)
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
+        check_count("random_state", random_state, at_least=0)
     rng = np.random.default_rng(random_state)
     qid = _query_of_each_page(n_queries, documents_per_query, rng)
     searches, pages = _drawn_searches(n_queries, qid, rng), _drawn_pages(qid, rng)

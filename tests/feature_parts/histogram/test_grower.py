@@ -245,14 +245,16 @@ def test_a_histogram_is_the_naive_one(precision):
         for place in range(n_blocks * WIDTH):
             naive[place, codes[row, place]] += words[row]
     naive = naive.reshape(n_blocks, -1)
-    parts, found = np.full((3, *naive.shape), -1), np.full_like(naive, -1)
-    near = np.empty((3, n_blocks + layout.n_words, BATCH), dtype=np.int64)
-    fill(1, 3, (bins, words, near), rows, parts)  # the last two of three parts of the rows
-    assert (parts[0] == -1).all()
-    fill(0, 1, (bins, words, near), rows, parts)
-    add_parts(1, 3, parts, found)  # the last two of three blocks
-    np.testing.assert_array_equal(found[1:], naive[1:])
-    assert (found[0] == -1).all()
+    near = np.empty((n_blocks * (layout.n_words + 1), BATCH), dtype=np.int64)
+    parts, found = np.full((2, *naive.shape), -1), np.full_like(naive, -1)
+    fill(1, 3, (bins, words, near), rows, found)  # the last two of three blocks
+    fill(0, 3, (bins, words, near), rows[:900], parts[0])
+    fill(0, 3, (bins, words, near), rows[900:], parts[1])
+    added = np.full_like(naive, -1)
+    add_parts(1, 3, parts, added)
+    for histogram in (found, added):
+        np.testing.assert_array_equal(histogram[1:], naive[1:])
+        assert (histogram[0] == -1).all()
 
 
 @pytest.mark.parametrize("n", [1, 7, 8192, 30_001])

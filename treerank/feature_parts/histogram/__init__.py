@@ -11,7 +11,7 @@ A fit finds bins once (``binning``); then ``boost`` adds one tree after the othe
 3. ``splitter`` finds in a histogram the best cut of each feature, or the best set of categories.
 4. ``partition`` sorts the rows of a leaf by the side of the split that they go to.
 5. ``grower`` repeats steps 2 to 4 for the leaf that gains most, until no leaf gains; threads share
-   the rows of a leaf, then blocks of features, and workers add up their histograms.
+   the rows of a large leaf, then blocks of features, and workers add up their histograms.
 
 Then ``leaves`` computes the values of the leaves from the derivatives as they are, and adds them to
 the scores; ``forest`` turns bins into thresholds. Who owns which array:

@@ -4,7 +4,7 @@
 A split costs one pass over the documents of its smaller child. It takes these steps, and threads
 share the first two, and the third one of a large leaf:
 
-- sum the histogram of the smaller of two new leaves: each thread that of a part of its rows;
+- sum the histogram of the smaller of two new leaves, if it is large each thread that of some rows;
 - subtract it from that of their parent, which gives the other one, and find the best split of each
   leaf in some blocks of features. Each thread has neighboring blocks;
 - choose the leaf to split next, sort its rows by side, and make two new leaves of it.
@@ -31,8 +31,10 @@ from treerank.team import current_team
 
 #: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
 _SHARED = 16_384
-#: Rows of a leaf whose histogram takes as long to fill as a search; threads share more of them.
+#: Rows of a leaf whose histogram takes as long to fill as a search.
 _SEARCH_IN_ROWS = 1500
+#: Fewest rows of a part, per word: to fill them takes four times as long as to add the part.
+_ROWS_OF_PART = 1500
 _PAIR = np.arange(2)
 
 
@@ -93,16 +95,12 @@ def _best_splits(
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
     team, small, histograms, splits = current_team(), pair[0], memory.histograms, memory.splits
     into = memory.filled if len(memory.filled) else histograms[small.slot]
-    documents, n_rows = (data.binned.words, data.words, memory.near), small.end - small.begin
-    is_large = len(memory.parts) > 1 and n_rows > _SEARCH_IN_ROWS
-    parts = memory.parts if is_large else into[np.newaxis]
-    in_parts(fill, len(parts), documents, rows[small.begin : small.end], parts)
-    adding = [(add_parts, parts, into)] if is_large else []
+    filling = _filling(data, rows[small.begin : small.end], memory, into)
     searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
-    n_bins = (n_rows + _SEARCH_IN_ROWS) * len(into)
+    n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * len(into)
     splits["gain"] = -np.inf
     if len(memory.filled):
-        in_parts(in_turn(*adding), len(into))
+        _share(n_bins, in_turn(filling), len(into))
         parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
         histograms[small.slot] = team.total_of_own(parts)
         _share(n_bins, in_turn(searching), histograms.shape[1])
@@ -110,10 +108,31 @@ def _best_splits(
         told = team.gather(splits[splits["gain"].argmax(axis=0), _PAIR].tobytes())
         splits = np.frombuffer(b"".join(told), dtype=splitter.SPLIT).reshape(-1, 2)
     else:
-        _share(n_bins, in_turn(*adding, searching), len(into))
+        _share(n_bins, in_turn(filling, searching), len(into))
     first = splits["gain"].argmax(axis=0).tolist()  # among equals
     found = [splitter.BestSplit(*splits[row, child].item()) for child, row in enumerate(first)]
     return [split._replace(goes_left=split.goes_left.copy()) for split in found]
+
+
+def _filling(data: Data, rows: np.ndarray, memory: Memory, into: np.ndarray) -> tuple[Any, ...]:
+    """Return what threads call for some blocks each to fill the histogram of a leaf.
+
+    Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
+    row is fetched once, and by one thread.
+    """
+    bins, words, near = data.binned.words, data.words, memory.near
+    n_parts = min(len(memory.parts), len(rows) // (_ROWS_OF_PART * words.shape[1]))
+    if n_parts < 2:
+        return fill, (bins, words, near[0]), rows, into
+    parts = memory.parts[:n_parts]
+
+    def fill_parts(first: int, last: int) -> None:
+        for part in range(first, last):
+            own = rows[part * len(rows) // n_parts : (part + 1) * len(rows) // n_parts]
+            fill(0, len(into), (bins, words, near[part]), own, parts[part])
+
+    in_parts(fill_parts, n_parts)
+    return add_parts, parts, into
 
 
 def _set_sides(goes_left: np.ndarray, split: splitter.BestSplit, place: np.ndarray) -> None:

@@ -32,49 +32,46 @@ def fill(
     last: int,
     documents: tuple[np.ndarray, np.ndarray, np.ndarray],
     rows: np.ndarray,
-    parts: np.ndarray,
+    histograms: np.ndarray,
 ) -> None:
-    """Write the histograms of the parts of ``rows`` from ``first`` to ``last``, equally long ones.
+    """Write the histograms of the documents ``rows`` for the blocks from ``first`` to ``last``.
 
     Parameters
     ----------
     first, last : int
-        First part, and the one after the last.
+        First block, and the one after the last.
     documents : tuple of ndarray
         Bins of all rows, of shape (n_rows, n_blocks); words of all rows, of shape
-        (n_rows, n_words); memory for those of a batch, of shape
-        (n_parts, n_words + n_blocks, BATCH).
+        (n_rows, n_words); memory for those of a batch, of shape (n_blocks * (n_words + 1), BATCH).
     rows : ndarray of uint32
         Rows to sum.
-    parts : ndarray of int64, shape (n_parts, n_blocks, 8 * STRIDE * n_words)
-        One histogram per part and block, overwritten.
+    histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
+        One histogram per block, overwritten.
     """
     bins, words, memory = documents
-    n_words, n_blocks = words.shape[1], bins.shape[1]
-    for part in range(first, last):
-        begin, end = part * len(rows) // len(parts), (part + 1) * len(rows) // len(parts)
-        near, histograms = memory[part], parts[part]
-        histograms[:] = 0
-        seen = np.uint64(0)
-        for start in range(begin, end, BATCH):
-            n = min(BATCH, end - start)
-            for i in range(np.uint64(n)):  # memory fetches the data of many documents at a time
-                row = np.uint64(rows[start + i])
-                seen |= np.uint64(words[row, 0]) | bins[row, n_blocks - 1]
-                for block in range(np.uint64(0), np.uint64(n_blocks), _LINE):
-                    seen |= bins[row, block]
-            near[0, 0] = seen  # is used, so the loop stays
-            for i in range(np.uint64(n)):
-                row = np.uint64(rows[start + i])
-                for k in range(np.uint64(n_words)):
-                    near[k, i] = words[row, k]
-                for block in range(np.uint64(n_blocks)):
-                    near[np.uint64(n_words) + block, i] = np.int64(bins[row, block])
-            for block in range(n_blocks):
-                if n_words == 1:
-                    _add(near[1 + block, :n], near[0], histograms[block])
-                else:
-                    _add_wide(near[2 + block, :n], near[0], near[1], histograms[block])
+    n_words, n_blocks = words.shape[1], last - first
+    near = memory[first * (n_words + 1) :]  # of this thread, which uses as many or fewer rows
+    histograms[first:last] = 0
+    seen = np.uint64(0)
+    for start in range(0, len(rows), BATCH):
+        n = min(BATCH, len(rows) - start)
+        for i in range(np.uint64(n)):  # memory fetches the data of many documents at a time
+            row = np.uint64(rows[start + i])
+            seen |= np.uint64(words[row, 0]) | bins[row, last - 1]
+            for block in range(np.uint64(first), np.uint64(last), _LINE):
+                seen |= bins[row, block]
+        near[0, 0] = seen  # is used, so the loop stays
+        for i in range(np.uint64(n)):
+            row = np.uint64(rows[start + i])
+            for k in range(np.uint64(n_words)):
+                near[k, i] = words[row, k]
+            for block in range(np.uint64(n_blocks)):
+                near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
+        for block in range(n_blocks):
+            if n_words == 1:
+                _add(near[1 + block, :n], near[0], histograms[first + block])
+            else:
+                _add_wide(near[2 + block, :n], near[0], near[1], histograms[first + block])
 
 
 @njit(nogil=True)

@@ -115,8 +115,8 @@ class Memory(NamedTuple):
         Histogram of this worker's rows of a leaf; empty if it works alone.
     parts : ndarray of int64, shape (n_parts, n_blocks, words)
         Histograms of the parts of a large leaf that threads fill.
-    near : ndarray of int64, shape (n_parts, n_words + n_blocks, BATCH)
-        Copies of the words and bins of a batch of documents of each part.
+    near : ndarray of int64, shape (n_parts, n_blocks * (n_words + 1), BATCH)
+        Copies of the bins and words of a batch of documents of each part.
     spare : ndarray of uint32
         Copy of the rows of a leaf while they are partitioned.
     splits : ndarray of SPLIT, shape (n_own_blocks, 2)
@@ -140,13 +140,14 @@ def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: TreeRules) -> M
         n_leaves = min(n_leaves, 2**rules.max_depth)
     own, size = shares_of(n_blocks, team.size)[team.rank], WIDTH * STRIDE * n_words
     n_own = own.stop - own.start
-    n_parts = min(nb.get_num_threads(), n_leaves)  # they take no more memory than leaves
+    most_parts = max(1, n_leaves * n_own // max(1, n_blocks))  # no more memory than of all leaves
+    n_parts = min(nb.get_num_threads(), most_parts)
     return Memory(
         own.start,
         np.empty((n_leaves, n_own, size), dtype=np.int64),
         np.empty((n_blocks if team.size > 1 else 0, size), dtype=np.int64),
         np.empty((n_parts, n_blocks, size), dtype=np.int64),
-        np.empty((n_parts, n_words + n_blocks, BATCH), dtype=np.int64),
+        np.empty((n_parts, n_blocks * (n_words + 1), BATCH), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
         np.zeros((max(1, n_own), 2), dtype=SPLIT),
     )
