@@ -40,7 +40,7 @@ def drifted(rng):
 @pytest.mark.slow
 def test_no_ranker_is_shipped_that_is_worse_on_left_out_queries():
     rng, outcomes = np.random.default_rng(0), set()
-    for learn in ["leaves", "trees"] * 10:
+    for learn in ["leaves", "trees"] * 5:
         X, y, qid = drifted(rng)
         old, kept, later = qid < 40, (qid >= 40) & (qid < 60), qid >= 60
         part = HistogramTrees(20, **SMALL)

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import check_number, naming
+from treerank.checks import check_count, check_number, naming
 from treerank.feature_parts.ensembles.chain import Chain
 from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
 from treerank.inputs.documents import check_labels
 from treerank.metrics.registry import get_metric
-from treerank.model_selection import QueryShuffleSplit
+from treerank.model_selection import QueryKFold
 from treerank.parameters import Rule, Whole, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
@@ -71,16 +71,16 @@ def refresh(
     *,
     old: Any = None,
     learn: Annotated[str, Rule.one_of(WAYS)] = "leaves",
-    test_size: Annotated[float, Rule(check_number, above=0, below=1)] = 0.3,
+    n_splits: Annotated[int, Rule(check_count, at_least=2)] = 5,
     level: Annotated[float, Rule(check_number, above=0, below=1)] = 0.95,
     random_state: Whole = 0,
 ) -> Refreshed:
     """Let a fitted ranker of trees learn from new data, and keep it if it gets worse.
 
-    A copy learns from some of the new queries. It is accepted if it is better in the mean on the
-    new queries that were left out, and on none of the left-out sets worse by more than chance:
-    no interval of a difference lies below 0. Give it a hundred new queries or more: where few are
-    left out, chance decides.
+    A copy learns from all new queries. What it gains there is known from copies that learned from
+    all but a fold of them, each measured on its fold, so that each new query is left out once. The
+    copy is accepted if it is not worse in the mean there, and not significantly worse on ``old``
+    queries. Give it a hundred new queries or more: with few, chance decides.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def refresh(
     learn : {"leaves", "trees"}, default="leaves"
         Move the values of the leaves and keep the splits, or put new trees on top; see
         :class:`~treerank.feature_parts.given_trees.GivenTrees`.
-    test_size : float, default=0.3
-        Share of the new queries that is left out.
+    n_splits : int, default=5
+        Number of folds of the new queries.
     level : float, default=0.95
         Level of the intervals.
     random_state : int, default=0
@@ -120,22 +120,28 @@ def refresh(
     """
     X, y, qid = ranker.read(X, y, qid)
     y = check_labels(y, X.shape[0], some_unjudged=True)
-    train, test = next(
-        QueryShuffleSplit(1, test_size=test_size, random_state=random_state).split(X, y, qid)
-    )
-    qid = np.asarray(qid)
-    candidate = _unfitted(ranker, learn)
-    data = training_set(X[train], y[train], qid[train])
-    candidate.fit_training_set(data, eval_set=None, seed=random_state)
-    left_out = {"new": (X[test], y[test], qid[test])}
+    qid, metric = np.asarray(qid), get_metric(ranker.metric)
+    folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
+    gaps = []
+    for train, test in folds.split(X, y, qid):
+        learned = _learned(ranker, learn, X[train], y[train], qid[train], random_state)
+        gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
+    candidate = _learned(ranker, learn, X, y, qid, random_state)
+    found = {"new": _interval(np.concatenate(gaps), level)}
     if old is not None:
         with naming("old"):
-            left_out["old"] = ranker.read(*old)
-    metric = get_metric(ranker.metric)
-    found = {name: _gain(ranker, candidate, each, metric, level) for name, each in left_out.items()}
+            before = ranker.read(*old)
+        found["old"] = _interval(_gaps(ranker, candidate, *before, metric), level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     name = str(getattr(metric, "name", "metric"))
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, name)
+
+
+def _learned(ranker, learn, X, y, qid, seed):
+    """Return a copy of a ranker that has learned from new documents."""
+    candidate = _unfitted(ranker, learn)
+    candidate.fit_training_set(training_set(X, y, qid), eval_set=None, seed=seed)
+    return candidate
 
 
 def _unfitted(ranker: Ranker, learn: str) -> Ranker:
@@ -155,12 +161,15 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
     return candidate
 
 
-def _gain(ranker, candidate, documents, metric, level):
-    """Return what a candidate gains over a ranker in a metric, with its interval."""
-    X, y, qid = documents
+def _gaps(ranker, candidate, X, y, qid, metric):
+    """Return what a candidate gains over a ranker in a metric, query by query."""
     values = [metric.per_query(y, each.scores_of(X), qid) for each in (candidate, ranker)]
     gaps = values[0] - values[1]
-    gaps = gaps[~np.isnan(gaps)]
+    return gaps[~np.isnan(gaps)]
+
+
+def _interval(gaps, level):
+    """Return the mean of gains with its interval."""
     if len(gaps) < 2 or np.ptp(gaps) == 0:  # which have no interval
         mean = float(gaps.mean()) if len(gaps) else 0.0
         return Interval(mean, mean, mean, level)
