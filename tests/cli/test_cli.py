@@ -135,7 +135,7 @@ def test_options_reach_the_ranker_and_all_else_is_its_default(files, tmp_path, o
     assert repr(found) == repr(expected)
 
 
-@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])
 def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
     model = tmp_path / "model"
     own = ["--feature-part", part, *SMALL, "--sparse"]

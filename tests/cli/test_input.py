@@ -97,7 +97,7 @@ def test_a_table_of_another_format_is_told_what_rows_are(tmp_path):
         (["--trees", "5"], "No such option"),
         (["--best", "--num-leaves", "4"], "must come without settings of trees"),
         (["--best", "--feature-part", "xgboost"], "must come without settings of trees"),
-        (["--feature-part", "histogram", "--sparse"], "--feature-part that reads sparse features"),
+        (["--best", "--sparse"], "--sparse: must come without --best"),
         (["--memory", "9" * 400], "memory must be a size of at least 1MB, such as 4GB"),
     ],
 )
@@ -177,15 +177,6 @@ def test_fewer_trees_than_asked_for_are_explained(tmp_path):
     (tmp_path / "equal.txt").write_text("0 qid:1 1:2\n0 qid:1 1:3\n")
     result = run("fit", tmp_path / "equal.txt", "-m", tmp_path / "m", *SMALL)
     assert re.search(r"wrote .*: \d of 6 trees: no further split improves", result.stderr)
-
-
-def test_sparse_in_vain_is_refused(files, tmp_path):
-    model = tmp_path / "model"
-    own = ["--feature-part", "histogram", *SMALL]
-    assert run("fit", files.train, "--model", model, *own).exit_code == 0
-    result = run("rank", model, files.test, "--sparse")
-    assert result.exit_code == 1
-    assert "X must be dense for TreeDirectRanker(feature_part=HistogramTrees(" in result.stderr
 
 
 def test_traceback_shows_where_an_error_came_from(files, tmp_path):

@@ -12,7 +12,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
 from treerank.datasets.formats import format_names
 from treerank.feature_parts.base import traits_of
-from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part, reads_sparse
+from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs.rules import PAIRS
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
@@ -55,7 +55,6 @@ _HELP = {
 
 #: What options must come with.
 _NEEDS = {
-    "sparse": "with a --feature-part that reads sparse features",
     "memory": "with --feature-part histogram",
     "workers": "with --feature-part histogram or --feature-part xgboost",
     "alone": "without --memory, --sparse, --n-features, --id, --features and --drop",
@@ -119,7 +118,7 @@ def fit(
     beside = memory, sparse, n_features, document, features, drop
     _refuse(
         (best and is_own_tree, "--best", "without settings of trees"),
-        (sparse and not reads_sparse(part), "--sparse", _NEEDS["sparse"]),
+        (best and sparse, "--sparse", "without --best"),
         (memory and not traits_of(part).accepts_batches, "--memory", _NEEDS["memory"]),
         (is_spread and traits_of(part).settings_by_workers is None, "--workers", _NEEDS["workers"]),
         (is_spread and any(beside), "--workers", _NEEDS["alone"]),

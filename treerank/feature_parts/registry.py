@@ -72,7 +72,7 @@ def reads_sparse(part: Any) -> bool:
 
     Examples
     --------
-    >>> reads_sparse(make_feature_part("lightgbm")), reads_sparse(make_feature_part("histogram"))
+    >>> reads_sparse(make_feature_part("lightgbm")), reads_sparse(make_feature_part("mlp"))
     (True, False)
     """
     return has_methods(part, "__sklearn_tags__") and bool(get_tags(part).input_tags.sparse)

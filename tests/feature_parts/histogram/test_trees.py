@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from boosted_regression import RNG, SMALL, TARGET, TARGETS, HalfSquare, X, values_of_trees
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -44,6 +45,19 @@ def test_one_large_step_is_scikit_learns_tree():
     stump = {"n_estimators": 1, "learning_rate": 1.0, "num_leaves": 16, "max_depth": 4}
     ours = fitted(target, data, grow_policy="depthwise", **stump)
     np.testing.assert_allclose(ours.transform(data)[:, 0], tree.predict(data), atol=1e-6)
+
+
+@pytest.mark.parametrize("params", [{}, {"categorical_features": [2]}, {"max_bin": 7}])
+def test_a_sparse_matrix_gives_the_trees_of_the_array_that_it_stands_for(params):
+    data = np.where(X > 0.3, X.round(1), -X.round(1) * (X < -0.5))
+    data[::7, 1], data[:, 2] = np.nan, np.floor(4 * abs(X[:, 2]))
+    sparse = csr_matrix(data)
+    sparse.data[::5] = 0  # stored zeros
+    data = sparse.toarray()
+    ours = fitted(data=sparse, **params)
+    expected = fitted(data=data, **params).transform(data)
+    assert np.ptp(expected) > 0
+    np.testing.assert_array_equal(ours.transform(sparse), expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])

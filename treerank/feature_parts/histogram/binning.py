@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows
@@ -84,26 +85,41 @@ def find_bins(
     """
     sample = sample_of(rows, seed).array()
     sample = sample.astype(np.float64) if sample.dtype == object else sample  # NaN would not sort
-    n_features = sample.shape[1]
+    sample = sample.tocsc() if rows.is_sparse else sample
+    n_rows, n_features = sample.shape
     bounds = np.full((n_features, 256), np.inf)
     is_category = np.zeros(n_features, dtype=bool)
     is_category[list(categorical)] = True
 
     def bin_feature(f: int) -> tuple[int, bool]:
-        values = np.sort(sample[:, f]).astype(np.float64)  # NaN come last
+        stored = _stored(sample, f)
+        values = np.sort(stored).astype(np.float64)  # NaN come last
         known = values[: len(values) - np.count_nonzero(np.isnan(values))]
         write: Callable[..., int] = _write_codes if is_category[f] else _write_bounds
-        return max(1, write(*_counted(known), most, bounds[f])), len(known) == len(values)
+        counted = _counted(known, n_rows - len(values))
+        return max(1, write(*counted, most, bounds[f])), len(known) == len(values)
 
     found = in_threads(n_threads, bin_feature, range(n_features))
     n_values, complete = np.array(found, dtype=np.int64).reshape(-1, 2).T
     return Bins(bounds, n_values.copy(), is_category, (n_values == 1) & (complete == 1))
 
 
-def _counted(values):
-    """Return the distinct ones of sorted values, and how often each occurs."""
+def _stored(sample, f):
+    """Return the values of a feature; of a sparse matrix those that are not 0."""
+    if not issparse(sample):
+        return sample[:, f]
+    stored = sample.data[sample.indptr[f] : sample.indptr[f + 1]]
+    return stored[stored != 0]
+
+
+def _counted(values, n_zeros):
+    """Return the distinct ones of sorted values and more zeros, and how often each occurs."""
     starts = np.flatnonzero(np.append(values[:1] == values[:1], values[1:] != values[:-1]))
-    return values[starts], np.diff(starts, append=len(values))
+    distinct, counts = values[starts], np.diff(starts, append=len(values))
+    if n_zeros == 0:
+        return distinct, counts
+    place = np.searchsorted(distinct, 0.0)
+    return np.insert(distinct, place, 0.0), np.insert(counts, place, n_zeros)
 
 
 def _write_codes(distinct, counts, most, codes):
@@ -214,7 +230,9 @@ def _fill(rows, bounds, places, words):
         for chunk in range(first, last):
             at = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
             # One layout and type, for which the kernel is compiled.
-            values = np.array(rows.batch(at.start, at.stop), dtype=np.float64, order="C")
+            values = rows.batch(at.start, at.stop)
+            values = values.toarray() if rows.is_sparse else values
+            values = np.array(values, dtype=np.float64, order="C")
             _bin_chunk(values, bounds, places, words[at], missing[chunk])
 
     in_parts(bin_chunks, len(missing))
