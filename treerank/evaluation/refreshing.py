@@ -130,8 +130,8 @@ def refresh(
     found = {"new": _interval(np.concatenate(gaps), level)}
     if old is not None:
         with naming("old"):
-            before = ranker.read(*old)
-        found["old"] = _interval(_gaps(ranker, candidate, *before, metric), level)
+            X, y, qid = ranker.read(*old)
+        found["old"] = _interval(_gaps(ranker, candidate, X, y, qid, metric), level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     name = str(getattr(metric, "name", "metric"))
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, name)
