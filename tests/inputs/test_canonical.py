@@ -80,10 +80,8 @@ def test_a_sparse_row_hashes_as_the_dense_one(index_type, dtype):
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.7, 0, X).astype(dtype)
     X[7], X[8] = 0, 1
     sparse = csr_matrix(X)
-    sparse.indices, sparse.indptr = (
-        sparse.indices.astype(index_type),
-        sparse.indptr.astype(index_type),
-    )
+    sparse.indices = sparse.indices.astype(index_type)
+    sparse.indptr = sparse.indptr.astype(index_type)
     np.testing.assert_array_equal(row_hashes(sparse, y), row_hashes(X, y))
     sparse.data[sparse.indptr[8]] = 0  # stored, but a zero all the same
     X[8, 0] = -0.0

@@ -58,21 +58,8 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
     The new file has the mode of the old one. A symbolic link stays, and its target is replaced.
     What is no regular file, such as a device or a pipe, is written to and never replaced.
 
-    Parameters
-    ----------
-    path : str or path
-        File to write or to replace.
-
-    Yields
-    ------
-    file
-        Binary file to write to. After an error, or if the process is killed, ``path`` is as it
-        was before. What a killed process leaves beside it is removed by the next call.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; names ``path``.
+    After an error, or if the process is killed, ``path`` is as it was before. What a killed
+    process leaves beside it is removed by the next call. Errors of the system name ``path``.
 
     Examples
     --------
@@ -107,16 +94,7 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
 def check_output(path: str | Path) -> None:
     """Raise the error that :func:`replaced_file` would raise for this path, and write nothing.
 
-    Parameters
-    ----------
-    path : str or path
-        File to write later.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written: it is a folder or read-only, or its folder does not exist or
-        is read-only. Names ``path``.
+    It is an ``OSError`` for a folder, what is read-only, and a folder that does not exist.
 
     Examples
     --------

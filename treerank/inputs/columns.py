@@ -203,20 +203,6 @@ def as_csr(X: Any) -> csr_matrix:
     return by_rows
 
 
-class _Memory:
-    """The memory of a matrix that is stored column by column, and its owner."""
-
-    def __init__(self, owner, address, typestr, shape, strides):
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, True),
-            "typestr": typestr,
-            "shape": shape,
-            "strides": strides,
-            "version": 3,
-        }
-
-
 def matrix_below(table: Any) -> np.ndarray | None:
     """Return the matrix that a pyarrow table is a view of, or None if it is no such view.
 
@@ -242,9 +228,11 @@ def matrix_below(table: Any) -> np.ndarray | None:
         return None
     if any((each.size, c.offset) != (size, offset) for each, c in zip(whole, columns, strict=True)):
         return None
+    import pyarrow as pa
+
+    memory = pa.foreign_buffer(whole[0].address, size * len(whole), base=table)
     shape, strides = (len(table), len(columns)), (first.itemsize, size)
-    address = first.__array_interface__["data"][0]
-    return np.asarray(_Memory(table, address, first.dtype.str, shape, strides))
+    return np.ndarray(shape, first.dtype, memory, offset * first.itemsize, strides)
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
