@@ -77,8 +77,9 @@ def test_a_ranker_of_lightgbm_scores_as_before_and_goes_to_another_format(tmp_pa
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
     old = lightgbm.LGBMRanker(n_estimators=8, n_jobs=1, verbosity=-1)
     old.fit(X, y, group=np.bincount(qid)).booster_.save_model(tmp_path / "old.txt")
-    ranker = ForestRanker(read_forest(tmp_path / "old.txt"))
-    np.testing.assert_array_equal(ranker.predict(X), old.booster_.predict(X))
+    for model in (tmp_path / "old.txt", old, old.booster_):
+        ranker = ForestRanker(read_forest(model))
+        np.testing.assert_array_equal(ranker.predict(X), old.booster_.predict(X))
     assert not hasattr(ranker, "feature_names_in_")
     treerank.export(ranker, tmp_path / "new.json", format="solr", check=X)
 
@@ -94,8 +95,9 @@ def test_trees_of_catboost_are_read(policy, nan_mode, tmp_path):
     old = catboost.CatBoostRanker(8, **settings).fit(X, y, group_id=qid)
     old.set_scale_and_bias(0.5, 3.0)
     old.save_model(tmp_path / "old.json", format="json")
-    ranker = ForestRanker(read_forest(tmp_path / "old.json"))
-    np.testing.assert_allclose(ranker.predict(X), old.predict(X), rtol=0, atol=1e-14)
+    for model in (tmp_path / "old.json", old):
+        ranker = ForestRanker(read_forest(model))
+        np.testing.assert_allclose(ranker.predict(X), old.predict(X), rtol=0, atol=1e-14)
 
 
 def test_a_model_of_ranklib_is_weighted_and_its_missing_values_are_zero(tmp_path):
@@ -237,6 +239,8 @@ def test_a_forest_ranker_is_saved_with_its_trees_and_its_calibration(tmp_path):
 
 
 def test_trees_that_are_none_or_of_several_outputs_are_refused():
+    with pytest.raises(TypeError, match=r"path must be a file, a Booster .* got {'a': 1}"):
+        read_forest({"a": 1})
     with pytest.raises(TypeError, match=r"trees must be a Forest, .* got 'model\.txt'"):
         ForestRanker("model.txt").predict(np.zeros((1, 4)))
     X, y, _ = data()
@@ -292,7 +296,7 @@ UNBIASED = {"lambdarank_unbiased": True}
     "settings",
     [STOPPED, STOPPED | {"num_parallel_tree": 2}, {"lambdarank_unbiased": True}, SEVERAL],
 )
-@pytest.mark.parametrize("name", ["model.json", "model.ubj"])
+@pytest.mark.parametrize("name", ["model.json", "model.ubj", None])
 def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
     X, y, qid = (values.repeat(4, axis=0) for values in data())
     y = np.minimum(y, 4)
@@ -300,8 +304,10 @@ def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
     old = xgboost.XGBRanker(n_estimators=20, max_depth=3, n_jobs=1, random_state=0, **settings)
     watched = {"eval_set": [(X[::-1], y)], "eval_qid": [qid]}
     old.fit(X, y, qid=qid, verbose=False, **(watched if "learning_rate" in settings else {}))
-    old.save_model(tmp_path / name)
-    forest = read_forest(tmp_path / name)
+    if name is not None:
+        old.save_model(tmp_path / name)
+    forest = read_forest(old if name is None else tmp_path / name)
     np.testing.assert_array_equal(forest_scores(forest, X)[:, 0].astype(np.float32), old.predict(X))
+    assert read_forest(old.get_booster()).n_trees >= forest.n_trees
     n_trees = 20 * settings.get("num_parallel_tree", 1)
     assert (forest.n_trees < n_trees) == ("learning_rate" in settings)

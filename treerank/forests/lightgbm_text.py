@@ -146,8 +146,6 @@ def _nodes(arrays, set_sizes, codes, n_features):
         _refuse("children among its nodes")
     children = np.where(children < 0, n_splits + ~children, children)
     is_set = decision & _IS_CATEGORY == 1
-    if not np.isfinite(values).all():
-        _refuse("finite leaves")
     if not np.isin(threshold[is_set], np.arange(len(set_sizes))).all():
         _refuse("a set for each split by category")
     of_node = np.where(is_set, threshold, -1).astype(np.int64)

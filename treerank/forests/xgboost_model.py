@@ -184,10 +184,8 @@ def _categories(document, tree):
     is_joined = len(starts) == len(sizes) == len(nodes) and np.array_equal(starts, ends - sizes)
     if not is_joined or (sizes < 1).any() or (ends[-1] if len(ends) else 0) != len(codes):
         _refuse("sets of categories one after the other")
-    rises = np.append(True, np.diff(codes) > 0)[: len(codes)]
-    rises[starts] = True
-    if not rises.all() or ((codes < 0) | (codes >= _MOST_CODE)).any():
-        _refuse("ascending codes of categories from 0 to 16777215")
+    if ((codes < 0) | (codes >= _MOST_CODE)).any():
+        _refuse("codes of categories from 0 to 16777215")
     return {"codes": codes, "set_sizes": sizes}
 
 
