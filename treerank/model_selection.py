@@ -193,7 +193,7 @@ class QueryTimeSplit(QuerySplitter):
                 f"n_splits must be below the number of queries, {groups.n_queries}; "
                 f"got {self.n_splits}."
             )
-        latest = np.array([max(time[rows]) for rows in np.split(groups.order, groups.indptr[1:-1])])
+        latest = np.array([max(time[rows]) for rows in groups.rows])
         blocks = np.array_split(np.argsort(latest, kind="stable"), self.n_splits + 1)
         for number in range(1, self.n_splits + 1):
             test = blocks[number]

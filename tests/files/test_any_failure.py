@@ -3,10 +3,7 @@
 import builtins
 import errno
 import os
-import random
 import resource
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -120,49 +117,3 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, write):
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         check_whole(path, old, old)
         assert os.listdir(tmp_path) == [path.name]
-
-
-OUT_OF_MEMORY = """
-import sys, pathlib, _testcapi
-sys.path.insert(0, sys.argv[1])
-from test_any_failure import WRITERS, fail_allocations
-fail_allocations(WRITERS[sys.argv[2]], pathlib.Path(sys.argv[3]), _testcapi)
-"""
-
-
-def fail_allocations(write, path, testcapi):
-    """Write a file again and again, each time without one of the allocations of memory."""
-    write(path)
-    new, old = path.read_bytes(), old_content(write, path)
-
-    def fails_without(number):
-        path.write_bytes(old)
-        testcapi.set_nomemory(number, number + 1)
-        try:
-            write(path)
-        except (MemoryError, SystemError, ValueError, OverflowError):  # NumPy says any of these
-            failed = True
-        else:
-            failed = False
-        finally:
-            testcapi.remove_mem_hooks()
-        check_whole(path, old, new)
-        assert os.listdir(path.parent) == [path.name]
-        return failed
-
-    most = 1
-    while fails_without(most):
-        most *= 2
-    draw = random.Random(0)
-    print("failed", sum(fails_without(draw.randint(1, most)) for _ in range(25)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("writer", WRITERS)
-def test_an_allocation_that_fails_leaves_the_old_file_or_the_new_one(tmp_path, writer):
-    pytest.importorskip("_testcapi", reason="this Python has no means to refuse memory")
-    where = os.path.dirname(__file__), writer, str(tmp_path / "file.parquet")
-    command = [sys.executable, "-c", OUT_OF_MEMORY, *where]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[-1]) > 5

@@ -91,15 +91,12 @@ def test_what_a_kill_leaves_is_removed_by_the_next_write(tmp_path, name):
     kill_while_writing(path)
     assert path.read_bytes() == b"old"
     assert len(os.listdir(tmp_path)) == 2
+    check_output(path)
+    assert os.listdir(tmp_path) == [name]
+    kill_while_writing(path)
     write(path)
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == [name]
-
-
-def test_what_a_kill_leaves_is_removed_when_the_output_is_tried(tmp_path):
-    kill_while_writing(tmp_path / "new")
-    check_output(tmp_path / "new")
-    assert os.listdir(tmp_path) == []
 
 
 def test_two_writers_of_one_name_leave_each_other_alone(tmp_path):
@@ -128,20 +125,16 @@ def test_a_part_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monk
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_without_locks_files_are_written_and_parts_stay(tmp_path, monkeypatch):
-    def no_locks(*_):
-        raise OSError(37, "No locks available")
+def no_locks(*_):
+    raise OSError(37, "No locks available")
 
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"), [(fcntl, "flock", no_locks), (replaced, "HAS_LOCKS", False)]
+)
+def test_without_locks_files_are_written_and_parts_stay(tmp_path, monkeypatch, module, name, value):
     kill_while_writing(tmp_path / "file")
-    monkeypatch.setattr(replaced.fcntl, "flock", no_locks)
-    write(tmp_path / "file")
-    assert (tmp_path / "file").read_bytes() == b"new"
-    assert len(os.listdir(tmp_path)) == 2
-
-
-def test_systems_without_locks_rename_closed_files(tmp_path, monkeypatch):
-    kill_while_writing(tmp_path / "file")
-    monkeypatch.setattr(replaced, "HAS_LOCKS", False)
+    monkeypatch.setattr(module, name, value)
     write(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert len(os.listdir(tmp_path)) == 2
@@ -190,14 +183,6 @@ def test_what_is_read_only_is_refused(tmp_path, monkeypatch, attempt):
     with pytest.raises(PermissionError, match=f"Permission denied: '{tmp_path}/file'"):
         attempt(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"old"
-
-
-def test_trying_an_output_writes_nothing(tmp_path):
-    (tmp_path / "old").write_bytes(b"old")
-    for name in ("old", "new"):
-        check_output(tmp_path / name)
-    assert os.listdir(tmp_path) == ["old"]
-    assert (tmp_path / "old").read_bytes() == b"old"
 
 
 def test_errors_of_other_files_keep_their_names(tmp_path):

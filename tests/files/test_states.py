@@ -73,29 +73,23 @@ def wider(old):
 
 RANKER_CHANGES = [
     ("rankboost", ("learned", "stumps_", "feature"), filled(3)),
-    ("rankboost", ("learned", "stumps_", "feature"), filled(-1)),
     ("rankboost", ("learned", "stumps_", "weight"), shorter),
     ("rankboost", ("learned", "stumps_", "threshold"), filled(np.nan)),
     ("rankboost", ("learned", "best_iteration_"), lambda old: "3"),
     ("ranksvm", ("learned", "coef_"), shorter),
-    ("ranksvm", ("learned", "coef_"), lambda old: old.astype(np.float32)),
     ("ranksvm", ("learned", "mean_"), filled(np.inf)),
     ("ranksvm", ("learned", "objective_"), lambda old: None),
     ("ranksvm", ("n_features",), lambda old: 4),
-    ("ranksvm", ("n_features",), lambda old: 10**30),
     ("ranksvm", ("steepness",), lambda old: np.nan),
-    ("ranksvm", ("steepness",), lambda old: -1.0),
     ("ranksvm", ("head", "weight"), lambda old: [1.0]),
     ("ranksvm", ("head", "tau"), lambda old: []),
     ("ranksvm", ("feature_names",), lambda old: ["a", "b"]),
     ("ranksvm", ("categories",), lambda old: {3: ["red"]}),
-    ("ranksvm", ("categories",), lambda old: {0: [[]]}),
     ("prank", ("learned", "thresholds_"), shorter),
     ("quadratic", ("learned", "coef_"), shorter),
     ("sortnet", ("learned", "weights_", "first"), shorter),
     ("sortnet", ("learned", "inputs_", "scale"), filled(0)),
     ("sortnet", ("learned", "qualities_"), lambda old: ["x"]),
-    ("nested", ("learned", "rankers_"), lambda old: []),
     ("nested", ("learned", "rankers_"), lambda old: [3]),
     ("mlp", ("head", "weight"), lambda old: np.ones(2)),
     ("mlp", ("learned", "feature_part_"), lambda old: 3),
@@ -104,31 +98,18 @@ RANKER_CHANGES = [
 ]
 PART_CHANGES = [
     ("histogram", ("model", "feature"), filled(7)),
-    ("histogram", ("model", "left"), filled(0)),
-    ("histogram", ("model", "left"), filled(2**30)),
-    ("histogram", ("model", "right"), lambda old: old[::-1].copy()),
-    ("histogram", ("model", "roots"), filled(0)),
-    ("histogram", ("model", "threshold"), filled(np.nan)),
-    ("histogram", ("model", "values"), filled(1e308)),
-    ("histogram", ("model", "values"), shorter),
     ("histogram", ("model", "gain"), shorter),
     ("histogram", ("model", "gain"), lambda old: None),
     ("histogram", ("model", "sum_dtype"), lambda old: "float32"),
     ("histogram", ("model", "constant"), filled(1.0)),
-    ("histogram", ("model", "categories", "of_node"), filled(7)),
-    ("histogram", ("model", "categories", "codes"), filled(np.nan)),
     ("histogram", ("model", "categories", "rule"), lambda old: "truncated"),
     ("histogram", ("model", "n_features"), lambda old: 2),
     ("histogram", ("evals_result_",), lambda old: [1]),
     ("line", ("coef_",), shorter),
-    ("line", ("mean_",), filled(np.nan)),
-    ("ensemble", ("bags_",), lambda old: []),
     ("ensemble", ("bags_",), lambda old: 3),
     ("ensemble", ("bags_",), lambda old: [bag[:1] for bag in old]),
-    ("ensemble", ("bags_",), lambda old: [[3, 4]]),
     ("ensemble", ("n_features_in_",), lambda old: 2),
     ("chain", ("parts_",), lambda old: []),
-    ("chain", ("parts_",), lambda old: [3, 4]),
     ("chain", ("n_outputs_",), lambda old: 0),
     ("chain", ("n_features_in_",), lambda old: 2),
     ("ensemble", ("head_weight_",), shorter),
@@ -140,9 +121,7 @@ PART_CHANGES = [
     ("mlp", ("n_outputs_",), lambda old: 10**9),
     ("mlp", ("n_scores_",), lambda old: 3),
     ("mlp", ("weights", "network.0.weight"), wider),
-    ("mlp", ("weights", "network.0.weight"), lambda old: old.astype(np.float64)),
     ("mlp", ("weights", "network.0.weight"), filled(np.nan)),
-    ("mlp", ("weights",), lambda old: {}),
     ("mlp", ("unit",), lambda old: "1"),
     ("linear", ("weights", "head"), shorter),
     ("polynomial", ("n_features_in_",), lambda old: 2),
@@ -183,21 +162,14 @@ def test_every_state_unchanged_is_taken(fitted, name):
         copy.copy(fitted[name]).set_state(state)
 
 
-@pytest.mark.parametrize(
-    "params",
-    [{"hidden": (30_000, 30_000)}, {"hidden": (4,) * 3}, {"hidden": (1,) * 10**5}, {"dropout": 2}],
-)
-def test_a_network_of_other_shapes_than_its_weights_is_not_built(fitted, params):
-    part = fitted["mlp"].feature_part_
+OTHERS = [MLP((30_000, 30_000)), MLP((4,) * 3), MLP((1,) * 10**5), Polynomial(3), Polynomial(10**9)]
+
+
+@pytest.mark.parametrize("part", OTHERS)
+def test_a_network_of_other_shapes_than_its_weights_is_not_built(fitted, part):
+    state = fitted[type(part).__name__.lower()].feature_part_.get_state()
     with pytest.raises(ValueError, match="must"):
-        MLP(**params).set_state(part.get_state())
-
-
-def test_a_polynomial_of_another_degree_than_its_weights_is_not_built(fitted):
-    state = fitted["polynomial"].feature_part_.get_state()
-    for degree in (3, 10**9):
-        with pytest.raises(ValueError, match="must"):
-            Polynomial(degree).set_state(state)
+        part.set_state(state)
 
 
 def test_a_model_trained_on_a_gpu_is_read_without_one(fitted):

@@ -57,24 +57,15 @@ class Targets:
         return scores - self.target, np.ones_like(scores)
 
 
-# -- what is stored --------------------------------------------------------------------------
-
-
 def stored_otherwise():
     """Return the same numbers: unsorted, stored twice, with zeros, with wide indices."""
-    unsorted = SPARSE.copy()
-    for start, stop in zip(SPARSE.indptr[:-1], SPARSE.indptr[1:], strict=True):
-        unsorted.indices[start:stop] = SPARSE.indices[start:stop][::-1]
-        unsorted.data[start:stop] = SPARSE.data[start:stop][::-1]
-    unsorted.has_sorted_indices = unsorted.has_canonical_format = False
+    backwards = sparse.csr_matrix(X[:, ::-1])
+    unsorted = sparse.csr_matrix((backwards.data, 11 - backwards.indices, SPARSE.indptr), X.shape)
     entries = SPARSE.tocoo()
     half = np.tile(entries.data / 2, 2), (np.tile(entries.row, 2), np.tile(entries.col, 2))
     n_rows, n_columns = X.shape
-    every_entry = (
-        X.ravel(),
-        np.tile(np.arange(n_columns), n_rows),
-        np.arange(n_rows + 1) * n_columns,
-    )
+    columns = np.tile(np.arange(n_columns), n_rows)
+    every_entry = X.ravel(), columns, np.arange(n_rows + 1) * n_columns
     wide = SPARSE.copy()
     wide.indices, wide.indptr = SPARSE.indices.astype(np.int64), SPARSE.indptr.astype(np.int64)
     return {
@@ -92,8 +83,7 @@ def test_how_a_matrix_is_stored_is_none_of_its_properties(how):
     given = stored_otherwise()[how]
     before = given.copy()
     plain = as_csr(given)
-    assert plain.has_canonical_format
-    assert plain.nnz == SPARSE.nnz
+    assert (plain.has_canonical_format, plain.nnz) == (True, SPARSE.nnz)
     np.testing.assert_array_equal(plain.toarray(), X)
     for part in PARTS.values():
         ranker = a_ranker(part).fit(given, Y, QID)
@@ -102,9 +92,6 @@ def test_how_a_matrix_is_stored_is_none_of_its_properties(how):
     assert given.nnz == before.nnz
     if how in ("unsorted", "zeros"):
         np.testing.assert_array_equal(given.indices, before.indices)
-
-
-# -- the same model --------------------------------------------------------------------------
 
 
 def test_lightgbm_draws_the_same_sample_for_its_bins():
@@ -134,21 +121,16 @@ def test_the_same_numbers_get_the_same_scores_in_either_form(part, fitted_to):
 
 
 @every_part
-@pytest.mark.parametrize("held_out", ["array", "sparse"])
-@pytest.mark.parametrize("own", ["array", "sparse"])
-def test_an_eval_set_may_have_either_form(part, own, held_out):
-    forms = {"array": lambda data: data[0], "sparse": lambda data: sparse.csr_matrix(data[0])}
-    other = make_data(seed=1)
+@pytest.mark.parametrize("own", [X, SPARSE], ids=["array", "sparse"])
+def test_an_eval_set_may_have_either_form(part, own):
+    other, *rest = make_data(seed=1)
     fits = [
-        a_ranker(part).fit(forms[own]((X,)), Y, QID, eval_set=(forms[form](other), *other[1:]))
-        for form in (held_out, own)
+        a_ranker(part).fit(own, Y, QID, eval_set=(held_out, *rest))
+        for held_out in (other, sparse.csr_matrix(other))
     ]
     assert fits[0].evals_result_ == fits[1].evals_result_
     values = fits[0].evals_result_["validation"]["ndcg@10"]
-    assert values[-1] == pytest.approx(fits[0].score(*other), abs=1e-12)
-
-
-# -- continuation, files, searches -----------------------------------------------------------
+    assert values[-1] == pytest.approx(fits[0].score(other, *rest), abs=1e-12)
 
 
 @every_part
@@ -178,9 +160,6 @@ def test_a_model_file_remembers_what_a_zero_was(part, tmp_path):
     np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
 
 
-# -- memory ----------------------------------------------------------------------------------
-
-
 @every_part
 def test_a_wide_matrix_is_never_made_dense(part):
     rng = np.random.default_rng(0)
@@ -198,19 +177,10 @@ def test_a_wide_matrix_is_never_made_dense(part):
 
 def test_views_of_sparse_rows_gather_sparse_rows():
     order = np.random.default_rng(0).permutation(len(X))[:90]
-    rows = Rows(SPARSE, order)
-    assert rows.is_sparse
-    assert rows.shape == (90, 12)
-    for gathered, expected in (
-        (rows.array(), X[order]),
-        (rows.batch(5, 17), X[order][5:17]),
-        (rows.take(np.array([3, 3, 1])).array(), X[order][[3, 3, 1]]),
-    ):
-        np.testing.assert_array_equal(gathered.toarray(), expected)
+    rows, some = Rows(SPARSE, order), np.array([3, 3, 1])
+    np.testing.assert_array_equal(rows.batch(5, 17).toarray(), X[order][5:17])
+    np.testing.assert_array_equal(rows.take(some).array().toarray(), X[order][some])
     assert Rows(SPARSE, np.arange(len(X))).array() is SPARSE
-
-
-# -- refusals --------------------------------------------------------------------------------
 
 
 class Dense(BaseEstimator):
@@ -223,40 +193,34 @@ class Dense(BaseEstimator):
         raise AssertionError
 
 
-@pytest.mark.parametrize(
-    ("ranker", "name"),
-    [
-        (TreeDirectRanker(HistogramTrees()), "TreeDirectRanker.*HistogramTrees"),
-        (TreeDirectRanker("histogram"), "TreeDirectRanker.*histogram"),
-        (TreeDirectRanker(Dense()), "TreeDirectRanker.*Dense"),
-        (RankSVM(), "RankSVM"),
-    ],
-    ids=["part", "name", "own", "ranker"],
-)
-def test_what_reads_no_sparse_matrix_is_named(ranker, name):
-    assert not get_tags(ranker).input_tags.sparse
-    with pytest.raises(
-        TypeError, match=f"X must be dense for {name}.*, which .*; got .*csr_matrix"
-    ):
-        ranker.fit(SPARSE, Y, QID)
+DENSE = {
+    "TreeDirectRanker.*HistogramTrees": TreeDirectRanker(HistogramTrees()),
+    "TreeDirectRanker.*histogram": TreeDirectRanker("histogram"),
+    "TreeDirectRanker.*Dense": TreeDirectRanker(Dense()),
+    "RankSVM": RankSVM(),
+}
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_what_reads_no_sparse_matrix_is_named(name):
+    assert not get_tags(DENSE[name]).input_tags.sparse
+    with pytest.raises(TypeError, match=f"X must be dense for {name}.*; got .*csr_matrix"):
+        DENSE[name].fit(SPARSE, Y, QID)
 
 
 def test_a_feature_part_that_reads_none_refuses_them_by_itself():
     with pytest.raises(TypeError, match=r"X must be dense for a feature part .*csr_matrix"):
         HistogramTrees().fit(SPARSE, Targets(Y))
-    with pytest.raises(TypeError, match="X must be dense"):
-        as_rows(Rows(SPARSE))
     fitted = HistogramTrees(n_estimators=1, n_jobs=1).fit(X, Targets(Y))
-    with pytest.raises(TypeError, match="X must be dense"):
-        fitted.transform(SPARSE)
+    for call in (fitted.transform, as_rows):
+        with pytest.raises(TypeError, match="X must be dense"):
+            call(Rows(SPARSE))
 
 
 def test_a_sparse_matrix_is_checked_as_an_array_is():
     ranker = a_ranker(PARTS["lightgbm"])
-    infinite = SPARSE.copy()
-    infinite.data[0] = np.inf
     with pytest.raises(ValueError, match="infinity"):
-        ranker.fit(infinite, Y, QID)
+        ranker.fit(abs(SPARSE) * np.inf, Y, QID)
     ranker.fit(SPARSE, Y, QID)
     with pytest.raises(ValueError, match="11 features, but TreeDirectRanker is expecting 12"):
         ranker.predict(SPARSE[:, :11])

@@ -71,7 +71,7 @@ class Ranking:
         scores = check_column(name, scores, len(candidates))
         groups = QueryGroups.from_qid(candidates.query)
         best_first = np.lexsort((-scores, groups.codes))
-        place = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
+        place = groups.places
         is_new = (np.diff(scores[best_first], prepend=np.nan) != 0) | (place == 0)
         order = best_first, groups.codes[best_first], place, np.cumsum(is_new) - 1
         return cls(reward, *order, np.zeros(len(scores))).earning(reward)

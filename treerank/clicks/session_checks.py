@@ -50,7 +50,7 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
 
 def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
     """Refuse positions, sorted by session, that are not 1, 2, ... in each session."""
-    expected = 1 + np.arange(len(position)) - np.repeat(groups.indptr[:-1], groups.sizes)
+    expected = 1 + groups.places
     wrong = position != expected
     if wrong.any():
         s = int(np.searchsorted(groups.indptr, np.argmax(wrong), side="right")) - 1

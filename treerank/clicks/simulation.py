@@ -68,7 +68,7 @@ def simulate_clicks(
     scores = check_column("scores", scores, len(y))
     rng = check_random_state(random_state)
     shown, scale = [], exploration * scores.std()
-    for rows in np.split(groups.order, groups.indptr[1:-1]):
+    for rows in groups.rows:
         drawn = rng.gumbel(size=(n_sessions, len(rows)))
         best_first = rows[np.argsort(-(scores[rows] + scale * drawn), axis=1)]
         shown.append(best_first[:, :n_positions].ravel())

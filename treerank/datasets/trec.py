@@ -93,9 +93,8 @@ def write_trec_run(
     check_text("tag", tag)
     _words("tag", [tag], 1)
     order = np.lexsort((-scores, groups.codes))
-    ranks = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes) + 1
     with replaced_file(path) as file, compressed(file, path) as stream:
-        for row, rank in zip(order, ranks, strict=True):
+        for row, rank in zip(order, groups.places + 1, strict=True):
             line = f"{queries[row]} Q0 {documents[row]} {rank} {float(scores[row])!r} {tag}\n"
             stream.write(line.encode())
 

@@ -129,12 +129,10 @@ def _parted(forest, other, X, begin, parent, depth):
 
 def _parents_and_depths(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
     """Return the parent of each node, -1 for roots, and the number of splits above it."""
-    parent, depth = np.full((2, forest.n_nodes), -1)
+    parent = np.full(forest.n_nodes, -1)
     splits = np.flatnonzero(~forest.is_leaf)
     parent[forest.left[splits]] = parent[forest.right[splits]] = splits
-    for level, (nodes, _) in enumerate(forest.by_depth):
-        depth[nodes] = level
-    return parent, depth
+    return parent, forest.preorder[2]
 
 
 def _nodes_by_feature(forest: Forest) -> list[tuple[int, np.ndarray]]:

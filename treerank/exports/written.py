@@ -107,7 +107,7 @@ class Written:
     def trees(self) -> Iterator[WrittenTree]:
         """Yield tree after tree."""
         forest = self.forest
-        sizes, place, depth = self._places()
+        place, sizes, depth = forest.preorder
         order = np.empty(forest.n_nodes, dtype=np.int32)
         order[place] = np.arange(forest.n_nodes)
         begins = place[forest.roots]
@@ -123,19 +123,3 @@ class Written:
                 depth=depth[nodes].tolist(),
                 sets={i: self.sets[node] for i, node in own if node in self.sets},
             )
-
-    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the number of nodes below each node, its place in the order, and its depth."""
-        forest = self.forest
-        sizes, place, depth = (np.ones(forest.n_nodes, dtype=np.int32) for _ in range(3))
-        for nodes, _ in reversed(self.forest.by_depth):
-            splits = nodes[~forest.is_leaf[nodes]]
-            sizes[splits] += sizes[forest.left[splits]] + sizes[forest.right[splits]]
-        place[forest.roots] = np.cumsum(sizes[forest.roots]) - sizes[forest.roots]
-        for level, (nodes, _) in enumerate(self.forest.by_depth):
-            depth[nodes] = level
-            splits = nodes[~forest.is_leaf[nodes]]
-            left, right = forest.left[splits], forest.right[splits]
-            place[left] = place[splits] + 1
-            place[right] = place[left] + sizes[left]
-        return sizes, place, depth

@@ -42,16 +42,10 @@ NOT_SAVED = " (not saved)"
 
 
 def write_archive(path: str | Path, content: dict[str, Any]) -> None:
-    """Write nested plain values to a file.
+    """Write JSON values, tuples, bytes and arrays, in dicts and lists, to a file.
 
-    Parameters
-    ----------
-    path : str or path
-        File to write. It is replaced in one step once the new file is whole, so that a killed
-        process leaves the old file or none.
-    content : dict
-        JSON values, tuples, bytes and arrays, in dicts and lists. Of any other object only the
-        name is stored.
+    Of any other object only the name is stored. The file is replaced in one step once the new one
+    is whole, so that a killed process leaves the old file or none.
 
     Examples
     --------
@@ -75,22 +69,9 @@ def write_archive(path: str | Path, content: dict[str, Any]) -> None:
 
 
 def read_archive(path: str | Path) -> Any:
-    """Read a file that :func:`write_archive` wrote.
+    """Return what :func:`write_archive` wrote; a text for an object that was stored by its name.
 
-    Parameters
-    ----------
-    path : str or path
-        File to read.
-
-    Returns
-    -------
-    dict
-        The values; an object of which only the name was stored is a text.
-
-    Raises
-    ------
-    ValueError
-        If the file is truncated, damaged, no treerank model or written by a newer version.
+    A file that is truncated, damaged, no treerank model or of a newer version is refused.
 
     Examples
     --------
@@ -101,26 +82,35 @@ def read_archive(path: str | Path) -> Any:
     """
     with naming("path"):
         path = Path(path)
-    check_regular(path)
+    is_other = f"path must be a treerank model; {path} is something else."
+    if not is_archive(path):
+        raise ValueError(is_other)
     with path.open("rb") as file:
-        _check_first_bytes(file.read(64), path)
         with one_error(f"path must be a whole file; {path} is truncated or damaged"):
-            archive = zipfile.ZipFile(file)
             size = path.stat().st_size
-            members = _Members(archive, _most_bytes(size))
-            text = members.read(_MANIFEST)
+            members = _Members(zipfile.ZipFile(file), _most_bytes(size))
+            text = members.read(_MANIFEST) if _MANIFEST in members.unread else b"{}"
             _check_n_values(text, size)
             manifest = json.loads(text.decode("ascii"))
-        _check_manifest(manifest, path)
+        is_ours = isinstance(manifest, dict) and manifest.get("format") == FORMAT
+        found = manifest.get("format_version") if is_ours and "content" in manifest else None
+        if type(found) is not int or found < 1:
+            raise ValueError(is_other)
+        if found > FORMAT_VERSION:
+            raise ValueError(
+                f"path must be of format version {FORMAT_VERSION} or older; {path} is newer: "
+                f"version {found!r:.20}, written by treerank "
+                f"{manifest.get('library_version')!r:.50}."
+            )
         with one_error(f"path must be an undamaged file; {path} is damaged"):
             return _unpack(manifest["content"], members)
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file begins as an archive does."""
+    """Return whether a file begins as an archive does, or is the beginning of one."""
     check_regular(path)
     with path.open("rb") as file:
-        return _is_zip(file.read(len(_ZIP_START)))
+        return _ZIP_START.startswith(file.read(len(_ZIP_START)))
 
 
 def check_regular(path: Path) -> None:
@@ -176,32 +166,6 @@ def _check_n_values(text, file_size):
     n_values = sum(text.count(sign) for sign in (b",", b"[", b"{"))
     if n_values > most:
         raise ValueError(f"A model must hold at most {most} values beside arrays; got {n_values}.")
-
-
-def _check_first_bytes(data, path):
-    """Refuse a file that is not the beginning of a zip file whose first member is the manifest."""
-    name = data[30 : 30 + len(_MANIFEST)]  # the first member's name follows a header of 30 bytes
-    if not _is_zip(data[: len(_ZIP_START)]) or not _MANIFEST.encode().startswith(name):
-        raise ValueError(f"path must be a treerank model; {path} is something else.")
-
-
-def _is_zip(first_bytes):
-    """Return whether the first bytes, or the few that there are, are those of a zip file."""
-    return _ZIP_START.startswith(first_bytes)
-
-
-def _check_manifest(manifest, path):
-    """Refuse another format and a newer version of this one."""
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError(f"path must be a treerank model; {path} is something else.")
-    found = manifest.get("format_version")
-    if type(found) is not int or found < 1 or "content" not in manifest:
-        raise ValueError(f"path must be a treerank model; {path} is something else.")
-    if found > FORMAT_VERSION:
-        raise ValueError(
-            f"path must be of format version {FORMAT_VERSION} or older; {path} is newer: version "
-            f"{found!r:.20}, written by treerank {manifest.get('library_version')!r:.50}."
-        )
 
 
 def _zipped(files):
@@ -294,15 +258,11 @@ def _read_objects(values, members):
     return array
 
 
-def _read_float(text, members):
-    return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[text]
-
-
 _UNPACK = {
     "$array": _read_array,
     "$objects": _read_objects,
     "$bytes": lambda name, members: members.read(name),
-    "$float": _read_float,
+    "$float": lambda text, members: float(text),
     "$tuple": lambda values, members: tuple(_unpack(values, members)),
     "$items": lambda pairs, members: {_unpack(k, members): _unpack(v, members) for k, v in pairs},
     "$unsaved": lambda name, members: f"{name}{NOT_SAVED}",

@@ -20,34 +20,16 @@ _Filled = tuple[bytearray, int, Exception | None]
 
 
 class TextBlock(NamedTuple):
-    """Some whole lines of a file.
-
-    Attributes
-    ----------
-    text : ndarray of shape (n_bytes,)
-        The bytes, the last of them a newline.
-    first_line : int
-        Number of the first line, from 1.
-    """
+    """Bytes of some whole lines, the last of them a newline, and the first line, from 1."""
 
     text: np.ndarray
     first_line: int
 
 
 def text_blocks(text: Text, block_size: int = 2**22) -> Generator[TextBlock]:
-    r"""Yield a text in blocks of whole lines.
+    r"""Yield an open text in blocks of whole lines, reading so many bytes at a time.
 
-    Parameters
-    ----------
-    text : Text
-        Open text.
-    block_size : int, default=2**22
-        Bytes to read at a time.
-
-    Yields
-    ------
-    TextBlock
-        Lines; the last line of the text gets a newline if it has none.
+    The last line of the text gets a newline if it has none.
 
     Examples
     --------

@@ -13,15 +13,7 @@ from treerank.files.archive import one_error, read_archive, write_archive
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often the state of a fit is saved.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    every : int
-        Number of iterations from one time to the next.
-    """
+    """Where the state of a fit is saved, and after how many iterations each time."""
 
     path: Path
     every: int

@@ -22,29 +22,16 @@ _GZIP_START = b"\x1f"
 
 @dataclass(frozen=True)
 class Text:
-    """A text that can be read once.
+    """A text that can be read once."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in messages.
-    stream : file
-        Binary stream of the text, which is decompressed.
-    is_file : bool
-        Whether it is a regular file. If not, as with a pipe, its size is not known, and the next
-        bytes may be a long time in coming.
-    expected_size : int
-        Approximate number of bytes; 0 if it is not known.
-
-    Examples
-    --------
-    >>> Text("a pipe", io.BytesIO(b"one"), is_file=False, expected_size=0).stream.read()
-    b'one'
-    """
-
+    #: Its name in messages.
     name: str
+    #: Binary stream of the text, which is decompressed.
     stream: Any
+    #: Whether it is a regular file. If not, as with a pipe, its size is not known, and the next
+    #: bytes may be a long time in coming.
     is_file: bool
+    #: Approximate number of bytes; 0 if it is not known.
     expected_size: int
 
 

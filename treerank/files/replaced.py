@@ -1,8 +1,7 @@
 """Replaced files: a file is written beside its place and renamed once it is whole.
 
-Locks: they tell what a living process still needs from what a killed one has left behind.
-
-Windows has no such locks, and does not rename open files.
+Locks tell what a living process still needs from what a killed one has left behind. Windows has no
+such locks, and does not rename open files.
 """
 
 import errno
@@ -11,10 +10,10 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from treerank.checks import naming
 
@@ -24,25 +23,6 @@ except ImportError:  # Windows
     HAS_LOCKS = False
 else:
     HAS_LOCKS = True
-
-
-def lock(opened: Any) -> None:
-    """Lock an open file or folder until it is closed, where there are locks."""
-    if HAS_LOCKS:
-        with suppress(OSError):  # some file systems have none
-            fcntl.flock(opened, fcntl.LOCK_EX)
-
-
-def remove_abandoned(paths: Iterable[str], remove: Callable[[str], object]) -> None:
-    """Remove the files or folders whose processes were killed, where there are locks."""
-    for path in paths if HAS_LOCKS else ():
-        with suppress(OSError):  # its process is alive, or it is another user's
-            opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove(path)
-            finally:
-                os.close(opened)
 
 
 _SUFFIX = ".treerank-part"
@@ -58,21 +38,8 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
     The new file has the mode of the old one. A symbolic link stays, and its target is replaced.
     What is no regular file, such as a device or a pipe, is written to and never replaced.
 
-    Parameters
-    ----------
-    path : str or path
-        File to write or to replace.
-
-    Yields
-    ------
-    file
-        Binary file to write to. After an error, or if the process is killed, ``path`` is as it
-        was before. What a killed process leaves beside it is removed by the next call.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; names ``path``.
+    After an error, or if the process is killed, ``path`` is as it was before. What a killed
+    process leaves beside it is removed by the next call. Errors of the system name ``path``.
 
     Examples
     --------
@@ -107,16 +74,7 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
 def check_output(path: str | Path) -> None:
     """Raise the error that :func:`replaced_file` would raise for this path, and write nothing.
 
-    Parameters
-    ----------
-    path : str or path
-        File to write later.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written: it is a folder or read-only, or its folder does not exist or
-        is read-only. Names ``path``.
+    It is an ``OSError`` for a folder, what is read-only, and a folder that does not exist.
 
     Examples
     --------
@@ -184,15 +142,29 @@ def _part(target):
     folder, name = os.path.split(target)
     start = f".{name[:_N_LETTERS]}."
     left = glob.iglob(f"{glob.escape(os.path.join(folder, start))}*{_SUFFIX}")
-    remove_abandoned(left, os.unlink)
+    for path in left if HAS_LOCKS else ():
+        with suppress(OSError):  # its process is alive, or it is another user's
+            _remove_unlocked(path)
     while True:
         path = os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}")
         try:
             with open(path, "xb") as file:
-                lock(file)
+                if HAS_LOCKS:
+                    with suppress(OSError):  # some file systems have none
+                        fcntl.flock(file, fcntl.LOCK_EX)
                 if os.path.exists(path):  # else another process took it for abandoned
                     yield file
                     return
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(path)
+
+
+def _remove_unlocked(path):
+    """Remove a file whose writer was killed; raise an error if it is locked."""
+    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(opened)

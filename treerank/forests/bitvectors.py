@@ -24,66 +24,44 @@ class BitVectors(NamedTuple):
 
     A column is what splits compare with their thresholds: a feature with missing values on one
     side, or for a split by category 0 for documents that go left and 1 for others.
-
-    Attributes
-    ----------
-    feature : ndarray of int64, shape (n_columns,)
-        Feature of each column.
-    missing_left : ndarray of bool, shape (n_columns,)
-        Whether missing values go left.
-    set_node : ndarray of int64, shape (n_columns,)
-        The split by category of the column; -1 for columns of numbers.
-    column : ndarray of int64, shape (n_splits,)
-        Column of each split.
-    threshold : ndarray of float64, shape (n_splits,)
-        Largest value that goes left.
-    kept_left, kept_right : ndarray of uint64, shape (n_splits,)
-        Bits that remain if a document goes left, and if it goes right.
-    split_starts, leaf_starts : ndarray of int64, shape (n_trees + 1,)
-        First split and first leaf of each tree.
-    values : ndarray of float64, shape (n_leaves, n_values)
-        Values of each leaf.
     """
 
+    #: For each column its feature, whether missing values go left, and its split by category; -1
+    #: if it is a column of numbers.
     feature: np.ndarray
     missing_left: np.ndarray
     set_node: np.ndarray
+    #: For each split its column, the largest value that goes left, and the bits (uint64) that
+    #: remain if a document goes left, and if it goes right.
     column: np.ndarray
     threshold: np.ndarray
     kept_left: np.ndarray
     kept_right: np.ndarray
+    #: First split and first leaf of each tree, and one more entry: the number of all.
     split_starts: np.ndarray
     leaf_starts: np.ndarray
+    #: Values of each leaf, of shape (n_leaves, n_values).
     values: np.ndarray
 
 
 def make_bitvectors(forest: Any) -> BitVectors | None:
-    """Return the splits of a forest as bit vectors.
-
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-
-    Returns
-    -------
-    BitVectors or None
-        ``None`` if a tree has more than 64 leaves.
-    """
-    is_leaf = forest.is_leaf
-    tree, (first, size) = forest.tree_of_node, _number_leaves(forest)
-    if (size > N_BITS).any():
+    """Return the splits of a forest as bit vectors; None if a tree has more than 64 leaves."""
+    place, n_nodes, _ = forest.preorder
+    n_leaves = (n_nodes + 1) // 2  # from each node on
+    if (n_leaves > N_BITS).any():
         return None
-    splits, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
-    splits = splits[np.argsort(tree[splits], kind="stable")]
-    leaves = leaves[np.lexsort((first[leaves], tree[leaves]))]
+    order = np.argsort(place)
+    tree, is_leaf = forest.tree_of_node, forest.is_leaf[order]
+    splits, leaves = order[~is_leaf], order[is_leaf]
+    before = (np.cumsum(is_leaf) - is_leaf)[place]  # leaves of all trees left of each node
+    first = before - before[forest.roots][tree]
     by_set = forest.is_by_set[splits]
     # Columns of numbers have a number from 0 on, those of a split by category one below 0.
     key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
     keys, column = np.unique(np.where(by_set, -1 - splits, key), return_inverse=True)
     set_node = np.where(keys < 0, -1 - keys, -1)
     without_left, without_right = (
-        ~_bits(first[child], (first + size)[child])
+        ~_bits(first[child], (first + n_leaves)[child])
         for child in (forest.left[splits], forest.right[splits])
     )
     bounds = np.arange(forest.n_trees + 1)
@@ -105,16 +83,3 @@ def _bits(begin, end):
     """Return words whose bits from ``begin`` to ``end`` are 1."""
     ones = np.append(np.uint64(2) ** np.arange(N_BITS, dtype=np.uint64) - np.uint64(1), _ALL)
     return ones[end] & ~ones[begin]
-
-
-def _number_leaves(forest):
-    """Return the first leaf below each node and the number of leaves there."""
-    first, size = np.zeros((2, forest.n_nodes), dtype=np.int64)
-    size[forest.is_leaf] = 1
-    splits = [nodes[forest.feature[nodes] >= 0] for nodes, _ in forest.by_depth]
-    levels = [(nodes, forest.left[nodes], forest.right[nodes]) for nodes in splits]
-    for nodes, left, right in reversed(levels):
-        size[nodes] = size[left] + size[right]
-    for nodes, left, right in levels:
-        first[left], first[right] = first[nodes], first[nodes] + size[left]
-    return first, size

@@ -13,17 +13,6 @@ def folded(forest: Forest, weight: np.ndarray) -> Forest:
 
     A single output of weight 1 stays as it is, bit for bit. Otherwise trees are added in double
     precision, so the last bits of the sum may differ.
-
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    weight : ndarray of shape (n_outputs,)
-        Weight of each output.
-
-    Returns
-    -------
-    Forest
     """
     if len(weight) == 1 and weight[0] == 1:
         return forest

@@ -225,6 +225,21 @@ class Forest:
         return place
 
     @property
+    def preorder(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Place of each node, read depth first and left first; nodes from it on; splits above."""
+        levels = [(nodes, nodes[self.feature[nodes] >= 0]) for nodes, _ in self.by_depth]
+        place, size, depth = np.ones((3, self.n_nodes), dtype=np.int32)
+        for _, splits in reversed(levels):
+            size[splits] += size[self.left[splits]] + size[self.right[splits]]
+        place[self.roots] = np.cumsum(size[self.roots]) - size[self.roots]
+        for level, (nodes, splits) in enumerate(levels):
+            depth[nodes] = level
+            left, right = self.left[splits], self.right[splits]
+            place[left] = place[splits] + 1
+            place[right] = place[left] + size[left]
+        return place, size, depth
+
+    @property
     def tree_of_node(self) -> np.ndarray:
         """Number of the tree of each node."""
         found = np.empty(self.n_nodes, dtype=np.int64)

@@ -12,23 +12,10 @@ _PER_NODE = ("feature", "threshold", "missing_left", "values")
 
 
 def joined(forests: Sequence[Forest], **fields: Any) -> Forest:
-    """Return the trees of all forests, one after the other.
+    """Return the trees of all forests of the same features, one after the other.
 
-    Parameters
-    ----------
-    forests : sequence of Forest
-        Forests of the same features.
-    **fields
-        Fields of the result that are not those of the first forest.
-
-    Returns
-    -------
-    Forest
-
-    Raises
-    ------
-    ValueError
-        If other numbers are missing or other codes are categories in some forest.
+    ``fields`` are fields of the result that are not those of the first forest. Forests in which
+    other numbers are missing, or other codes are categories, are refused.
     """
     rules = {each.categories.rule for each in forests if each.categories is not None}
     if len({each.missing_up_to for each in forests}) > 1 or len(rules) > 1:
@@ -50,31 +37,15 @@ def joined(forests: Sequence[Forest], **fields: Any) -> Forest:
     return replace(forests[0], **arrays | fields)
 
 
-def side_by_side(forests: Sequence[Forest], outputs: Sequence[int], scale: float) -> Forest:
-    """Return the forest whose outputs are sums of forests of one output, times a number.
+def summed(forests: Sequence[Forest], factor: float = 1.0) -> Forest:
+    """Return the sum of forests of one output, times a number.
 
     Trees are added in double precision, so the last bits may differ.
-
-    Parameters
-    ----------
-    forests : sequence of Forest
-        Forests of one output, and of the same features; see :func:`joined`.
-    outputs : sequence of int
-        Output that each forest is added to, from 0.
-    scale : float
-        Factor of all values.
-
-    Returns
-    -------
-    Forest
     """
-    constant = np.zeros(max(outputs) + 1)
-    np.add.at(constant, list(outputs), [scale * each.constant[0] for each in forests])
     return joined(
         forests,
-        values=np.concatenate([each.values for each in forests]) * scale,
-        tree_output=np.repeat(outputs, [each.n_trees for each in forests]).astype(np.int32),
-        constant=constant,
+        values=np.concatenate([each.values for each in forests]) * factor,
+        constant=np.array([sum(factor * each.constant[0] for each in forests)]),
         sum_dtype="float64",
         feature_names=None,
         gain=None,

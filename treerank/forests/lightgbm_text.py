@@ -9,7 +9,7 @@ accepted here: LightGBM checks little and crashes on many damaged models.
 import re
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -18,18 +18,9 @@ from treerank.forests.thresholds import LIGHTGBM_ZERO, with_lightgbm_zero
 
 _END = "end of trees\n"
 _HEADER = {
-    "feature_infos",
-    "feature_names",
-    "label_index",
-    "max_feature_idx",
-    "monotone_constraints",
-    "num_class",
-    "num_tree_per_iteration",
-    "objective",
-    "tree_sizes",
-    "version",
+    *("feature_infos", "feature_names", "label_index", "max_feature_idx", "monotone_constraints"),
+    *("num_class", "num_tree_per_iteration", "tree_sizes", "version"),
 }
-_WORDS = 2**16  # words whose bits are read together
 _WHOLE = r"-?[0-9]{1,10}"
 _REAL = r"-?(?:[0-9]{1,20}(?:\.[0-9]{1,25})?(?:e[-+][0-9]{1,3})?|inf|nan)"
 #: Lines of numbers of a type. A repeat that is possessive (*+) takes no memory.
@@ -50,56 +41,13 @@ _KNOWN = {*_OTHER, *chain(*_PER_SPLIT.values(), *_PER_LEAF.values())}
 _IS_CATEGORY, _IS_DEFAULT_LEFT, _IS_ZERO_MISSING, _IS_NAN_MISSING = 1, 2, 4, 8
 
 
-def is_lightgbm(document: Any) -> bool:
-    """Return whether a document looks like a model of LightGBM."""
-    return isinstance(document, str) and document.startswith("tree\n")
+def read_lightgbm(text: str, *, with_objective: bool = True) -> Forest:
+    """Return the trees of a model's text, which score as ``predict(X, raw_score=True)`` does.
 
-
-def read_lightgbm(text: str) -> Forest:
-    """Return the trees of a model of LightGBM.
-
-    Parameters
-    ----------
-    text : str
-        The text of the model. What follows the trees is not read.
-
-    Returns
-    -------
-    Forest
-        Its scores are those of ``predict(X, raw_score=True)``, bit for bit.
-
-    Raises
-    ------
-    ValueError
-        If the model is damaged, or of a kind that a forest cannot hold: leaves that are linear
-        functions, random forests, and zeros that are missing for some splits only.
+    A damaged model is refused, and one of a kind that a forest cannot hold: leaves that are linear
+    functions, random forests, and zeros that are missing for some splits only. Trees that were
+    grown by this package have no objective, which is then refused, too.
     """
-    return _parsed(text, _HEADER)
-
-
-def checked_lightgbm(text: str) -> str:
-    """Return the part of a model's text that holds the trees, if LightGBM can safely read it.
-
-    The parameters of training, which follow the trees, are left out. A model with an objective is
-    refused: trees that were grown by this package have none.
-    """
-    _parsed(text, _HEADER - {"objective"})
-    return trees_of_text(text)
-
-
-def trees_of_text(text: str) -> str:
-    r"""Return the part of a model's text that holds the trees.
-
-    Examples
-    --------
-    >>> trees_of_text("tree\n...\nend of trees\n\nparameters:\n[verbosity: -1]")
-    'tree\n...\nend of trees\n'
-    """
-    trees, end, _ = text.partition(_END)
-    return trees + end
-
-
-def _parsed(text: str, known: set[str]) -> Forest:
     body, end, _ = text.partition(_END)
     if not end or re.search(r"[\r\0]", body):
         _refuse("an end of its trees")
@@ -109,7 +57,7 @@ def _parsed(text: str, known: set[str]) -> Forest:
     lines = [line for line in head.split("\n") if line not in ("", "tree")]
     if "average_output" in lines:
         _refuse("no average in place of a sum to be a forest")
-    fields = _fields(lines, known)
+    fields = _fields(lines, _HEADER | {"objective"} if with_objective else _HEADER)
     n_features = _whole(fields, "max_feature_idx", least=-1) + 1
     n_outputs = _whole(fields, "num_tree_per_iteration", least=1)
     names = tuple(_text(fields, "feature_names").split(" "))
@@ -121,6 +69,18 @@ def _parsed(text: str, known: set[str]) -> Forest:
     if all(kinds):
         _refuse("no zeros that are missing for some splits only to be a forest")
     return _forest(trees, n_features, n_outputs, names, zero_is_missing=kinds[0])
+
+
+def trees_of_text(text: str) -> str:
+    r"""Return the part of a model's text that holds the trees, without what it was trained by.
+
+    Examples
+    --------
+    >>> trees_of_text("tree\n...\nend of trees\n\nparameters:\n[verbosity: -1]")
+    'tree\n...\nend of trees\n'
+    """
+    trees, end, _ = text.partition(_END)
+    return trees + end
 
 
 def _check_header(fields, blocks, n_features, n_outputs, names):
@@ -186,8 +146,6 @@ def _nodes(arrays, set_sizes, codes, n_features):
         _refuse("children among its nodes")
     children = np.where(children < 0, n_splits + ~children, children)
     is_set = decision & _IS_CATEGORY == 1
-    if not np.isfinite(values).all():
-        _refuse("finite leaves")
     if not np.isin(threshold[is_set], np.arange(len(set_sizes))).all():
         _refuse("a set for each split by category")
     of_node = np.where(is_set, threshold, -1).astype(np.int64)
@@ -218,16 +176,9 @@ def _sets(fields, n_sets, most):
     sizes = np.add.reduceat(np.bitwise_count(words), ends[:-1], dtype=np.int64)
     if sizes.sum() > most:
         _refuse("fewer categories in its sets")
-    codes, n_codes = np.empty(sizes.sum()), 0
-    used = np.flatnonzero(words)
-    place = used - ends[np.searchsorted(ends, used, side="right") - 1]  # of the word in its set
-    for start in range(0, len(used), _WORDS):
-        own = words[used[start : start + _WORDS]].astype("<u4").view(np.uint8)
-        bits = np.flatnonzero(np.unpackbits(own, bitorder="little"))
-        found = codes[n_codes : n_codes + len(bits)]
-        found[:] = 32 * place[start + bits // 32] + bits % 32
-        n_codes += len(bits)
-    return sizes, codes
+    bits = np.flatnonzero(np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little"))
+    first_word = np.repeat(ends[:-1], np.diff(ends))  # of the set of each word
+    return sizes, (bits - 32 * first_word[bits // 32]).astype(np.float64)
 
 
 def _forest(trees, n_features, n_outputs, names, *, zero_is_missing):

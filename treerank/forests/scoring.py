@@ -24,19 +24,8 @@ _FEW = 2048  # documents that one thread scores sooner than a second thread star
 def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     """Return the scores of some documents, of shape (n_documents, n_outputs).
 
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
-        Features; missing values are NaN.
-    n_threads : int, default=1
-        Number of threads; the scores do not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n_documents, n_outputs)
-        Bit for bit the scores of the engine that grew the trees.
+    They are those of the engine that grew the trees, bit for bit, for any number of threads. ``X``
+    is an array or a sparse matrix; missing values are NaN.
     """
     forest, X = _of_used_columns(forest, X)
     scores = np.empty((X.shape[0], forest.n_outputs))
@@ -86,22 +75,7 @@ def write_scores(
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
-    """Return the leaf of each document in each tree, of shape (n_documents, n_trees).
-
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
-        Features; missing values are NaN.
-    n_threads : int, default=1
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of int32, shape (n_documents, n_trees)
-        Numbers of nodes of the forest.
-    """
+    """Return the node (int32) that each document reaches in each tree, row by row."""
     forest, X = _of_used_columns(forest, X)
     leaves = np.empty((X.shape[0], forest.n_trees), dtype=np.int32)
     nodes, sets = split_arrays(forest), set_arrays(forest)

@@ -47,36 +47,9 @@ _SPLIT, _FEATURE, _BEFORE = 0, 1, 2
 def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> np.ndarray:
     """Return how much each feature adds to the score of a above that of b, row by row.
 
-    Parameters
-    ----------
-    forest : Forest
-        Trees with one output.
-    X_a, X_b : ndarray or sparse matrix of shape (n_pairs, n_features)
-        Documents; one of the two may be a single row.
-    n_threads : int, default=1
-        Number of threads; the parts do not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, n_features)
-        Shapley values. Those of a row add up to the difference of the two scores.
-
-    Examples
-    --------
-    >>> stump = Forest(
-    ...     n_features=2,
-    ...     roots=np.array([0], dtype=np.int32),
-    ...     feature=np.array([1, -1, -1], dtype=np.int32),
-    ...     threshold=np.array([5.0, 0.0, 0.0]),
-    ...     left=np.array([1, -1, -1], dtype=np.int32),
-    ...     right=np.array([2, -1, -1], dtype=np.int32),
-    ...     missing_left=np.array([True, False, False]),
-    ...     values=np.array([[0.0], [-1.0], [1.0]]),
-    ...     tree_output=np.array([0], dtype=np.int32),
-    ...     constant=np.array([0.5]),
-    ... )
-    >>> margin_parts(stump, np.array([[7.0, 6.0]]), np.array([[7.0, 5.0]]))
-    array([[0., 2.]])
+    These Shapley values, of shape (n_pairs, n_features), add up to the difference of the scores,
+    which are of one output. Documents are arrays or sparse matrices, and one of the two may be a
+    single row. The values do not depend on the number of threads.
     """
     n_pairs = max(X_a.shape[0], X_b.shape[0])
     parts = np.zeros((n_pairs, forest.n_features))

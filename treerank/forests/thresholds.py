@@ -7,19 +7,9 @@ LIGHTGBM_ZERO = float(np.float32(1e-35))
 
 
 def below_in_single(thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest doubles that are below ``thresholds`` once rounded to single precision.
+    """Return the largest doubles that are below floats once rounded, and where there is none.
 
-    Parameters
-    ----------
-    thresholds : ndarray of float32
-        Thresholds of XGBoost.
-
-    Returns
-    -------
-    largest : ndarray of float64
-        For minus infinity, which nothing is below, infinity.
-    never : ndarray of bool
-        Whether the threshold is minus infinity.
+    Nothing is below minus infinity, for which the first result is infinity.
 
     Examples
     --------

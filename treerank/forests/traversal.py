@@ -15,31 +15,16 @@ class Traversal(NamedTuple):
 
     A column is a feature with missing values on one side. The last column is 0, which leaves
     compare with infinity.
-
-    Attributes
-    ----------
-    feature : ndarray of int64, shape (n_columns,)
-        Feature of each column.
-    missing_left : ndarray of bool, shape (n_columns,)
-        Whether missing values go left.
-    set_node : ndarray of int64, shape (n_columns,)
-        -1, as no column is one of a split by category.
-    roots : ndarray of int64, shape (n_trees,)
-        Place of each root.
-    column : ndarray of int32, shape (n_nodes,)
-        Column of each split, and the last one for leaves.
-    threshold : ndarray of float64, shape (n_nodes,)
-        Largest value that goes left.
-    child : ndarray of int32, shape (n_nodes,)
-        Place of the left child, or of the leaf itself.
-    values : ndarray of float64, shape (n_nodes, n_values)
-        Values of each leaf.
     """
 
+    #: For each column its feature, whether missing values go left, and -1: none is of categories.
     feature: np.ndarray
     missing_left: np.ndarray
     set_node: np.ndarray
+    #: Place of each root.
     roots: np.ndarray
+    #: For each node its column, the largest value that goes left, the place of its left child (or
+    #: of the leaf itself), and its values.
     column: np.ndarray
     threshold: np.ndarray
     child: np.ndarray

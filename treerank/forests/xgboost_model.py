@@ -6,7 +6,6 @@ XGBoost itself reads is checked, so that it can read a model that was accepted h
 little and crashes on many damaged models.
 """
 
-import json
 import re
 from typing import Any, NoReturn
 
@@ -14,7 +13,6 @@ import numpy as np
 
 from treerank.forests.forest import CategorySets, Forest
 from treerank.forests.thresholds import below_in_single
-from treerank.forests.ubjson import is_ubjson, read_ubjson
 
 #: Objectives whose ``base_score`` is a score: the others transform it.
 _OBJECTIVES = (
@@ -42,35 +40,12 @@ _REAL_PER_NODE = ("loss_changes", "split_conditions", "sum_hessian")
 _CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 
 
-def read_xgboost(model: bytes | str) -> Forest:
-    """Return the trees of a model of XGBoost.
+def read_xgboost(document: dict[str, Any]) -> Forest:
+    """Return the trees of what a model's JSON or UBJSON holds; they score as its margins are.
 
-    Parameters
-    ----------
-    model : bytes or str
-        UBJSON as bytes, or JSON as bytes or text.
-
-    Returns
-    -------
-    Forest
-        Its scores are those of ``inplace_predict(X, predict_type="margin")``, bit for bit.
-
-    Raises
-    ------
-    ValueError
-        If the model is damaged, or of a kind that a forest cannot hold: linear models, DART, and
-        objectives that transform ``base_score``.
+    A damaged model is refused, and one of a kind that a forest cannot hold: linear models, DART,
+    and objectives that transform ``base_score``.
     """
-    return forest_of_xgboost(_document(model))
-
-
-def is_xgboost(document: Any) -> bool:
-    """Return whether a document looks like a model of XGBoost."""
-    return isinstance(document, dict) and "learner" in document
-
-
-def forest_of_xgboost(document: dict[str, Any]) -> Forest:
-    """Return the trees of a model, given what its file holds; see :func:`read_xgboost`."""
     learner = _entry(document, "learner", dict)
     boosted, objective = _entry(learner, "gradient_booster", dict), _objective(learner)
     if _entry(boosted, "name", str) != "gbtree":
@@ -87,7 +62,9 @@ def forest_of_xgboost(document: dict[str, Any]) -> Forest:
     zeros = attributes.get("treerank_zeros", "numbers")
     if zeros not in ("numbers", "missing"):
         _refuse("numbers or missing as treerank_zeros")
-    _check_types(learner, n_features)
+    types = _names(learner, "feature_types", n_features) or ()
+    if not set(types) <= {"c", "float", "i", "int", "q"}:
+        _refuse("known types of features")
     return _forest(
         trees,
         n_features=n_features,
@@ -96,21 +73,6 @@ def forest_of_xgboost(document: dict[str, Any]) -> Forest:
         missing_up_to=0.0 if zeros == "missing" else -1.0,
         feature_names=_names(learner, "feature_names", n_features),
     )
-
-
-def _document(model):
-    if isinstance(model, bytes) and is_ubjson(model):
-        return _as_object(read_ubjson(model))
-    try:
-        return _as_object(json.loads(model))
-    except (ValueError, RecursionError) as error:
-        raise ValueError("A model of XGBoost must be JSON or UBJSON.") from error
-
-
-def _as_object(document):
-    if not isinstance(document, dict):
-        _refuse("an object")
-    return document
 
 
 def _objective(learner):
@@ -154,7 +116,9 @@ def _trees(model, n_features):
     categories = _entry(model, "cats", dict, {})
     if any(len(_entry(categories, name, list | np.ndarray)) for name in categories):
         _refuse("codes of categories in place of their names")
-    trees = [_tree(_as_object(tree), i, n_features) for i, tree in enumerate(documents)]
+    if not all(isinstance(document, dict) for document in documents):
+        _refuse("objects as trees")
+    trees = [_tree(document, i, n_features) for i, document in enumerate(documents)]
     largest = [tree["codes"][np.cumsum(tree["set_sizes"]) - 1] + 1 for tree in trees]
     if sum(int(codes.sum()) for codes in largest) // 8 > _MOST_SET_BYTES:
         _refuse("smaller codes of categories, or fewer")
@@ -220,10 +184,8 @@ def _categories(document, tree):
     is_joined = len(starts) == len(sizes) == len(nodes) and np.array_equal(starts, ends - sizes)
     if not is_joined or (sizes < 1).any() or (ends[-1] if len(ends) else 0) != len(codes):
         _refuse("sets of categories one after the other")
-    rises = np.append(True, np.diff(codes) > 0)[: len(codes)]
-    rises[starts] = True
-    if not rises.all() or ((codes < 0) | (codes >= _MOST_CODE)).any():
-        _refuse("ascending codes of categories from 0 to 16777215")
+    if ((codes < 0) | (codes >= _MOST_CODE)).any():
+        _refuse("codes of categories from 0 to 16777215")
     return {"codes": codes, "set_sizes": sizes}
 
 
@@ -272,12 +234,6 @@ def _forest(trees, **rest):
     if forest.depth > _MOST_DEPTH:
         _refuse(f"trees of at most {_MOST_DEPTH} splits on a path")
     return forest
-
-
-def _check_types(learner, n_features):
-    types = _names(learner, "feature_types", n_features) or ()
-    if not set(types) <= {"c", "float", "i", "int", "q"}:
-        _refuse("known types of features")
 
 
 def _names(learner, key, n_features):

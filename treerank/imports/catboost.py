@@ -16,11 +16,6 @@ from treerank.imports.growing import GrowingForest
 _KINDS = ("float_features", "categorical_features", "text_features", "embedding_features")
 
 
-def is_catboost(document: Any) -> bool:
-    """Return whether a document looks like a model in JSON."""
-    return isinstance(document, dict) and "features_info" in document
-
-
 def read_catboost(document: dict[str, Any]) -> Forest:
     """Return the trees of a model."""
     info = document["features_info"]

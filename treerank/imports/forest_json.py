@@ -18,13 +18,10 @@ DTYPES = {
 }
 
 
-def is_forest_json(document: Any) -> bool:
-    """Return whether a document is a forest."""
-    return isinstance(document, dict) and document.get("format") == FORMAT
-
-
 def read_forest_json(document: dict[str, Any]) -> Forest:
     """Return the forest of a document."""
+    if document["format"] != FORMAT:
+        raise ValueError(f"A forest must be of format {FORMAT!r}; got {document['format']!r:.50}.")
     others = [name for name in ("line", "networks") if name in document]
     if others:
         raise ValueError(f"A forest must be trees only; got {' and '.join(others)}, too.")

@@ -12,13 +12,8 @@ from treerank.forests.forest import Forest
 class GrowingForest:
     """Arrays of the nodes that were read so far; a node is a leaf until it is split.
 
-    Attributes
-    ----------
-    roots : array of int
-        Root of each tree.
-    feature, threshold, left, right, missing_left, values : array
-        One entry per node, see :class:`~treerank.forests.forest.Forest`. The value of a leaf is
-        NaN, which no forest takes, until it is set.
+    They are those of :class:`~treerank.forests.forest.Forest`. The value of a leaf is NaN, which
+    no forest takes, until it is set.
 
     Examples
     --------

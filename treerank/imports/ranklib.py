@@ -5,8 +5,8 @@ adds floats. A missing value is 0. The file does not say how many features there
 """
 
 from dataclasses import replace
-from typing import Any, NoReturn
-from xml.parsers import expat
+from typing import NoReturn
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -17,12 +17,6 @@ from treerank.imports.growing import GrowingForest
 _SUMS = ("", "LambdaMART", "MART")
 #: Numbers of features up to here are exact in single precision, as RankLib reads them.
 _MOST_FEATURES = 2**24
-_TEXTS = ("feature", "threshold", "output")
-
-
-def is_ranklib(document: Any) -> bool:
-    """Return whether a document looks like an ensemble."""
-    return isinstance(document, str) and document.startswith(("##", "<ensemble"))
 
 
 def read_ranklib(document: str) -> Forest:
@@ -38,9 +32,10 @@ def read_ranklib(document: str) -> Forest:
     name = head.partition("\n")[0].strip("# \r")
     if name not in _SUMS:
         _refuse(f"trees of LambdaMART or MART, not of {name:.50}")
-    reader = _Reader()
-    reader.parse(start + xml)
-    forest = reader.growing.forest(max(reader.growing.feature, default=-1) + 1)
+    growing = GrowingForest()
+    for tree in ElementTree.fromstring(start + xml):
+        _add_tree(growing, tree)
+    forest = growing.forest(max(growing.feature, default=-1) + 1)
     reached = up_to_in_single(forest.threshold.astype(np.float32))
     is_leaf = forest.is_leaf
     return replace(
@@ -51,59 +46,30 @@ def read_ranklib(document: str) -> Forest:
     )
 
 
-class _Reader:
-    """What was read so far, and the elements that are open."""
-
-    def __init__(self) -> None:
-        self.growing = GrowingForest()
-        self.weight = 1.0
-        self.open: list[str] = []
-        #: For each open split: its node, its texts, and those of its children that come next.
-        self.splits: list[tuple[int, dict[str, float], list[int]]] = []
-        self.text: list[str] = []
-
-    def parse(self, xml: str) -> None:
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self.begin
-        parser.EndElementHandler = self.end
-        parser.CharacterDataHandler = lambda text: self.text.append(text)
-        parser.StartDoctypeDeclHandler = lambda *_: _refuse("no document type")
-        parser.Parse(xml.encode(), True)
-
-    def begin(self, name: str, attributes: dict[str, str]) -> None:
-        parent = self.open[-1] if self.open else ""
-        if (parent, name) == ("ensemble", "tree"):
-            self.weight = float(np.float32(attributes["weight"]))
-            self.growing.add_tree()
-        elif (parent, name) == ("tree", "split"):
-            self.splits.append((self.growing.roots[-1], {}, []))
-        elif (parent, name) == ("split", "split"):
-            self.begin_child()
-        elif (parent, name) != ("", "ensemble") and not (parent == "split" and name in _TEXTS):
-            _refuse("its elements only, in their order")
-        self.open.append(name)
-        self.text = []
-
-    def begin_child(self) -> None:
-        node, texts, children = self.splits[-1]
-        if self.growing.feature[node] < 0:
-            feature, threshold = texts.pop("feature"), texts.pop("threshold")
+def _add_tree(growing: GrowingForest, tree: ElementTree.Element) -> None:
+    """Add a tree; the parts of a split are a feature, a threshold, and the splits below it."""
+    if [tree.tag, *(part.tag for part in tree)] != ["tree", "split"]:
+        _refuse("trees of one split each")
+    weight = _single(tree.attrib["weight"])
+    waiting = [(growing.add_tree(), tree[0])]
+    while waiting:
+        node, split = waiting.pop()
+        parts = [part.tag for part in split]
+        if parts == ["output"]:
+            growing.values[node] = _single(split[0].text) * weight
+        elif parts == ["feature", "threshold", "split", "split"]:
+            feature, threshold = _single(split[0].text), _single(split[1].text)
             if not 1 <= feature <= _MOST_FEATURES or feature % 1 != 0:
                 _refuse(f"features from 1 to {_MOST_FEATURES}")
-            children += self.growing.split(node, int(feature) - 1, threshold, False)
-        self.splits.append((children.pop(0), {}, []))
+            left, right = growing.split(node, int(feature) - 1, threshold, False)
+            waiting += [(right, split[3]), (left, split[2])]
+        else:
+            _refuse("splits of a feature, a threshold and two splits")
 
-    def end(self, name: str) -> None:
-        self.open.pop()
-        if name in _TEXTS:
-            self.splits[-1][1][name] = float(np.float32("".join(self.text)))
-        elif name == "split":
-            node, texts, children = self.splits.pop()
-            if self.growing.feature[node] < 0:
-                self.growing.values[node] = texts.pop("output") * self.weight
-            if texts or children:
-                _refuse("splits of a feature, a threshold and two splits")
+
+def _single(text: str | None) -> float:
+    """Return the number that a text holds, in single precision."""
+    return float(np.float32(text or ""))
 
 
 def _refuse(rule: str) -> NoReturn:

@@ -9,35 +9,28 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
+from treerank.checks import has_methods, shown
 from treerank.files.archive import check_regular, one_error
 from treerank.forests.forest import Forest
-from treerank.forests.lightgbm_text import is_lightgbm
 from treerank.forests.ubjson import is_ubjson, read_ubjson
-from treerank.forests.xgboost_model import is_xgboost
-from treerank.imports.catboost import is_catboost, read_catboost
-from treerank.imports.forest_json import is_forest_json, read_forest_json
-from treerank.imports.in_memory import content_of, read_lightgbm_model
-from treerank.imports.ranklib import is_ranklib, read_ranklib
+from treerank.imports.catboost import read_catboost
+from treerank.imports.forest_json import read_forest_json
+from treerank.imports.lightgbm import read_lightgbm_model
+from treerank.imports.ranklib import read_ranklib
 from treerank.imports.xgboost import read_xgboost_model
 
-
-class Reader(NamedTuple):
-    """A function that tells whether it knows a document, and one that returns its forest."""
-
-    knows: Callable[[Any], bool]
-    read: Callable[[Any], Forest]
-
-
-READERS = {
-    "CatBoost": Reader(is_catboost, read_catboost),
-    "LightGBM": Reader(is_lightgbm, read_lightgbm_model),
-    "RankLib": Reader(is_ranklib, read_ranklib),
-    "XGBoost": Reader(is_xgboost, read_xgboost_model),
-    "treerank's JSON": Reader(is_forest_json, read_forest_json),
+#: For each format how its texts begin, or a name that its objects have; and its reader.
+READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {
+    "CatBoost": (("features_info",), read_catboost),
+    "LightGBM": (("tree\n",), read_lightgbm_model),
+    "RankLib": (("##", "<ensemble"), read_ranklib),
+    "XGBoost": (("learner",), read_xgboost_model),
+    "treerank's JSON": (("format",), read_forest_json),
 }
 
 
@@ -81,17 +74,37 @@ def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
         check_regular(Path(path))
         content = Path(path).read_bytes()
     else:
-        content, path = content_of(path), type(path).__name__
+        content, path = _content_of(path), type(path).__name__
     with one_error(f"path must hold a model that is a sum of trees; {path} does not"):
         with np.errstate(all="ignore"):  # numbers that overflow are refused
             forest = _forest(_document(content))
         return forest if n_features is None else replace(forest, n_features=n_features)
 
 
+def _content_of(model: Any) -> bytes:
+    """Return the content of the file of a Booster, or of a fitted ranker of an engine."""
+    if has_methods(model, "get_booster"):  # a ranker of XGBoost
+        model = model.get_booster()
+    if has_methods(model, "save_raw"):
+        return bytes(model.save_raw("json"))
+    booster = getattr(model, "booster_", model)  # of LightGBM
+    if has_methods(booster, "model_to_string"):
+        return booster.model_to_string().encode()
+    if type(model).__module__.startswith("catboost"):
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            model.save_model(path, format="json")
+            return path.read_bytes()
+    raise TypeError(
+        "path must be a file, a Booster of LightGBM or XGBoost, or a fitted ranker of an engine; "
+        f"got {shown(model)}."
+    )
+
+
 def _forest(document: Any) -> Forest:
-    for reader in READERS.values():
-        if reader.knows(document):
-            forest = reader.read(document)
+    for signs, read in READERS.values():
+        if document.startswith(signs) if isinstance(document, str) else signs[0] in document:
+            forest = read(document)
             if forest.n_outputs != 1:
                 raise ValueError(f"a ranker has one output; got {forest.n_outputs}")
             return _without_default_names(forest)

@@ -13,7 +13,7 @@ import numpy as np
 
 from treerank.forests.forest import Forest
 from treerank.forests.joining import some_trees
-from treerank.forests.xgboost_model import forest_of_xgboost
+from treerank.forests.xgboost_model import read_xgboost
 
 
 def _logit(share: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ def read_xgboost_model(document: dict[str, Any]) -> Forest:
     if booster.get("name") == "dart":
         weights = np.array(booster["weight_drop"], dtype=np.float32)
         learner["gradient_booster"] = booster["gbtree"]
-    forest = forest_of_xgboost(document | {"learner": learner})
+    forest = read_xgboost(document | {"learner": learner})
     if weights is not None:
         forest = _weighed(forest, weights)
     best = learner.get("attributes", {}).get("best_iteration")

@@ -12,14 +12,8 @@ import numpy as np
 class BatchedMatrix:
     """A matrix that is read in batches of rows.
 
-    Parameters
-    ----------
-    read : callable
-        Returns an iterator of float matrices: the batches.
-    shape : tuple of int
-        Numbers of rows and columns of all batches together.
-    hashes : ndarray of uint64, shape (n_rows,)
-        See :func:`treerank.inputs.canonical.row_hashes`, which takes them once.
+    ``read()`` returns an iterator of float matrices, ``shape`` is that of all of them together,
+    and ``hashes`` are taken once, by :func:`treerank.inputs.canonical.row_hashes`.
 
     Examples
     --------

@@ -34,23 +34,8 @@ def canonical_order(
 
     If the rows are shuffled or the queries renamed, the result holds the same rows in the same
     order. Equal numbers with different bits are equal: ``-0.0`` and ``0.0``, all kinds of NaN, the
-    same value as float32 and as float64, in a sparse matrix and in a dense one.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_documents, n_features)
-        Features. No entry of a sparse matrix may be stored twice.
-    groups : QueryGroups
-        Queries of the rows, in any order.
-    y : ndarray of shape (n_documents,)
-        Labels.
-    *weights : ndarray of shape (n_documents,) or None
-        Other properties in which rows may differ; ``None`` is skipped.
-
-    Returns
-    -------
-    QueryGroups
-        The same queries with the same rows, in canonical order.
+    same value as float32 and as float64, in a sparse matrix and in a dense one, where no entry may
+    be stored twice. ``weights`` are other properties in which rows may differ; None is skipped.
 
     Examples
     --------
@@ -82,12 +67,7 @@ def ordered_queries(
 def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
     """Return the place of each document in the canonical order of all workers' documents.
 
-    Parameters
-    ----------
-    groups : QueryGroups
-        Queries of this worker, in canonical order.
-    query_hashes : ndarray of shape (n_queries,)
-        Their hashes, from :func:`ordered_queries`.
+    The arguments are what :func:`ordered_queries` returns for this worker.
 
     Examples
     --------
@@ -104,8 +84,7 @@ def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
     start[queries] = np.cumsum(sizes[queries]) - sizes[queries]
     before = sum(len(part[0]) for part in parts[: team.rank])
     own = start[before : before + groups.n_queries]
-    within = np.arange(groups.n_documents) - groups.indptr[:-1].repeat(groups.sizes)
-    return own.repeat(groups.sizes) + within
+    return own.repeat(groups.sizes) + groups.places
 
 
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:

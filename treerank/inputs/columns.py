@@ -170,20 +170,18 @@ def check_columns(names: Any, categories: Any, n_features: int) -> None:
     --------
     >>> check_columns(["price", "color"], {1: ["blue", "red"]}, 2)
     """
-    if names is not None and not (
-        isinstance(names, list)
-        and len(names) == n_features
-        and all(isinstance(name, str) for name in names)
-    ):
+    if names is not None and not (_is_list_of(str, names) and len(names) == n_features):
         raise ValueError(f"feature_names must be None or a list of {n_features} texts.")
     if not isinstance(categories, dict):
         raise ValueError("categories must be a dict.")
     for column, values in categories.items():
         check_count("A column of categories", column, at_least=0, at_most=n_features - 1)
-        if not isinstance(values, list) or not all(
-            isinstance(value, str | int | float) for value in values
-        ):
+        if not _is_list_of(str | int | float, values):
             raise ValueError(f"The categories of column {column} must be a list of plain values.")
+
+
+def _is_list_of(kinds, values):
+    return isinstance(values, list) and all(isinstance(value, kinds) for value in values)
 
 
 def as_csr(X: Any) -> csr_matrix:
@@ -201,20 +199,6 @@ def as_csr(X: Any) -> csr_matrix:
         by_rows.sum_duplicates()
         by_rows.eliminate_zeros()
     return by_rows
-
-
-class _Memory:
-    """The memory of a matrix that is stored column by column, and its owner."""
-
-    def __init__(self, owner, address, typestr, shape, strides):
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, True),
-            "typestr": typestr,
-            "shape": shape,
-            "strides": strides,
-            "version": 3,
-        }
 
 
 def matrix_below(table: Any) -> np.ndarray | None:
@@ -242,9 +226,11 @@ def matrix_below(table: Any) -> np.ndarray | None:
         return None
     if any((each.size, c.offset) != (size, offset) for each, c in zip(whole, columns, strict=True)):
         return None
+    import pyarrow as pa
+
+    memory = pa.foreign_buffer(whole[0].address, size * len(whole), base=table)
     shape, strides = (len(table), len(columns)), (first.itemsize, size)
-    address = first.__array_interface__["data"][0]
-    return np.asarray(_Memory(table, address, first.dtype.str, shape, strides))
+    return np.ndarray(shape, first.dtype, memory, offset * first.itemsize, strides)
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:

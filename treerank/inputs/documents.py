@@ -39,7 +39,7 @@ def check_documents(
     estimator: Any, X: Any, y: ArrayLike, *, reset: bool, some_unjudged: bool = False
 ) -> tuple[Any, np.ndarray]:
     """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit."""
-    labels = _check_column("y", y, some_unjudged)
+    labels = check_labels(y, some_unjudged=some_unjudged)
     X = check_features(estimator, X, reset=reset)
     labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
     if reset and len(labels) >= _MANY and isinstance(X, np.ndarray):
@@ -224,19 +224,12 @@ def _check_indices(X):
 
 
 def check_labels(
-    y: ArrayLike, n_documents: int, name: str = "y", *, some_unjudged: bool = False
+    y: ArrayLike, n_documents: int | None = None, name: str = "y", *, some_unjudged: bool = False
 ) -> np.ndarray:
-    """Return one finite float64 label per document, or NaN for some that are not judged."""
-    labels = _check_column(name, y, some_unjudged)
-    if len(labels) != n_documents:
-        raise ValueError(
-            f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
-        )
-    return labels
+    """Return one finite float64 label per document, or NaN for some that are not judged.
 
-
-def _check_column(name, y, some_unjudged):
-    """Return labels; a column of a matrix or of a data frame is a warning."""
+    A column of a matrix or of a data frame is a warning.
+    """
     if y is None:  # scikit-learn's checks look for the words in the middle
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
@@ -245,7 +238,12 @@ def _check_column(name, y, some_unjudged):
     refuse_masked(name, y)
     with naming(name):
         labels = column_or_1d(y, input_name=name, warn=True)
-        return check_column(name, labels, some_unjudged=some_unjudged)
+        labels = check_column(name, labels, some_unjudged=some_unjudged)
+    if n_documents not in (None, len(labels)):
+        raise ValueError(
+            f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
+        )
+    return labels
 
 
 def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:

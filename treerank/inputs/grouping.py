@@ -5,7 +5,7 @@ Users pass one query id per row, of any dtype and in any order. The library work
 the rows, so every splitter, pipeline and shuffle would break them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -85,6 +85,16 @@ class QueryGroups:
         return np.diff(self.indptr)
 
     @cached_property
+    def rows(self) -> list[np.ndarray]:
+        """Rows of each query, ascending."""
+        return np.split(self.order, self.indptr[1:-1])
+
+    @property
+    def places(self) -> np.ndarray:
+        """Place of each document within its query, from 0, for documents sorted by query."""
+        return np.arange(self.n_documents) - self.indptr[:-1].repeat(self.sizes)
+
+    @cached_property
     def codes(self) -> np.ndarray:
         """Number of the query of each row, in the original order of rows."""
         by_query = np.repeat(np.arange(self.n_queries), self.sizes)
@@ -110,13 +120,6 @@ class QueryGroups:
     def among(self, rows: np.ndarray) -> "QueryGroups":
         """Return the groups of the given rows alone, which are counted anew, from 0."""
         return QueryGroups.from_qid(self.codes[rows])
-
-    def restricted_to(self, queries: Iterable[int]) -> "QueryGroups":
-        """Return the given queries alone; ``order`` still counts the original rows."""
-        rows = [self.order[self.indptr[q] : self.indptr[q + 1]] for q in queries]
-        sizes = [len(r) for r in rows]
-        order = np.concatenate(rows) if rows else self.order[:0]
-        return QueryGroups(order, np.append(0, np.cumsum(sizes, dtype=np.int64)))
 
 
 def check_constant_within(name: str, values: np.ndarray, groups: QueryGroups) -> None:

@@ -63,7 +63,6 @@ def top_certainty(
 def _is_first(scores: np.ndarray, groups: QueryGroups, k: int) -> np.ndarray:
     """Tell which documents are among the first ``k`` of their query; the earlier row wins a tie."""
     best_first = np.lexsort((-scores, groups.codes))
-    position = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
     is_first = np.empty(len(scores), dtype=bool)
-    is_first[best_first] = position < k
+    is_first[best_first] = groups.places < k
     return is_first

@@ -152,7 +152,7 @@ def _ranks(scores, groups, rows, by_value):
     ranks = np.empty(by_value.shape)
     codes = groups.codes[rows]
     for q in np.unique(codes):
-        of_query = np.sort(scores[groups.order[groups.indptr[q] : groups.indptr[q + 1]]])
+        of_query = np.sort(scores[groups.rows[q]])
         own = np.flatnonzero(codes == q)
         new, old = by_value[:, own], scores[rows[own]]
         not_below = len(of_query) - np.searchsorted(of_query, new, side="left") - (old >= new)

@@ -61,8 +61,7 @@ def explain_standing(
     groups = QueryGroups.from_qid(qid, n_documents)
     parts = []
     for row in np.arange(n_documents) if rows is None else _checked_rows(rows, n_documents):
-        query = groups.codes[row]
-        of_query = groups.order[groups.indptr[query] : groups.indptr[query + 1]]
+        of_query = groups.rows[groups.codes[row]]
         one, rivals = taken_rows(X, [row]), taken_rows(X, of_query)
         total = ranker.explain(one, rivals, **options).sum(axis=0)  # nothing above itself
         parts.append(total / max(len(of_query) - 1, 1))

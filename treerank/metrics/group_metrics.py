@@ -129,8 +129,7 @@ def _queries(aspects, scores, qid, k, alpha):
             f"aspects must be 0 or 1, of shape ({len(scores)}, n_aspects); got {shown(aspects)}."
         )
     groups, table = QueryGroups.from_qid(qid, len(scores)), table.astype(bool)
-    queries = np.split(groups.order, groups.indptr[1:-1])
-    return [(table[rows], np.argsort(-scores[rows], kind="stable")) for rows in queries]
+    return [(table[rows], np.argsort(-scores[rows], kind="stable")) for rows in groups.rows]
 
 
 def _gains(ranked, alpha):
@@ -189,7 +188,7 @@ def exposure_by_group(
     check_choice("discount", discount, DISCOUNTS)
     groups = QueryGroups.from_qid(qid, len(scores))
     order = np.lexsort((-scores, groups.codes))
-    position = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
+    position = groups.places
     exposure = DISCOUNTS[discount](position + 1.0)
     exposure[position >= (len(scores) if k is None else k)] = 0.0
     is_first = (np.diff(scores[order], prepend=np.nan) != 0) | (position == 0)

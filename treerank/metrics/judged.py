@@ -138,8 +138,7 @@ def ndcg_bounds(
     gains[~np.isnan(labels)] = label_gains(known, gain) if len(known) else known
     largest = float(label_gains(np.array([top]), gain)[0])
     groups = QueryGroups.from_qid(qid, len(labels))
-    queries = np.split(groups.order, groups.indptr[1:-1])
-    bounds = [_bounds_of_query(gains[rows], scores[rows], k, largest) for rows in queries]
+    bounds = [_bounds_of_query(gains[rows], scores[rows], k, largest) for rows in groups.rows]
     lower, upper = np.array(bounds).reshape(-1, 2).T
     return lower, upper
 

@@ -83,8 +83,7 @@ class FunctionMetric:
         """Return the value of the function on each query alone."""
         y, scores = np.asarray(y), np.asarray(scores)
         groups = QueryGroups.from_qid(qid, len(y))
-        rows = np.split(groups.order, groups.indptr[1:-1])
-        return np.array([self(y[r], scores[r]) for r in rows])
+        return np.array([self(y[rows], scores[rows]) for rows in groups.rows])
 
     def prepared(
         self, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None

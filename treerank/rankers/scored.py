@@ -77,7 +77,7 @@ class Scored(BaseEstimator):
         """
         groups, best_first = self._lists(X, qid)
         ranks = np.empty(len(best_first), dtype=np.int64)
-        ranks[best_first] = _positions(groups) + 1
+        ranks[best_first] = groups.places + 1
         return ranks
 
     @check_arguments
@@ -89,7 +89,7 @@ class Scored(BaseEstimator):
         them in the result.
         """
         groups, best_first = self._lists(X, qid)
-        return best_first[_positions(groups) < k]
+        return best_first[groups.places < k]
 
     def score(
         self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
@@ -373,8 +373,3 @@ def _row_of(X: Any) -> Any:
         return X.to_frame().T
     is_row = isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1
     return np.asarray(X)[None] if is_row else X
-
-
-def _positions(groups: QueryGroups) -> np.ndarray:
-    """Return the position within its query, from 0, of each row of sorted queries."""
-    return np.arange(groups.n_documents) - np.repeat(groups.indptr[:-1], groups.sizes)

@@ -104,7 +104,7 @@ class Subject:
         """
         order = np.random.default_rng(self.random_state).permutation(self.groups.n_queries)
         n = int(np.searchsorted(np.cumsum(self.groups.sizes[order]), n_documents, side="right"))
-        return np.sort(self.groups.restricted_to(order[: max(n, 1)]).order)
+        return np.flatnonzero(np.isin(self.groups.codes, order[: max(n, 1)]))
 
     def values_of(self, rows: np.ndarray, feature: int) -> np.ndarray:
         """Return the known values of a feature in some documents."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from treerank.forests.forest import Forest
-from treerank.forests.joining import side_by_side
+from treerank.forests.joining import summed
 from treerank.forests.scoring import forest_scores
 from treerank.terms.linear import LinearTerm
 from treerank.terms.network import Network
@@ -55,7 +55,7 @@ class Terms:
         if factor == 0:
             return Terms(no_trees(self.forest.n_features))
         trees = self.forest
-        forest = trees if is_empty(trees) else side_by_side([trees], [0], factor)
+        forest = trees if is_empty(trees) else summed([trees], factor)
         line = self.line and self.line.scaled(factor)
         return Terms(forest, line, tuple(network.scaled(factor) for network in self.networks))
 
@@ -115,7 +115,7 @@ def total(parts: Sequence[Terms]) -> Terms:
     """
     forests = [part.forest for part in parts if not is_empty(part.forest)]
     lines = [part.line for part in parts if part.line is not None]
-    forest = side_by_side(forests, [0] * len(forests), 1.0) if forests else parts[0].forest
+    forest = summed(forests) if forests else parts[0].forest
     line = None
     if lines:
         line = LinearTerm(*(sum(getattr(each, n) for each in lines) for n in ("coef", "offset")))

@@ -19,7 +19,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.line import Line
 from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import as_rows
-from treerank.forests.joining import side_by_side
+from treerank.forests.joining import summed
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
@@ -353,7 +353,7 @@ def test_an_ensemble_of_trees_is_one_forest(categories):
 def test_trees_of_other_missing_values_are_no_forest_together():
     forest = one_leaf(2)
     with pytest.raises(ValueError, match="same missing values"):
-        side_by_side([forest, replace(forest, missing_up_to=0.0)], [0, 0], 1.0)
+        summed([forest, replace(forest, missing_up_to=0.0)])
 
 
 def test_progress_counts_bags():

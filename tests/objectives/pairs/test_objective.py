@@ -170,7 +170,7 @@ def test_given_pairs_are_taken_whatever_the_labels_say():
     expected, slope = np.zeros(9), 2 * (0.75 * ahead[1] - 0.25 * back[1])
     expected[[1, 0, 7, 2]] = slope, -slope, other[1], -other[1]
     np.testing.assert_allclose(gradient, expected)
-    only_b = taken(objective, objective.groups.restricted_to([1]).order)
+    only_b = taken(objective, objective.groups.rows[1])
     np.testing.assert_allclose(only_b(SCORES[QID == "b"])[1], expected[QID == "b"])
     assert only_b.problem.n_pairs == 1
 

@@ -18,7 +18,7 @@ from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
-from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
+from treerank.forests.lightgbm_text import read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ class LightGBMTrees(BoostedTrees):
 
         if not isinstance(model, str):
             raise ValueError(f"A model of LightGBM must be a text; got {type(model)}.")
-        text = checked_lightgbm(model)
+        read_lightgbm(model, with_objective=False)
         try:
-            return lightgbm.Booster(model_str=text)
+            return lightgbm.Booster(model_str=trees_of_text(model))
         except Exception as error:  # LightGBM does not export its class
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 

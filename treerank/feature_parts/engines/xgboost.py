@@ -16,6 +16,7 @@ from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTree
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
+from treerank.forests.ubjson import read_ubjson
 from treerank.forests.xgboost_model import read_xgboost
 from treerank.objectives.base import as_objective
 from treerank.parameters import Auto, NotNegative, Options, Rule
@@ -176,7 +177,7 @@ class XGBoostTrees(BoostedTrees):
 
     def read_booster(self, booster: "xgboost.Booster") -> Forest:
         """Return the trees of a booster as a forest."""
-        return read_xgboost(self.dump_booster(booster))
+        return read_xgboost(read_ubjson(self.dump_booster(booster)))
 
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
@@ -195,7 +196,7 @@ class XGBoostTrees(BoostedTrees):
 
         if not isinstance(model, bytes) or not model.startswith(b"{L"):
             raise ValueError(f"A model of XGBoost must be UBJSON; got {type(model)}.")
-        read_xgboost(model)
+        read_xgboost(read_ubjson(model))
         try:
             return self.load_booster(model)
         except xgboost.core.XGBoostError as error:

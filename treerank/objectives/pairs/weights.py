@@ -85,7 +85,7 @@ def _label_steps(y, groups, options):
 def _over_ideal_dcg(y, groups, options):
     """Return gains over the largest DCG@k of their query; y is sorted within queries."""
     gains = label_gains(y, options.gain)
-    ranks = groups.sizes.repeat(groups.sizes) - 1 - _places(groups)  # best label first
+    ranks = groups.sizes.repeat(groups.sizes) - 1 - groups.places  # best label first
     ideal = np.add.reduceat(
         gains * options.discounts("ndcg", groups.sizes.max())[ranks], groups.indptr[:-1]
     )
@@ -107,11 +107,6 @@ def _stop_probability(y, groups, options):
     """Return the probability that a document satisfies the reader, which is below 1."""
     largest = label_gains([options.largest_label], options.gain)
     return np.minimum(label_gains(y, options.gain) / (largest + 1), BELOW_ONE)
-
-
-def _places(groups):
-    """Return the position of each document within its query."""
-    return np.arange(groups.n_documents) - groups.indptr[:-1].repeat(groups.sizes)
 
 
 @dataclass(frozen=True)

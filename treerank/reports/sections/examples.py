@@ -32,9 +32,9 @@ def examples(subject: Subject) -> Section | None:
     chosen = lost + lowest
     if len(chosen) == 0:
         return None
-    some = subject.groups.restricted_to(chosen)
     metric = subject.metrics[0] if isinstance(subject.metrics[0], NDCG) else "ndcg@10"
-    rows, codes = some.order, np.repeat(np.arange(len(chosen)), some.sizes)
+    rows = np.concatenate([subject.groups.rows[q] for q in chosen])
+    codes = np.repeat(np.arange(len(chosen)), subject.groups.sizes[chosen])
     limits = {"n_swaps": len(chosen) * _N_SWAPS, "per_query": _N_SWAPS}
     swaps = costly_swaps(subject.y[rows], subject.scores[rows], codes, metric=metric, **limits)
     swaps = Swaps(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
@@ -95,8 +95,7 @@ def _stepper(key: str, name: str) -> Any:
 
 def _example(subject: Subject, q: int, number: int, swaps: Swaps, parts: np.ndarray) -> Any:
     """Return what the script shows of a query."""
-    groups = subject.groups
-    rows = groups.order[groups.indptr[q] : groups.indptr[q + 1]]
+    rows = subject.groups.rows[q]
     ranks = _ranks(subject.scores, rows)
     before = {} if subject.baseline is None else _ranks(subject.baseline, rows)
     documents = [
