@@ -163,10 +163,12 @@ class NetworkPart(BaseEstimator):
         """Return a module that maps (n, n_features) to (n, n_outputs).
 
         ``X_sample`` is a tensor of standardized training rows to look at, or None when a model
-        file is read. Random numbers come from ``generator``, a ``torch.Generator`` of the CPU. If
-        the module has a method ``start_epoch(epoch, n_epochs)``, it is called before each epoch.
+        file is read. Random numbers come from ``generator``, a ``torch.Generator`` of the CPU.
         """
         raise NotImplementedError
+
+    def _start_epoch(self, epoch, n_epochs):
+        """Change ``network_`` before an epoch, counted from 0; do nothing but in a subclass."""
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -303,7 +305,8 @@ class NetworkPart(BaseEstimator):
             for epoch in range(start, stop):
                 # A seed for each epoch: it draws the same numbers in a continued fit.
                 torch.manual_seed(self._seed + 2**31 * epoch)
-                trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
+                self._start_epoch(epoch, max(stop, self.n_epochs))
+                trainer.run_epoch(X, objective, epoch)
                 n_done = epoch + 1
                 if held_out is not None:
                     progress.measure(self._score_single(held_out))

@@ -113,7 +113,7 @@ class Trainer:
     >>> before = model.network.weight.item()
     >>> optimizer = torch.optim.Adam(model.parameters())
     >>> trainer = Trainer(model, optimizer, LinearNetwork(learning_rate=0.1), unit=1.0, seed=0)
-    >>> trainer.run_epoch(X, objective, epoch=0, n_epochs=1)
+    >>> trainer.run_epoch(X, objective, epoch=0)
     >>> round(model.network.weight.item() - before, 3)
     0.1
     """
@@ -124,12 +124,9 @@ class Trainer:
     unit: float
     seed: int
 
-    def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int, n_epochs: int) -> None:
+    def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int) -> None:
         """Take the steps of one epoch, in which every document is shown about once."""
         part = self.part
-        start_epoch = getattr(self.model.network, "start_epoch", None)
-        if start_epoch is not None:
-            start_epoch(epoch, n_epochs)
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
         n_steps = -(-len(X) // part.batch_size)
