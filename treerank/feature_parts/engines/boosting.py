@@ -57,6 +57,18 @@ IMPORTANCE_TYPES = ("gain", "split")
 MOST, MOST_BINS = 2**31 - 1, 2**20
 
 
+class BoosterFacts(NamedTuple):
+    """What a booster is: how many features, outputs and iterations it has, and names of columns.
+
+    ``feature_names`` is None where X had none.
+    """
+
+    n_features: int
+    n_outputs: int
+    n_iterations: int
+    feature_names: list[str] | None = None
+
+
 class GrowthTask(NamedTuple):
     """The input of ``grow``.
 
@@ -107,8 +119,7 @@ class BoostedTrees(BaseEstimator):
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
     - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
-    - ``count_iterations(booster, n_scores)`` and ``count_features_and_scores(booster)`` describe
-      a booster.
+    - ``describe(booster)`` returns its :class:`BoosterFacts`.
 
     Parameters
     ----------
@@ -141,7 +152,7 @@ class BoostedTrees(BaseEstimator):
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group. A
         feature of no group is never used, by XGBoost alone on its path.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
+    categorical_features : sequence of indices or names, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame.
     early_stopping_rounds : int, "auto" or None, default="auto"
@@ -254,7 +265,7 @@ class BoostedTrees(BaseEstimator):
                 f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
             )
         earlier = self._earlier_booster(rows, objective.n_outputs)
-        start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)
+        start = 0 if earlier is None else self.describe(earlier).n_iterations
         sizes = self._sizes_for(rows, objective)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
@@ -264,7 +275,7 @@ class BoostedTrees(BaseEstimator):
         newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
         progress = Progress(metric, rounds, start, start + n_new, saver, newest)
         whole = earlier is not None
-        earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
+        earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
         validation_rows = None
         if validation is not None:
             validation_rows = as_rows(validation[0], rows.shape[1], sparse=self.accepts_sparse)
@@ -426,12 +437,12 @@ class BoostedTrees(BaseEstimator):
             raise ValueError(
                 f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."
             ) from error
-        counts = self.count_features_and_scores(booster)
-        kinds = ("features as X", rows.shape[1]), ("outputs as the objective", n_scores)
-        for found, (what, needed) in zip(counts, kinds, strict=True):
-            if found != needed:
-                raise ValueError(f"{name} must have as many {what}, {needed}; got {found}.")
-        known, given = self.feature_names_of(booster), engine_names(rows.feature_names)
+        facts = self.describe(booster)
+        needed = {"features as X": rows.shape[1], "outputs as the objective": n_scores}
+        for found, (what, number) in zip(facts[:2], needed.items(), strict=True):
+            if found != number:
+                raise ValueError(f"{name} must have as many {what}, {number}; got {found}.")
+        known, given = facts.feature_names, engine_names(rows.feature_names)
         if known is not None and given is not None and known != given:
             place = next(i for i, name in enumerate(given) if known[i] != name)
             raise ValueError(
@@ -443,16 +454,11 @@ class BoostedTrees(BaseEstimator):
                 self.read_booster(booster)
         return booster
 
-    def feature_names_of(self, booster: Any) -> list[str] | None:
-        """Return the names of the columns that a booster was grown on, if it knows them."""
-        del booster
-        return None
-
-    def _resumed(self, earlier, start, n_new, progress, objective):
+    def _resumed(self, earlier, start, n_new, progress):
         """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
         state = progress.saver and progress.saver.saved()
         booster = state and self.restore_booster(state["model"])
-        n_done = self.count_iterations(booster, objective.n_outputs) if booster else start
+        n_done = self.describe(booster).n_iterations if booster else start
         if not booster or n_done >= start + n_new:
             return earlier, start, n_new
         progress.resume(state["values"], start)
@@ -478,8 +484,7 @@ class BoostedTrees(BaseEstimator):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
         self.__dict__.pop("_forest", None)  # that of an earlier fit
-        self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
-        self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
+        self.n_features_in_, self.n_scores_, self.best_iteration_, _ = self.describe(booster)
         return self
 
 

@@ -16,7 +16,13 @@ from treerank.feature_parts.engines.arguments import (
 )
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.boosting import (
+    MOST,
+    TREE_PARAMETERS,
+    BoostedTrees,
+    BoosterFacts,
+    GrowthTask,
+)
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
@@ -171,18 +177,11 @@ class LightGBMTrees(BoostedTrees):
         text = str(model) if "\n" in str(model) else Path(model).read_text(encoding="utf-8")
         return lightgbm.Booster(model_str=text)
 
-    def count_iterations(self, booster: "lightgbm.Booster", n_scores: int) -> int:
-        """Return the number of trees of each output."""
-        return booster.num_trees() // n_scores
-
-    def count_features_and_scores(self, booster: "lightgbm.Booster") -> tuple[int, int]:
-        """Return the number of features the trees were grown on, and that of their outputs."""
-        return booster.num_feature(), booster.num_model_per_iteration()
-
-    def feature_names_of(self, booster: "lightgbm.Booster") -> list[str] | None:
-        """Return the names of the columns, which are numbered if X had no names."""
-        names = booster.feature_name()
-        return None if names == [f"Column_{i}" for i in range(len(names))] else names
+    def describe(self, booster: "lightgbm.Booster") -> BoosterFacts:
+        """Return the facts of a booster, which numbers the columns if X had no names."""
+        names, n_outputs = booster.feature_name(), booster.num_model_per_iteration()
+        known = None if names == [f"Column_{i}" for i in range(len(names))] else names
+        return BoosterFacts(len(names), n_outputs, booster.num_trees() // n_outputs, known)
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)

@@ -12,7 +12,13 @@ from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
-from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.boosting import (
+    MOST,
+    MOST_BINS,
+    BoostedTrees,
+    BoosterFacts,
+    GrowthTask,
+)
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
@@ -210,20 +216,12 @@ class XGBoostTrees(BoostedTrees):
         source = bytearray(model) if isinstance(model, bytes | bytearray) else str(Path(model))
         return xgboost.Booster(model_file=source)
 
-    def count_iterations(self, booster: "xgboost.Booster", n_scores: int) -> int:
-        """Return the number of iterations."""
-        return booster.num_boosted_rounds()
-
-    def count_features_and_scores(self, booster: "xgboost.Booster") -> tuple[int, int]:
-        """Return the number of features the trees were grown on, and that of their outputs."""
+    def describe(self, booster: "xgboost.Booster") -> BoosterFacts:
+        """Return the facts of a booster."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
-        n_scores = max(1, int(config["num_target"]), int(config["num_class"]))
-        return booster.num_features(), n_scores
-
-    def feature_names_of(self, booster: "xgboost.Booster") -> list[str] | None:
-        """Return the names of the columns, if X had names."""
-        names = booster.feature_names
-        return None if names is None else list(names)
+        n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
+        counts = booster.num_features(), n_outputs, booster.num_boosted_rounds()
+        return BoosterFacts(*counts, booster.feature_names)
 
     def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
         """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""

@@ -9,7 +9,7 @@ from treerank.checks import check_count
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import constraints_of, monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.boosting import BoostedTrees, BoosterFacts, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import boost
 from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
@@ -55,7 +55,7 @@ class HistogramTrees(BoostedTrees):
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both. Only for
         objectives with one output.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
+    categorical_features : sequence of indices or names, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame. The ``max_bin`` most frequent codes are
         distinguished; the others are treated as missing values.
@@ -139,13 +139,9 @@ class HistogramTrees(BoostedTrees):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
         return self.restore_booster(model)
 
-    def count_iterations(self, booster: Forest, n_scores: int) -> int:
-        """Return the number of trees."""
-        return booster.n_trees
-
-    def count_features_and_scores(self, booster: Forest) -> tuple[int, int]:
-        """Return the number of features the trees were grown on, and that of their outputs."""
-        return booster.n_features, booster.n_outputs
+    def describe(self, booster: Forest) -> BoosterFacts:
+        """Return the facts of a forest."""
+        return BoosterFacts(booster.n_features, booster.n_outputs, booster.n_trees)
 
     def _rules(self, sizes: Sizes, is_monotone: bool) -> TreeRules:
         penalties = self.reg_alpha, self.reg_lambda, self.min_split_gain

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from treerank.checks import check_choice
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import BATCHES
@@ -219,14 +218,13 @@ def own_generator(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def choose_device(device: str) -> torch.device:
-    """Return the device of a name, and refuse "cuda" where there is no GPU.
+    """Return the device of a name in ``DEVICES``; refuse "cuda" where there is no GPU.
 
     Examples
     --------
     >>> choose_device("cpu")
     device(type='cpu')
     """
-    check_choice("device", device, DEVICES)
     has_gpu = torch.cuda.is_available()
     if device == "cuda" and not has_gpu:
         raise ValueError("device must be 'cpu' or 'auto' where there is no GPU; got 'cuda'.")
