@@ -64,11 +64,6 @@ class Rows:
         return len(self), self.values.shape[1]
 
     @property
-    def dtype(self) -> np.dtype:
-        """Type of the values."""
-        return self.values.dtype
-
-    @property
     def is_sparse(self) -> bool:
         """Whether the values are a CSR matrix; copies of their rows are one, too."""
         return issparse(self.values)

@@ -51,11 +51,6 @@ class Standardization:
     scale: np.ndarray
 
     @classmethod
-    def none(cls, n_features: int) -> Self:
-        """Return the standardization that only replaces missing values by 0."""
-        return cls(np.zeros(n_features), np.ones(n_features))
-
-    @classmethod
     def of(cls, rows: Rows) -> Self:
         """Measure mean and standard deviation; missing and infinite values are left out."""
         count, total, squares = np.zeros((3, rows.shape[1]))

@@ -290,7 +290,7 @@ class BoostedTrees(BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
-        if not self.__sklearn_is_fitted__():
+        if "booster_" not in vars(self):  # the check reads tags, which takes long
             check_is_fitted(self)
         rows = as_rows(X, self.n_features_in_, sparse=self.accepts_sparse)
         return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
@@ -366,10 +366,6 @@ class BoostedTrees(BaseEstimator):
         tags.input_tags.sparse = self.accepts_sparse
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there are trees, for scikit-learn."""
-        return "booster_" in vars(self)
-
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that shares ``init_model``: its trees are needed by ``fit``."""
         params = self.get_params(deep=False)
@@ -377,7 +373,7 @@ class BoostedTrees(BaseEstimator):
         return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
 
     def _continues_itself(self) -> bool:
-        return self.warm_start and self.__sklearn_is_fitted__()
+        return self.warm_start and "booster_" in vars(self)
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)

@@ -7,7 +7,7 @@ import torch
 
 from treerank.checks import check_count, shown
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES
-from treerank.files.states import check_state, count, history, number, size
+from treerank.files.states import count, history, number, size
 from treerank.parameters import Rule
 
 #: Most units of a layer, and most weights of a network: more would not fit into memory.
@@ -40,14 +40,8 @@ KEPT = {
     **{"n_outputs_": count(1), "n_scores_": count(1), "best_iteration_": count()},
     "evals_result_": history,
 }
-_RULES = KEPT | {"seed": count(), "unit": number()} | STANDARDIZATION_RULES
-
-
-def check_network_state(state: Mapping[str, Any]) -> None:
-    """Refuse a state whose numbers and inputs do not fit together; weights are not looked at."""
-    check_state({name: state[name] for name in _RULES}, _RULES)
-    if state["n_scores_"] not in (1, state["n_outputs_"]):
-        raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
+#: Rules of all numbers of a state; weights are checked by :func:`checked_weights`.
+STATE_RULES = KEPT | {"seed": count(), "unit": number()} | STANDARDIZATION_RULES
 
 
 def checked_weights(arrays: Any, expected: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -21,9 +21,10 @@ from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.layers import layers_of
-from treerank.feature_parts.networks.limits import KEPT, Units, check_network_state, checked_weights
+from treerank.feature_parts.networks.limits import KEPT, STATE_RULES, Units, checked_weights
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
+from treerank.files.states import check_state
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.parameters import (
@@ -222,7 +223,7 @@ class NetworkPart(BaseEstimator):
     @property
     def head_weight_(self) -> np.ndarray:
         """Weight of each output in the score, trained with the outputs."""
-        if not self.__sklearn_is_fitted__() or self._model.head is None:
+        if "network_" not in vars(self) or self._model.head is None:
             raise AttributeError("head_weight_ is there after fit with n_outputs > 1 only.")
         return self._model.head.detach().cpu().double().numpy()
 
@@ -237,7 +238,9 @@ class NetworkPart(BaseEstimator):
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
         check_parameters(self)
-        check_network_state(state)
+        check_state({name: state[name] for name in STATE_RULES}, STATE_RULES)
+        if state["n_scores_"] not in (1, state["n_outputs_"]):
+            raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
         for name in KEPT:
             setattr(self, name, state[name])
         self._seed, self._unit = state["seed"], state["unit"]
@@ -250,16 +253,15 @@ class NetworkPart(BaseEstimator):
         self._n_epochs_done, self._optimizer_state = self.best_iteration_, None
         return self
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is a network."""
-        return "network_" in vars(self)
-
     def _start_or_continue(self, X, objective, validation, *, continues):
         """Check what was given; go on with copies of what an earlier fit has trained, or start."""
         rows = as_rows(X)
-        self._check_parameters(validation)
+        check_parameters(self)
+        if self.decay in ("step", "exponential", "adaptive"):
+            check_number("decay_rate", self.decay_rate, at_most=1)
+        check_validation(self, validation)
         training.choose_device(self.device)
-        if continues and self.__sklearn_is_fitted__():
+        if continues and "network_" in vars(self):
             earlier = self._model, self.network_, self._optimizer_state
             self._model, self.network_, self._optimizer_state = copy.deepcopy(earlier)
         else:
@@ -270,8 +272,11 @@ class NetworkPart(BaseEstimator):
         """Make the untrained network, and everything that later fits go on from."""
         self.n_features_in_, self.n_scores_ = rows.shape[1], objective.n_outputs
         self.n_outputs_ = self.n_scores_ if self.n_scores_ > 1 else self.n_outputs
-        none = Standardization.none(rows.shape[1])
-        self._standardization = Standardization.of(rows) if self.standardize else none
+        if self.standardize:
+            self._standardization = Standardization.of(rows)
+        else:  # which only replaces missing values
+            width = rows.shape[1]
+            self._standardization = Standardization(np.zeros(width), np.ones(width))
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sample = Rows(rows.batch(0, _SAMPLE))
         self._build(torch.from_numpy(self._standardization(sample)), self._seed)
@@ -361,9 +366,3 @@ class NetworkPart(BaseEstimator):
 
     def _as_tensor(self, X: Any, device: torch.device) -> torch.Tensor:
         return torch.from_numpy(self._standardization(as_rows(X, self.n_features_in_))).to(device)
-
-    def _check_parameters(self, validation: Validation | None) -> None:
-        check_parameters(self)
-        if self.decay in ("step", "exponential", "adaptive"):
-            check_number("decay_rate", self.decay_rate, at_most=1)
-        check_validation(self, validation)
