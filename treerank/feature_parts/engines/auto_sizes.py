@@ -27,21 +27,7 @@ _RATES = 0.03, 0.3
 
 
 class Sizes(NamedTuple):
-    """Parameters of trees that may be "auto".
-
-    Attributes
-    ----------
-    n_estimators : int
-        Number of iterations.
-    learning_rate : float
-        Factor on the values of each tree.
-    num_leaves : int
-        Largest number of leaves of a tree.
-    min_child_samples : int
-        Smallest number of documents in a leaf.
-    colsample_bytree : float
-        Share of features drawn for each tree.
-    """
+    """Parameters of trees that may be "auto", see ``BoostedTrees``."""
 
     n_estimators: int
     learning_rate: float

@@ -57,41 +57,12 @@ IMPORTANCE_TYPES = ("gain", "split")
 MOST, MOST_BINS = 2**31 - 1, 2**20
 
 
-class BoosterFacts(NamedTuple):
-    """What a booster is: how many features, outputs and iterations it has, and names of columns.
-
-    ``feature_names`` is None where X had none.
-    """
-
-    n_features: int
-    n_outputs: int
-    n_iterations: int
-    feature_names: list[str] | None = None
-
-
 class GrowthTask(NamedTuple):
-    """The input of ``grow``.
+    """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
 
-    Attributes
-    ----------
-    rows : Rows
-        Documents.
-    derivatives : FixedPointDerivatives
-        Returns gradient and hessian of the scores of these documents.
-    n_new : int
-        Number of iterations to add.
-    earlier : booster or None
-        Trees to start from.
-    validation_rows : Rows or None
-        Documents whose scores the metric of ``progress`` gets after each iteration.
-    progress : Progress
-        Records each iteration and decides when to stop.
-    seed : int
-        Seed of everything random.
-    sizes : Sizes
-        Sizes of the trees.
-    whole : bool
-        Whether earlier trees may have been grown on other data, so that they need whole values.
+    ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
+    when to stop. ``whole`` says that earlier trees may have been grown on other data, so that they
+    need whole values.
     """
 
     rows: Rows
@@ -119,7 +90,8 @@ class BoostedTrees(BaseEstimator):
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
     - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
-    - ``describe(booster)`` returns its :class:`BoosterFacts`.
+    - ``describe(booster)`` returns its numbers of features, of outputs and of iterations, and the
+      names of its columns, ``None`` where X had none.
 
     Parameters
     ----------
@@ -236,20 +208,9 @@ class BoostedTrees(BaseEstimator):
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
 
-        Parameters
-        ----------
-        X : ndarray or sparse matrix of shape (n_documents, n_features), or Rows
-            Features; missing values are NaN.
-        objective : Objective
-            Its ``derivatives(scores, iteration=t)`` is called before each tree; ``t`` counts all
-            iterations, those of an earlier fit included.
-        validation : tuple (X, metric), default=None
-            ``metric(scores)``, higher is better, is computed after every iteration.
-
-        Returns
-        -------
-        BoostedTrees
-            The fitted feature part itself.
+        Before each tree, ``derivatives(scores, iteration=t)`` of the objective is called; ``t``
+        counts all iterations, those of an earlier fit included. The metric of ``validation`` is
+        computed after each.
         """
         if not has_methods(objective, "derivatives"):
             raise TypeError(
@@ -265,7 +226,7 @@ class BoostedTrees(BaseEstimator):
                 f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
             )
         earlier = self._earlier_booster(rows, objective.n_outputs)
-        start = 0 if earlier is None else self.describe(earlier).n_iterations
+        start = 0 if earlier is None else self.describe(earlier)[2]
         sizes = self._sizes_for(rows, objective)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
@@ -433,12 +394,12 @@ class BoostedTrees(BaseEstimator):
             raise ValueError(
                 f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."
             ) from error
-        facts = self.describe(booster)
-        needed = {"features as X": rows.shape[1], "outputs as the objective": n_scores}
-        for found, (what, number) in zip(facts[:2], needed.items(), strict=True):
+        n_features, n_outputs, _, known = self.describe(booster)
+        kinds, needed = ("features as X", "outputs as the objective"), (rows.shape[1], n_scores)
+        for kind, number, found in zip(kinds, needed, (n_features, n_outputs), strict=True):
             if found != number:
-                raise ValueError(f"{name} must have as many {what}, {number}; got {found}.")
-        known, given = facts.feature_names, engine_names(rows.feature_names)
+                raise ValueError(f"{name} must have as many {kind}, {number}; got {found}.")
+        given = engine_names(rows.feature_names)
         if known is not None and given is not None and known != given:
             place = next(i for i, name in enumerate(given) if known[i] != name)
             raise ValueError(
@@ -454,7 +415,7 @@ class BoostedTrees(BaseEstimator):
         """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
         state = progress.saver and progress.saver.saved()
         booster = state and self.restore_booster(state["model"])
-        n_done = self.describe(booster).n_iterations if booster else start
+        n_done = self.describe(booster)[2] if booster else start
         if not booster or n_done >= start + n_new:
             return earlier, start, n_new
         progress.resume(state["values"], start)

@@ -16,13 +16,7 @@ from treerank.feature_parts.engines.arguments import (
 )
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import (
-    MOST,
-    TREE_PARAMETERS,
-    BoostedTrees,
-    BoosterFacts,
-    GrowthTask,
-)
+from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
@@ -177,11 +171,11 @@ class LightGBMTrees(BoostedTrees):
         text = str(model) if "\n" in str(model) else Path(model).read_text(encoding="utf-8")
         return lightgbm.Booster(model_str=text)
 
-    def describe(self, booster: "lightgbm.Booster") -> BoosterFacts:
-        """Return the facts of a booster, which numbers the columns if X had no names."""
+    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int, list[str] | None]:
+        """Return what a booster is of; it numbers the columns if X had no names."""
         names, n_outputs = booster.feature_name(), booster.num_model_per_iteration()
         known = None if names == [f"Column_{i}" for i in range(len(names))] else names
-        return BoosterFacts(len(names), n_outputs, booster.num_trees() // n_outputs, known)
+        return len(names), n_outputs, booster.num_trees() // n_outputs, known
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)

@@ -11,14 +11,8 @@ import numpy as np
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
-from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
-from treerank.feature_parts.engines.boosting import (
-    MOST,
-    MOST_BINS,
-    BoostedTrees,
-    BoosterFacts,
-    GrowthTask,
-)
+from treerank.feature_parts.engines.arguments import Names, check_engine_params, engine_names
+from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
@@ -46,8 +40,8 @@ class XGBoostTrees(BoostedTrees):
 
     Trees grow leaf by leaf. Other parameters have XGBoost's defaults, and XGBoost's names where
     LightGBM has none: ``num_leaves`` is XGBoost's ``max_leaves`` and ``min_split_gain`` its
-    ``gamma``. The trees are the same, bit
-    for bit, for any ``n_jobs``; see :mod:`treerank.feature_parts.engines.fixed_point`.
+    ``gamma``. The trees are the same, bit for bit, for any ``n_jobs``; see
+    :mod:`treerank.feature_parts.engines.fixed_point`.
 
     ``X`` may be a sparse matrix. XGBoost then treats zeros as missing values: the trees are those
     of a fit to an array with NaN in place of zeros. ``transform`` then also treats zeros as
@@ -216,12 +210,12 @@ class XGBoostTrees(BoostedTrees):
         source = bytearray(model) if isinstance(model, bytes | bytearray) else str(Path(model))
         return xgboost.Booster(model_file=source)
 
-    def describe(self, booster: "xgboost.Booster") -> BoosterFacts:
-        """Return the facts of a booster."""
+    def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int, Names]:
+        """Return what a booster is of."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
         n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
-        counts = booster.num_features(), n_outputs, booster.num_boosted_rounds()
-        return BoosterFacts(*counts, booster.feature_names)
+        n_iterations = booster.num_boosted_rounds()
+        return booster.num_features(), n_outputs, n_iterations, booster.feature_names
 
     def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
         """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""

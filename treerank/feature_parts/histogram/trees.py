@@ -9,7 +9,7 @@ from treerank.checks import check_count
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import constraints_of, monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.engines.boosting import BoostedTrees, BoosterFacts, GrowthTask
+from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import boost
 from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
@@ -139,9 +139,9 @@ class HistogramTrees(BoostedTrees):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
         return self.restore_booster(model)
 
-    def describe(self, booster: Forest) -> BoosterFacts:
-        """Return the facts of a forest."""
-        return BoosterFacts(booster.n_features, booster.n_outputs, booster.n_trees)
+    def describe(self, booster: Forest) -> tuple[int, int, int, list[str] | None]:
+        """Return what a forest is of."""
+        return booster.n_features, booster.n_outputs, booster.n_trees, None
 
     def _rules(self, sizes: Sizes, is_monotone: bool) -> TreeRules:
         penalties = self.reg_alpha, self.reg_lambda, self.min_split_gain

@@ -17,16 +17,7 @@ Units = Annotated[int, Rule(check_count, at_most=MOST_UNITS)]
 
 
 def check_n_weights(name: str, value: Any, n_weights: int) -> None:
-    """Refuse a parameter that makes a network too large for any memory.
-
-    Examples
-    --------
-    >>> check_n_weights("hidden", (30000, 30000), 900_000_000)
-    Traceback (most recent call last):
-    ...
-    ValueError: hidden must give at most 100000000 weights; got (30000, 30000), which gives \
-900000000.
-    """
+    """Refuse a parameter that makes a network too large for any memory."""
     if n_weights > MOST_WEIGHTS:
         raise ValueError(
             f"{name} must give at most {MOST_WEIGHTS} weights; got {shown(value)}, which gives "

@@ -5,7 +5,7 @@ To add an activation or a way to draw the first weights, list it in ``ACTIVATION
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Annotated
@@ -39,7 +39,11 @@ def _draw_small(layers, generator, first=0.01):
 
 
 #: Ways to draw the weights before training; zero is that of RankNet, section 5.1.
-STARTS = {"small": _draw_small, "glorot": _draw_glorot, "zero": partial(_draw_small, first=0.0)}
+STARTS: dict[str, Callable[..., None]] = {
+    "small": _draw_small,
+    "glorot": _draw_glorot,
+    "zero": partial(_draw_small, first=0.0),
+}
 
 
 @dataclass(eq=False, repr=False)

@@ -175,14 +175,7 @@ class NetworkPart(BaseEstimator):
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_documents, n_features) or Rows
-            Features; missing values are NaN.
-        objective : Objective
-            Asked for ``derivatives(scores, iteration=t)`` of batches of rows.
-        validation : tuple (X, metric), default=None
-            ``metric(scores)``, where higher is better, is computed after every epoch.
+        The metric of ``validation`` is computed after every epoch.
         """
         rows = self._start_or_continue(X, objective, validation, continues=self.warm_start)
         n_done = self._n_epochs_done

@@ -28,14 +28,8 @@ DEVICES = ("auto", "cpu", "cuda")
 class ScoredNetwork(torch.nn.Module):
     """A network and, over several outputs, a head with one weight per output.
 
-    Parameters
-    ----------
-    network : torch.nn.Module
-        Maps (n_documents, n_features) to (n_documents, n_outputs).
-    n_outputs : int
-        Number of outputs of the network.
-    n_scores : int
-        Number of outputs of the objective. If it is 1, several outputs of the network get a head.
+    ``n_scores`` is the number of outputs of the objective. If it is 1, several outputs of the
+    network get a head.
 
     Examples
     --------
@@ -87,21 +81,10 @@ def rate_at(part: Any, epoch: float, n_rises: int = 0) -> float:
 
 @dataclass
 class Trainer:
-    """Gradient descent on an objective, epoch by epoch.
+    """Gradient descent on an objective, epoch by epoch, by the settings of a ``NetworkPart``.
 
-    Parameters
-    ----------
-    model : ScoredNetwork
-        The network that is trained.
-    optimizer : torch.optim.Optimizer
-        Turns gradients into steps.
-    part : NetworkPart
-        Has the settings of training.
-    unit : float
-        Value of the objective per document at the start, by which gradients are divided. So a
-        learning rate means the same for every objective.
-    seed : int
-        Seed of the batches.
+    Gradients are divided by ``unit``, the value of the objective per document at the start. So a
+    learning rate means the same for every objective.
 
     Examples
     --------
