@@ -247,7 +247,8 @@ class BoostedTrees(BaseEstimator):
         )
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
-        return self._remember(booster, progress, sizes)
+        before = self.evals_result_ if self._continues_itself() else None
+        return self._set_booster(booster, progress.history(before), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
@@ -427,13 +428,6 @@ class BoostedTrees(BaseEstimator):
         if columns is None:
             return tuple(rows.categorical or ())
         return column_indices("categorical_features", columns, rows.shape[1], names)
-
-    def _remember(self, booster, progress, sizes):
-        history = progress.history()
-        if self._continues_itself() and history:
-            earlier = self.evals_result_.get("validation", {}).get(progress.name, [])
-            history = {"validation": {progress.name: earlier + progress.values}}
-        return self._set_booster(booster, history, sizes)
 
     def _set_booster(self, booster, evals_result, sizes=None):
         self._sizes = sizes

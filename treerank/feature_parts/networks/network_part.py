@@ -341,9 +341,7 @@ class NetworkPart(BaseEstimator):
         if best is not None:
             self._model.load_state_dict(best)
         self._n_epochs_done = self.best_iteration_ = n_done if kept is None else kept
-        earlier = self.evals_result_.get("validation", {}).get(progress.name, [])
-        if progress.metric is not None:
-            self.evals_result_ = {"validation": {progress.name: earlier + progress.values}}
+        self.evals_result_ = progress.history(self.evals_result_) or self.evals_result_
         self._optimizer_state = self.optimizer, trainer.optimizer.state_dict()
         self._model.to("cpu")
         self._model.eval()
