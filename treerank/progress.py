@@ -212,6 +212,9 @@ class Progress:
         stops = self.metric is not None and self.early_stopping_rounds is not None
         return self.best_iteration if stops else None
 
-    def history(self) -> dict[str, dict[str, list[float]]]:
-        """Return the values in the form of ``evals_result_``."""
-        return {} if self.metric is None else {"validation": {self.name: list(self.values)}}
+    def history(
+        self, earlier: Mapping[str, Any] | None = None
+    ) -> dict[str, dict[str, list[float]]]:
+        """Return the values in the form of ``evals_result_``, after those of ``earlier``."""
+        before = (earlier or {}).get("validation", {}).get(self.name, [])
+        return {} if self.metric is None else {"validation": {self.name: before + self.values}}

@@ -227,7 +227,7 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
             with pytest.raises(ProcessLookupError):
                 os.kill(pid, 0)
         saved = trees.restore_booster(read_archive(path)["state"]["model"])
-        trees.n_estimators = trees.count_iterations(saved, 1) + 2
+        trees.n_estimators = trees.describe(saved)[2] + 2
         launcher.n_workers = 3
         several = fit(ranker, X, Y, QID, workers=launcher)
     assert model_of(several) == model_of(ranker.fit(X, Y, QID))

@@ -25,7 +25,7 @@ def test_every_way_of_reading_gives_the_gathered_rows(layout, order):
     expected = values if order is None else values[order]
     assert rows.shape == expected.shape
     assert len(rows) == len(expected)
-    assert rows.dtype == expected.dtype
+    assert rows.array().dtype == expected.dtype
     np.testing.assert_array_equal(rows.array(), expected)
     np.testing.assert_array_equal(rows.batch(5, 17), expected[5:17])
     np.testing.assert_array_equal(rows.batch(30, 1000), expected[30:])

@@ -50,7 +50,7 @@ def test_the_bits_do_not_depend_on_the_layout_of_memory():
 
 def test_without_a_standardization_only_missing_values_change():
     data = np.array([[1.0, np.nan], [3.0, 4.0]])
-    result = Standardization.none(2)(Rows(data))
+    result = Standardization(np.zeros(2), np.ones(2))(Rows(data))
     np.testing.assert_array_equal(result, [[1.0, 0.0], [3.0, 4.0]])
 
 

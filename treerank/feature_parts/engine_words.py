@@ -125,18 +125,14 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
 
 def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     """Return how to write a parameter that this class does not have; None if no other has it."""
-    if hasattr(cls, "tree_options") and name in _parameters_of(feature_part_class("histogram")):
+    own_trees = inspect.signature(feature_part_class("histogram")).parameters
+    if hasattr(cls, "tree_options") and name in own_trees:
         return f"{cls.__name__}(tree_options={{{name!r}: ...}})"
     for trees in (type(part), *map(feature_part_class, ("lightgbm", "xgboost", "histogram"))):
-        if hasattr(trees, "transform") and name in _parameters_of(trees):
+        if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
             return f"TreeDirectRanker({trees.__name__}({name}=...))"
     inside = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "
     return f"TreeDirectRanker({inside}{name}=...)" if name in OF_RANKER else None
-
-
-def _parameters_of(part: type) -> Any:
-    """Return the parameters of a feature part by name."""
-    return inspect.signature(part).parameters
 
 
 def _refuse_callbacks(callbacks: Any) -> None:

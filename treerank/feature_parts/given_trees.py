@@ -142,9 +142,6 @@ class GivenTrees(BaseEstimator):
             values[:, 0] += step
             scores += step[leaf]
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "trees_" in vars(self)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

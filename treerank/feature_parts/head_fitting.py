@@ -62,7 +62,8 @@ def fit_head(
     array([ 3.8, -0.8])
     """
     check_number("alpha", alpha, at_least=0)
-    scale = _common_scale(features) if scale is None else scale
+    if scale is None:
+        scale = float(np.sqrt(np.maximum(features.var(axis=0), 0).mean()))
     start_value = objective(np.zeros(len(features)))[0]
     if scale == 0 or start_value == 0:  # nothing to weigh, or no pair to weigh it by
         return np.zeros(features.shape[1])
@@ -86,8 +87,3 @@ def _minimum(function: Any, n_outputs: int, tolerance: float, max_iter: int) -> 
         stopped = f"The weights stopped {slope:.1e} from optimal after {found.nit} iterations"
         warn_user(f"{stopped}; penalize them more: raise head_alpha.", ConvergenceWarning)
     return np.asarray(found.x)
-
-
-def _common_scale(features: np.ndarray) -> float:
-    """Return the root mean square of the standard deviations of the columns."""
-    return float(np.sqrt(np.maximum(features.var(axis=0), 0).mean()))

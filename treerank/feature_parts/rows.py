@@ -64,11 +64,6 @@ class Rows:
         return len(self), self.values.shape[1]
 
     @property
-    def dtype(self) -> np.dtype:
-        """Type of the values."""
-        return self.values.dtype
-
-    @property
     def is_sparse(self) -> bool:
         """Whether the values are a CSR matrix; copies of their rows are one, too."""
         return issparse(self.values)
@@ -125,19 +120,8 @@ class Rows:
 def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> Rows:
     """Return ``X`` as :class:`Rows`, or ``X`` itself if it is that already.
 
-    Parameters
-    ----------
-    X : array-like, sparse or batched matrix of shape (n_rows, n_features), or Rows
-        The rows.
-    n_features : int, default=None
-        Number of columns that there must be; ``None`` allows any.
-    sparse : bool, default=False
-        Whether a sparse matrix is accepted; otherwise it is refused.
-
-    Returns
-    -------
-    Rows
-        A view of all rows.
+    Another number of columns than ``n_features`` is refused, and a sparse matrix without
+    ``sparse``.
 
     Examples
     --------

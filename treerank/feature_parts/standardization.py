@@ -26,17 +26,9 @@ STANDARDIZATION_RULES = {
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Mean and standard deviation of each feature.
+    """Mean and standard deviation of each feature, or 1 where it does not vary.
 
     Calling it with rows returns them standardized.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (n_features,)
-        What is subtracted from each feature.
-    scale : ndarray of shape (n_features,)
-        What each feature is divided by afterwards: its standard deviation, or 1 if it does not
-        vary.
 
     Examples
     --------
@@ -49,11 +41,6 @@ class Standardization:
 
     mean: np.ndarray
     scale: np.ndarray
-
-    @classmethod
-    def none(cls, n_features: int) -> Self:
-        """Return the standardization that only replaces missing values by 0."""
-        return cls(np.zeros(n_features), np.ones(n_features))
 
     @classmethod
     def of(cls, rows: Rows) -> Self:

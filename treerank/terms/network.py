@@ -84,7 +84,7 @@ class Products:
 
 @dataclass(frozen=True, eq=False)
 class SoftSplits:
-    """Soft trees, see :mod:`treerank.feature_parts.soft_trees.functions`.
+    """Soft trees, see :mod:`treerank.feature_parts.soft_trees.layer`.
 
     ``weight`` of shape (n_trees, n_splits, n_features), ``bias`` of shape (n_trees, n_splits),
     ``leaf`` of shape (n_trees, n_leaves, n_outputs) and the width ``gamma`` of the soft band.

@@ -89,7 +89,7 @@ def test_a_loss_that_overflows_is_named_with_the_iteration():
         ({"monotone_constraints": [2, 0, 0, 0]}, "monotone_constraints must be -1, 0 or 1"),
         ({"categorical_features": [4]}, "categorical_features must be columns from 0 to 3; got 4"),
         ({"categorical_features": ["a"]}, "categorical_features must name features of X"),
-        ({"categorical_features": [True]}, "categorical_features must have one entry per feature"),
+        ({"categorical_features": [True]}, "categorical_features must be columns .*; got True"),
         ({"interaction_constraints": [[0, 9]]}, "interaction_constraints must be columns"),
     ],
 )

@@ -97,12 +97,12 @@ def test_missing_values_are_told_from_all_others(part_class):
 
 
 @own_trees_too
-@pytest.mark.parametrize("how", ["index", "name", "mask", "rows"])
+@pytest.mark.parametrize("how", ["index", "name", "rows"])
 def test_categories_are_split_as_sets(part_class, how):
     codes = np.arange(2000) % 20  # equally frequent: LightGBM leaves the rarest percent out
     data = np.column_stack([RNG.normal(size=2000), codes])
     target = np.isin(codes, [1, 4, 6, 11, 13, 19]).astype(float)
-    given = {"index": [1], "name": ["shop"], "mask": [False, True], "rows": None}[how]
+    given = {"index": [1], "name": ["shop"], "rows": None}[how]
     rows = Rows(data, None, ("price", "shop"), categorical=(1,) if how == "rows" else None)
     stump = {"n_estimators": 1, "max_depth": 1, "learning_rate": 1.0}
     extra = {

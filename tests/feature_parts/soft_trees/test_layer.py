@@ -2,46 +2,40 @@
 
 import io
 
-import numba as nb
 import numpy as np
 import pytest
 
-from treerank.feature_parts.soft_trees.kernels import Trees, tree_derivatives, tree_outputs
-from treerank.numerics.threads import in_parts
-
 torch = pytest.importorskip("torch")
 
-functions = pytest.importorskip("treerank.feature_parts.soft_trees.functions")
 layers = pytest.importorskip("treerank.feature_parts.soft_trees.layer")
 SoftTreeLayer = layers.SoftTreeLayer
 
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):
-    monkeypatch.setattr(functions, "_CHUNK", 16)
-    before = torch.get_num_threads(), nb.get_num_threads()
+    monkeypatch.setattr(layers, "_CHUNK", 16)
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
-    nb.set_num_threads(before[1])
-    torch.set_num_threads(before[0])
+    torch.set_num_threads(before)
 
 
 SHAPES = [(1, False), (3, False), (1, True), (3, True)]
 
 
-def layer_of(n_outputs=1, oblivious=False, *, dtype=torch.float64, **params):
+def layer_of(n_outputs=1, oblivious=False):
     """A layer whose splits are partly soft and partly hard on the rows of ``some_rows``."""
-    params = {"n_trees": 5, "depth": 3, "gamma": 0.7} | params
-    layer = SoftTreeLayer(4, n_outputs, oblivious=oblivious, dtype=dtype, **params)
+    layer = SoftTreeLayer(4, n_outputs, n_trees=5, depth=3, oblivious=oblivious).double()
+    layer.gamma.fill_(0.7)
     generator = torch.Generator().manual_seed(0)
-    layer.place_splits(some_rows(dtype=dtype), spread=0.8, generator=generator)
+    layer.draw(some_rows(), 0.8, generator)
     with torch.no_grad():
         layer.leaf.normal_(generator=generator)
     return layer
 
 
-def some_rows(n_rows=50, seed=1, dtype=torch.float64):
-    return torch.randn(n_rows, 4, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+def some_rows(n_rows=50):
+    return torch.randn(n_rows, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
 def walked(layer, x):
@@ -50,27 +44,26 @@ def walked(layer, x):
     gamma = float(layer.gamma)
 
     def below(t, level, k):
-        if level == layer.depth:
+        if level == 3:
             return leaf[t, k]
-        split = level if layer.oblivious else 2**level - 1 + k
+        split = level if len(bias[t]) == 3 else 2**level - 1 + k
         u = min(max((weight[t, split] @ x + bias[t, split]) / gamma + 0.5, 0.0), 1.0)
         left = 3 * u**2 - 2 * u**3
         return left * below(t, level + 1, k) + (1 - left) * below(t, level + 1, k + 2**level)
 
-    return sum(below(t, 0, 0) for t in range(layer.n_trees))
+    return sum(below(t, 0, 0) for t in range(len(leaf)))
 
 
 def by_torch(layer):
     """Return the layer as a function in plain torch."""
     trees = layer.weight, layer.bias, layer.leaf, layer.gamma
-    return lambda x: functions.soft_trees(x, *trees)
+    return lambda x: layers.soft_trees(x, *trees)
 
 
 def gradients(layer, x, upstream, compute=None):
-    x = x.clone().requires_grad_()
     layer.zero_grad()
     (compute or layer)(x).backward(upstream)
-    return [x.grad, *(p.grad.clone() for p in layer.parameters())]
+    return [p.grad.clone() for p in layer.parameters()]
 
 
 @pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
@@ -108,50 +101,17 @@ def test_a_second_backward_pass_gives_the_same_gradient():
     assert torch.equal(torch.autograd.grad(out, layer.weight)[0], first)
 
 
-def test_second_derivatives_are_refused_but_by_plain_torch():
-    def curvature(compute):
-        x = some_rows().requires_grad_()
-        (slope,) = torch.autograd.grad(compute(x).sum(), x, create_graph=True)
+def test_second_derivatives_are_refused():
+    layer = layer_of()
+    out = layer(some_rows()).square().sum()
+    (slope,) = torch.autograd.grad(out, layer.weight, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
-        return x.grad
-
-    assert torch.isfinite(curvature(by_torch(layer_of()))).all()
-    with pytest.raises(RuntimeError, match="Second derivatives need soft_trees"):
-        curvature(layer_of())
 
 
-@pytest.mark.parametrize("oblivious", [False, True])
-def test_kernels_give_the_same_bits_for_any_number_of_threads(oblivious):
-    layer, x = layer_of(2, oblivious, n_trees=40), some_rows(300)
-    leaf, n_splits = layer.leaf.detach().numpy(), layer.weight.shape[1]
-    z = (layer.weight.detach() @ x.t() + layer.bias.detach()[..., None]).numpy()
-    trees, upstream = Trees(z, leaf, oblivious, 1.4), np.random.default_rng(0).normal(size=(2, 300))
-    results = []
-    before = nb.get_num_threads()
-    for n_threads in (1, before):
-        nb.set_num_threads(n_threads)
-        partial, dz = np.empty((16, 2, 300)), np.empty_like(z)
-        sums = np.zeros((40, n_splits)), np.zeros_like(leaf)
-        in_parts(tree_outputs, 16, trees, partial)
-        in_parts(tree_derivatives, 40, trees, upstream, (dz, *sums))
-        results.append([partial, dz, *sums])
-    for one, many in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, many)
-
-
-def test_kernels_leave_torch_as_many_threads_as_it_had():
-    torch.set_num_threads(2)
-    nb.set_num_threads(1)
-    layer_of()(some_rows()).sum().backward()
-    assert torch.get_num_threads() == 2
-
-
-def test_the_gradient_of_the_inputs_is_not_computed_where_nobody_asks_for_it():
-    layer, x = layer_of(), some_rows()
-    layer(x).sum().backward()
-    assert x.grad is None
+def test_nothing_is_kept_where_nobody_asks_for_a_gradient():
     with torch.no_grad():
-        assert layer(x).grad_fn is None
+        assert layer_of()(some_rows()).grad_fn is None
 
 
 def test_a_missing_value_makes_the_row_missing_and_no_other():
@@ -161,27 +121,25 @@ def test_a_missing_value_makes_the_row_missing_and_no_other():
         assert torch.isnan(compute(x)).flatten().nonzero().flatten().tolist() == [3]
 
 
-def test_leading_dimensions_stay_and_may_be_empty():
-    layer, x = layer_of(3), some_rows(12)
-    torch.testing.assert_close(layer(x.view(3, 4, 4)), layer(x).view(3, 4, 3))
-    assert layer(x[0]).shape == (3,)
-    assert layer(x[:0]).shape == (0, 3)
+def test_there_may_be_no_rows():
+    assert layer_of(3)(some_rows(0)).shape == (0, 3)
 
 
 def test_a_saved_layer_computes_the_same_and_keeps_its_gamma():
-    layer, other, file = layer_of(), SoftTreeLayer(4, n_trees=5, depth=3).double(), io.BytesIO()
-    layer.set_gamma(0.3)
+    layer, file = layer_of(), io.BytesIO()
+    other = SoftTreeLayer(4, 1, n_trees=5, depth=3, oblivious=False).double()
     torch.save(layer.state_dict(), file)
     file.seek(0)
     other.load_state_dict(torch.load(file, weights_only=True))
     assert torch.equal(other(some_rows()), layer(some_rows()))
-    assert float(other.gamma) == 0.3
+    assert float(other.gamma) == 0.7
 
 
 def test_placed_splits_lie_among_the_rows_and_are_as_soft_as_told():
-    layer = SoftTreeLayer(4, n_trees=20, depth=3, gamma=0.5, dtype=torch.float64)
+    layer = SoftTreeLayer(4, 1, n_trees=20, depth=3, oblivious=False).double()
+    layer.gamma.fill_(0.5)
     x = some_rows(400) * torch.tensor([1.0, 100.0, 0.01, 0.0]) + 5
-    layer.place_splits(x, spread=0.3, generator=torch.Generator().manual_seed(0))
+    layer.draw(x, 0.3, torch.Generator().manual_seed(0))
     z = x @ layer.weight.detach().flatten(0, 1).t() + layer.bias.detach().flatten()
     torch.testing.assert_close(z.std(0, correction=0), torch.full((140,), 0.15).double())
     assert ((z > 0).any(0) & (z < 0).any(0)).all()
@@ -190,34 +148,11 @@ def test_placed_splits_lie_among_the_rows_and_are_as_soft_as_told():
 def test_draws_come_from_the_generator_alone():
     def drawn(seed):
         torch.manual_seed(seed)
-        layer, generator = SoftTreeLayer(4), torch.Generator().manual_seed(7)
-        layer.reset_parameters(generator)
-        fresh = [p.detach().flatten().clone() for p in layer.parameters()]
-        layer.place_splits(some_rows().float(), generator=generator)
-        return torch.cat([*fresh, *(p.detach().flatten() for p in layer.parameters())])
+        layer = SoftTreeLayer(4, 1, n_trees=5, depth=3, oblivious=False)
+        layer.draw(some_rows(), 0.5, torch.Generator().manual_seed(7))
+        return torch.cat([p.detach().flatten() for p in layer.parameters()])
 
     assert torch.equal(drawn(0), drawn(1))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"depth": 0}, "depth must be a whole number of at least 1; got 0"),
-        ({"n_trees": 1.5}, "n_trees must be a whole number"),
-        ({"gamma": 0.0}, r"gamma must be a finite number above 0; got 0\.0"),
-        ({"gamma": float("nan")}, "gamma must be a finite number"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(params, message):
-    with pytest.raises(ValueError, match=message):
-        SoftTreeLayer(4, **params)
-
-
-def test_inputs_of_another_width_and_no_rows_to_go_by_are_refused():
-    with pytest.raises(ValueError, match=r"x must have 4 features .* got shape \(2, 3\)"):
-        layer_of()(torch.zeros(2, 3))
-    with pytest.raises(ValueError, match="x must have at least one row"):
-        layer_of().place_splits(torch.zeros(0, 4))
 
 
 @pytest.mark.gpu

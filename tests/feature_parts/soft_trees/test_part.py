@@ -34,10 +34,9 @@ def test_they_learn_what_no_linear_function_can(params):
 
 def test_gamma_falls_from_the_first_to_the_last_epoch_geometrically():
     seen = []
-    network = fitted(gamma=1.0, final_gamma=0.01, n_epochs=3).network_
-    for epoch in range(3):
-        network.start_epoch(epoch, 3)
-        seen.append(float(network.layer.gamma))
+    part = SoftTrees(**SMALL | {"n_epochs": 3}, gamma=1.0, final_gamma=0.01)
+    listening = (X, lambda scores: seen.append(float(part.network_.layer.gamma)) or 0.0)
+    part.fit(X, OBJECTIVE, validation=listening)
     np.testing.assert_allclose(seen, [1.0, 0.1, 0.01], rtol=1e-6)
 
 

@@ -1,7 +1,7 @@
 """Arguments: what users write about columns and engines, checked and turned into what engines read.
 
-Users name a column by its number or by its name, and several columns also by a boolean mask.
-Engines get numbers. Their own parameters, ``engine_params``, are handed on as they are.
+Users name a column by its number or by its name. Engines get numbers. Their own parameters,
+``engine_params``, are handed on as they are.
 """
 
 import re
@@ -26,7 +26,7 @@ Groups = Annotated[Iterable[Iterable[int | str]], Rule(check_sequence)]
 def column_indices(
     name: str, columns: Iterable[Any], n_features: int, feature_names: Names = None
 ) -> tuple[int, ...]:
-    """Return the sorted numbers of columns given by number, by name or as a boolean mask.
+    """Return the sorted numbers of columns given by number or by name.
 
     ``name`` is the argument that holds the columns, for messages.
 
@@ -34,18 +34,8 @@ def column_indices(
     --------
     >>> column_indices("categorical_features", ["b", 0], 3, ("a", "b", "c"))
     (0, 1)
-    >>> column_indices("categorical_features", [False, False, True], 3)
-    (2,)
     """
     check_sequence(name, columns)
-    columns = list(columns)
-    if columns and all(isinstance(column, bool | np.bool_) for column in columns):
-        if len(columns) != n_features:
-            raise ValueError(
-                f"{name} must have one entry per feature as a mask; got {len(columns)} "
-                f"for {n_features} features."
-            )
-        return tuple(int(i) for i in np.flatnonzero(columns))
     return tuple(sorted({_index(name, c, n_features, feature_names) for c in columns}))
 
 

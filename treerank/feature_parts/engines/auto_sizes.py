@@ -8,7 +8,7 @@ of rows, nor threads, nor time. Few queries want few leaves, and many queries wa
 import math
 from typing import Any, NamedTuple, Self
 
-from treerank.checks import check_number
+from treerank.files.states import check_state, number
 
 #: Documents that tell as much as a query, where there is fewer than one query for them.
 _DOCUMENTS_PER_QUERY = 100
@@ -27,21 +27,7 @@ _RATES = 0.03, 0.3
 
 
 class Sizes(NamedTuple):
-    """Parameters of trees that may be "auto".
-
-    Attributes
-    ----------
-    n_estimators : int
-        Number of iterations.
-    learning_rate : float
-        Factor on the values of each tree.
-    num_leaves : int
-        Largest number of leaves of a tree.
-    min_child_samples : int
-        Smallest number of documents in a leaf.
-    colsample_bytree : float
-        Share of features drawn for each tree.
-    """
+    """Parameters of trees that may be "auto", see ``BoostedTrees``."""
 
     n_estimators: int
     learning_rate: float
@@ -52,10 +38,7 @@ class Sizes(NamedTuple):
     @classmethod
     def of_state(cls, state: Any) -> Self:
         """Return sizes from a dict of numbers, and refuse anything else."""
-        if not isinstance(state, dict) or state.keys() != set(cls._fields):
-            raise ValueError(f"The sizes of trees must be a dict of {', '.join(cls._fields)}.")
-        for name, value in state.items():
-            check_number(name, value, at_least=0)
+        check_state(state, dict.fromkeys(cls._fields, number(at_least=0)))
         return cls(**state)
 
     @property

@@ -58,28 +58,11 @@ MOST, MOST_BINS = 2**31 - 1, 2**20
 
 
 class GrowthTask(NamedTuple):
-    """The input of ``grow``.
+    """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
 
-    Attributes
-    ----------
-    rows : Rows
-        Documents.
-    derivatives : FixedPointDerivatives
-        Returns gradient and hessian of the scores of these documents.
-    n_new : int
-        Number of iterations to add.
-    earlier : booster or None
-        Trees to start from.
-    validation_rows : Rows or None
-        Documents whose scores the metric of ``progress`` gets after each iteration.
-    progress : Progress
-        Records each iteration and decides when to stop.
-    seed : int
-        Seed of everything random.
-    sizes : Sizes
-        Sizes of the trees.
-    whole : bool
-        Whether earlier trees may have been grown on other data, so that they need whole values.
+    ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
+    when to stop. ``whole`` says that earlier trees may have been grown on other data, so that they
+    need whole values.
     """
 
     rows: Rows
@@ -107,8 +90,8 @@ class BoostedTrees(BaseEstimator):
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
     - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
-    - ``count_iterations(booster, n_scores)`` and ``count_features_and_scores(booster)`` describe
-      a booster.
+    - ``describe(booster)`` returns its numbers of features, of outputs and of iterations, and the
+      names of its columns, ``None`` where X had none.
 
     Parameters
     ----------
@@ -141,7 +124,7 @@ class BoostedTrees(BaseEstimator):
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group. A
         feature of no group is never used, by XGBoost alone on its path.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
+    categorical_features : sequence of indices or names, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame.
     early_stopping_rounds : int, "auto" or None, default="auto"
@@ -225,20 +208,9 @@ class BoostedTrees(BaseEstimator):
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
 
-        Parameters
-        ----------
-        X : ndarray or sparse matrix of shape (n_documents, n_features), or Rows
-            Features; missing values are NaN.
-        objective : Objective
-            Its ``derivatives(scores, iteration=t)`` is called before each tree; ``t`` counts all
-            iterations, those of an earlier fit included.
-        validation : tuple (X, metric), default=None
-            ``metric(scores)``, higher is better, is computed after every iteration.
-
-        Returns
-        -------
-        BoostedTrees
-            The fitted feature part itself.
+        Before each tree, ``derivatives(scores, iteration=t)`` of the objective is called; ``t``
+        counts all iterations, those of an earlier fit included. The metric of ``validation`` is
+        computed after each.
         """
         if not has_methods(objective, "derivatives"):
             raise TypeError(
@@ -254,7 +226,7 @@ class BoostedTrees(BaseEstimator):
                 f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
             )
         earlier = self._earlier_booster(rows, objective.n_outputs)
-        start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)
+        start = 0 if earlier is None else self.describe(earlier)[2]
         sizes = self._sizes_for(rows, objective)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
@@ -264,7 +236,7 @@ class BoostedTrees(BaseEstimator):
         newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
         progress = Progress(metric, rounds, start, start + n_new, saver, newest)
         whole = earlier is not None
-        earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
+        earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
         validation_rows = None
         if validation is not None:
             validation_rows = as_rows(validation[0], rows.shape[1], sparse=self.accepts_sparse)
@@ -275,11 +247,12 @@ class BoostedTrees(BaseEstimator):
         )
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
-        return self._remember(booster, progress, sizes)
+        before = self.evals_result_ if self._continues_itself() else None
+        return self._set_booster(booster, progress.history(before), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
-        if not self.__sklearn_is_fitted__():
+        if "booster_" not in vars(self):  # the check reads tags, which takes long
             check_is_fitted(self)
         rows = as_rows(X, self.n_features_in_, sparse=self.accepts_sparse)
         return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
@@ -355,10 +328,6 @@ class BoostedTrees(BaseEstimator):
         tags.input_tags.sparse = self.accepts_sparse
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there are trees, for scikit-learn."""
-        return "booster_" in vars(self)
-
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that shares ``init_model``: its trees are needed by ``fit``."""
         params = self.get_params(deep=False)
@@ -366,7 +335,7 @@ class BoostedTrees(BaseEstimator):
         return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
 
     def _continues_itself(self) -> bool:
-        return self.warm_start and self.__sklearn_is_fitted__()
+        return self.warm_start and "booster_" in vars(self)
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)
@@ -426,12 +395,12 @@ class BoostedTrees(BaseEstimator):
             raise ValueError(
                 f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."
             ) from error
-        counts = self.count_features_and_scores(booster)
-        kinds = ("features as X", rows.shape[1]), ("outputs as the objective", n_scores)
-        for found, (what, needed) in zip(counts, kinds, strict=True):
-            if found != needed:
-                raise ValueError(f"{name} must have as many {what}, {needed}; got {found}.")
-        known, given = self.feature_names_of(booster), engine_names(rows.feature_names)
+        n_features, n_outputs, _, known = self.describe(booster)
+        kinds, needed = ("features as X", "outputs as the objective"), (rows.shape[1], n_scores)
+        for kind, number, found in zip(kinds, needed, (n_features, n_outputs), strict=True):
+            if found != number:
+                raise ValueError(f"{name} must have as many {kind}, {number}; got {found}.")
+        given = engine_names(rows.feature_names)
         if known is not None and given is not None and known != given:
             place = next(i for i, name in enumerate(given) if known[i] != name)
             raise ValueError(
@@ -443,16 +412,11 @@ class BoostedTrees(BaseEstimator):
                 self.read_booster(booster)
         return booster
 
-    def feature_names_of(self, booster: Any) -> list[str] | None:
-        """Return the names of the columns that a booster was grown on, if it knows them."""
-        del booster
-        return None
-
-    def _resumed(self, earlier, start, n_new, progress, objective):
+    def _resumed(self, earlier, start, n_new, progress):
         """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
         state = progress.saver and progress.saver.saved()
         booster = state and self.restore_booster(state["model"])
-        n_done = self.count_iterations(booster, objective.n_outputs) if booster else start
+        n_done = self.describe(booster)[2] if booster else start
         if not booster or n_done >= start + n_new:
             return earlier, start, n_new
         progress.resume(state["values"], start)
@@ -465,21 +429,13 @@ class BoostedTrees(BaseEstimator):
             return tuple(rows.categorical or ())
         return column_indices("categorical_features", columns, rows.shape[1], names)
 
-    def _remember(self, booster, progress, sizes):
-        history = progress.history()
-        if self._continues_itself() and history:
-            earlier = self.evals_result_.get("validation", {}).get(progress.name, [])
-            history = {"validation": {progress.name: earlier + progress.values}}
-        return self._set_booster(booster, history, sizes)
-
     def _set_booster(self, booster, evals_result, sizes=None):
         self._sizes = sizes
         for name in set(sizes._fields if sizes else ()) & set(self.get_params(deep=False)):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
         self.__dict__.pop("_forest", None)  # that of an earlier fit
-        self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
-        self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
+        self.n_features_in_, self.n_scores_, self.best_iteration_, _ = self.describe(booster)
         return self
 
 

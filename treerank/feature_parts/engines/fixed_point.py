@@ -24,16 +24,8 @@ _SMALLEST_EXPONENT = -126  # of a normal float32
 class FixedPointDerivatives:
     """The derivatives of an objective as an engine reads them: checked, rounded, counted.
 
-    Parameters
-    ----------
-    objective : Objective
-        Its ``derivatives(scores, iteration=...)`` is called.
-    n_documents : int
-        Number of rows that the derivatives must have.
-    start : int, default=0
-        Number of iterations of an earlier fit.
-    most : float, default=LARGEST
-        Largest size of a derivative with which the engine can compute.
+    ``start`` is the number of iterations of an earlier fit, ``most`` the largest size of a
+    derivative with which the engine can compute.
 
     Examples
     --------

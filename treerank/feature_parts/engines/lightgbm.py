@@ -171,18 +171,11 @@ class LightGBMTrees(BoostedTrees):
         text = str(model) if "\n" in str(model) else Path(model).read_text(encoding="utf-8")
         return lightgbm.Booster(model_str=text)
 
-    def count_iterations(self, booster: "lightgbm.Booster", n_scores: int) -> int:
-        """Return the number of trees of each output."""
-        return booster.num_trees() // n_scores
-
-    def count_features_and_scores(self, booster: "lightgbm.Booster") -> tuple[int, int]:
-        """Return the number of features the trees were grown on, and that of their outputs."""
-        return booster.num_feature(), booster.num_model_per_iteration()
-
-    def feature_names_of(self, booster: "lightgbm.Booster") -> list[str] | None:
-        """Return the names of the columns, which are numbered if X had no names."""
-        names = booster.feature_name()
-        return None if names == [f"Column_{i}" for i in range(len(names))] else names
+    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int, list[str] | None]:
+        """Return what a booster is of; it numbers the columns if X had no names."""
+        names, n_outputs = booster.feature_name(), booster.num_model_per_iteration()
+        known = None if names == [f"Column_{i}" for i in range(len(names))] else names
+        return len(names), n_outputs, booster.num_trees() // n_outputs, known
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)

@@ -69,31 +69,24 @@ def make_dataset(
     Other rows that come in an order of their own are read in batches, but for sparse ones, of which
     LightGBM reads no batches, and for so few that LightGBM would copy all of them to find bins.
     """
-    is_read_in_batches = _is_read_in_batches(rows, params, whole, has_bins=reference is not None)
-    data = RowSequence(rows) if is_read_in_batches else _some_not_zero(rows.array())
+    if not any(_is_some_not_zero(batch) for _, batch in rows.batches(_BATCH)):
+        rows = Rows(_ones_in_first_column(*rows.shape))
+    is_few = reference is None and len(rows) <= params["bin_construct_sample_cnt"]
+    is_whole = rows.order is None or rows.is_sparse or whole or is_few
+    data = rows.array() if is_whole else RowSequence(rows)
     label = np.zeros(len(rows), dtype=np.float32)  # required, but only the objective has labels
     return QuietDataset(data, label=label, params=params, reference=reference, **options)
 
 
-def _is_read_in_batches(rows: Rows, params: dict[str, Any], whole: bool, has_bins: bool) -> bool:
-    is_few = not has_bins and len(rows) <= params["bin_construct_sample_cnt"]
-    if rows.order is None or rows.is_sparse or whole or is_few:
-        return False
-    return any(_is_some_not_zero(batch) for _, batch in rows.batches(_BATCH))
+def _ones_in_first_column(n_rows: int, n_columns: int) -> csr_matrix:
+    """Return what stands for rows that are all zero, of which LightGBM makes no bins."""
+    columns, starts = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows + 1)
+    return csr_matrix((np.ones(n_rows), columns, starts), shape=(n_rows, n_columns))
 
 
-def _some_not_zero(values: Any) -> Any:
-    """Return the values, or ones in a column if all are zero, of which LightGBM makes no bins."""
+def _is_some_not_zero(values: Any) -> bool:
     stored = values.data if issparse(values) else values
-    starts = range(0, len(stored), _BATCH)
-    if any(_is_some_not_zero(stored[start : start + _BATCH]) for start in starts):
-        return values
-    rows = np.arange(values.shape[0])
-    return csr_matrix((np.ones(len(rows)), (rows, 0 * rows)), shape=values.shape)
-
-
-def _is_some_not_zero(values: np.ndarray) -> bool:
-    return bool((~(np.abs(values) <= _ZERO)).any())
+    return bool((~(np.abs(stored) <= _ZERO)).any())
 
 
 def progress_callback(

@@ -20,15 +20,7 @@ _N_ROWS = 1000
 
 
 class Saver(NamedTuple):
-    """Saves the trees of one fit.
-
-    Attributes
-    ----------
-    checkpoint : Checkpoint
-        The file.
-    fit : str
-        Identifies settings and data.
-    """
+    """Saves the trees of one fit, whose settings and data the text ``fit`` identifies."""
 
     checkpoint: Checkpoint
     fit: str

@@ -11,7 +11,7 @@ import numpy as np
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
-from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
+from treerank.feature_parts.engines.arguments import Names, check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.rows import Rows
@@ -41,8 +41,8 @@ class XGBoostTrees(BoostedTrees):
 
     Trees grow leaf by leaf. Other parameters have XGBoost's defaults, and XGBoost's names where
     LightGBM has none: ``num_leaves`` is XGBoost's ``max_leaves`` and ``min_split_gain`` its
-    ``gamma``. The trees are the same, bit
-    for bit, for any ``n_jobs``; see :mod:`treerank.feature_parts.engines.fixed_point`.
+    ``gamma``. The trees are the same, bit for bit, for any ``n_jobs``; see
+    :mod:`treerank.feature_parts.engines.fixed_point`.
 
     ``X`` may be a sparse matrix. XGBoost then treats zeros as missing values: the trees are those
     of a fit to an array with NaN in place of zeros. ``transform`` then also treats zeros as
@@ -211,20 +211,12 @@ class XGBoostTrees(BoostedTrees):
         source = bytearray(model) if isinstance(model, bytes | bytearray) else str(Path(model))
         return xgboost.Booster(model_file=source)
 
-    def count_iterations(self, booster: "xgboost.Booster", n_scores: int) -> int:
-        """Return the number of iterations."""
-        return booster.num_boosted_rounds()
-
-    def count_features_and_scores(self, booster: "xgboost.Booster") -> tuple[int, int]:
-        """Return the number of features the trees were grown on, and that of their outputs."""
+    def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int, Names]:
+        """Return what a booster is of."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
-        n_scores = max(1, int(config["num_target"]), int(config["num_class"]))
-        return booster.num_features(), n_scores
-
-    def feature_names_of(self, booster: "xgboost.Booster") -> list[str] | None:
-        """Return the names of the columns, if X had names."""
-        names = booster.feature_names
-        return None if names is None else list(names)
+        n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
+        n_iterations = booster.num_boosted_rounds()
+        return booster.num_features(), n_outputs, n_iterations, booster.feature_names
 
     def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
         """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""

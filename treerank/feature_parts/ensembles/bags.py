@@ -14,15 +14,7 @@ from treerank.objectives.batches import taken
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Rows that one fit of each part learns from, and rows that it does not see.
-
-    Attributes
-    ----------
-    kept : ndarray of shape (n_kept,)
-        Rows to learn from.
-    left_out : ndarray of shape (n_left_out,)
-        All other rows.
-    """
+    """Numbers of the rows that one fit of each part learns from, and of those it does not see."""
 
     kept: np.ndarray
     left_out: np.ndarray

@@ -237,12 +237,13 @@ class Ensemble(PartList):
     def _per_part(self, name: str) -> list[Any] | None:
         """Return a parameter that has an entry for each part, or is None."""
         given = getattr(self, name)
-        if given is not None:
-            check_sequence(name, given)
-        if given is not None and len(given) != len(self.parts):
+        if given is None:
+            return None
+        check_sequence(name, given)
+        if len(given) != len(self.parts):
             rule = f"have one entry for each of {len(self.parts)} parts"
             raise ValueError(f"{name} must {rule}; got {shown(given)}.")
-        return None if given is None else list(given)
+        return list(given)
 
     def _weigh(self, scores: np.ndarray, objective: Objective | None) -> None:
         """Fit weights of the parts to scores of documents that were left out, or take shares."""

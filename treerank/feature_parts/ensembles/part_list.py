@@ -79,15 +79,11 @@ class PartList(BaseEstimator):
 
     def _seeded_parts(self, rng: np.random.RandomState) -> list[Any]:
         """Return unfitted copies of the parts, each with a seed."""
-        return [_seeded(part, rng) for part in self.parts]
-
-
-def _seeded(part: Any, rng: np.random.RandomState) -> Any:
-    """Return an unfitted copy with a seed."""
-    copy = make_feature_part(part)
-    if "random_state" in copy.get_params() and copy.random_state is None:
-        copy.set_params(random_state=int(rng.randint(2**31 - 1)))
-    return copy
+        copies = [make_feature_part(part) for part in self.parts]
+        for copy in copies:
+            if "random_state" in copy.get_params() and copy.random_state is None:
+                copy.set_params(random_state=int(rng.randint(2**31 - 1)))
+        return copies
 
 
 def weighed(part: Any, X: Any) -> np.ndarray:

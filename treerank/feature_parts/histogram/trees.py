@@ -55,7 +55,7 @@ class HistogramTrees(BoostedTrees):
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both. Only for
         objectives with one output.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
+    categorical_features : sequence of indices or names, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame. The ``max_bin`` most frequent codes are
         distinguished; the others are treated as missing values.
@@ -140,13 +140,9 @@ class HistogramTrees(BoostedTrees):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
         return self.restore_booster(model)
 
-    def count_iterations(self, booster: Forest, n_scores: int) -> int:
-        """Return the number of trees."""
-        return booster.n_trees
-
-    def count_features_and_scores(self, booster: Forest) -> tuple[int, int]:
-        """Return the number of features the trees were grown on, and that of their outputs."""
-        return booster.n_features, booster.n_outputs
+    def describe(self, booster: Forest) -> tuple[int, int, int, list[str] | None]:
+        """Return what a forest is of."""
+        return booster.n_features, booster.n_outputs, booster.n_trees, None
 
     def _rules(self, sizes: Sizes, is_monotone: bool) -> TreeRules:
         penalties = self.reg_alpha, self.reg_lambda, self.min_split_gain

@@ -7,7 +7,7 @@ import torch
 
 from treerank.checks import check_count, shown
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES
-from treerank.files.states import check_state, count, history, number, size
+from treerank.files.states import count, history, number, size
 from treerank.parameters import Rule
 
 #: Most units of a layer, and most weights of a network: more would not fit into memory.
@@ -17,16 +17,7 @@ Units = Annotated[int, Rule(check_count, at_most=MOST_UNITS)]
 
 
 def check_n_weights(name: str, value: Any, n_weights: int) -> None:
-    """Refuse a parameter that makes a network too large for any memory.
-
-    Examples
-    --------
-    >>> check_n_weights("hidden", (30000, 30000), 900_000_000)
-    Traceback (most recent call last):
-    ...
-    ValueError: hidden must give at most 100000000 weights; got (30000, 30000), which gives \
-900000000.
-    """
+    """Refuse a parameter that makes a network too large for any memory."""
     if n_weights > MOST_WEIGHTS:
         raise ValueError(
             f"{name} must give at most {MOST_WEIGHTS} weights; got {shown(value)}, which gives "
@@ -40,14 +31,8 @@ KEPT = {
     **{"n_outputs_": count(1), "n_scores_": count(1), "best_iteration_": count()},
     "evals_result_": history,
 }
-_RULES = KEPT | {"seed": count(), "unit": number()} | STANDARDIZATION_RULES
-
-
-def check_network_state(state: Mapping[str, Any]) -> None:
-    """Refuse a state whose numbers and inputs do not fit together; weights are not looked at."""
-    check_state({name: state[name] for name in _RULES}, _RULES)
-    if state["n_scores_"] not in (1, state["n_outputs_"]):
-        raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
+#: Rules of all numbers of a state; weights are checked by :func:`checked_weights`.
+STATE_RULES = KEPT | {"seed": count(), "unit": number()} | STANDARDIZATION_RULES
 
 
 def checked_weights(arrays: Any, expected: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -5,8 +5,9 @@ To add an activation or a way to draw the first weights, list it in ``ACTIVATION
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Annotated
 
 import torch
@@ -30,11 +31,6 @@ def _draw_glorot(layers, generator):
         torch.nn.init.xavier_uniform_(layer.weight, generator=generator)
 
 
-def _draw_zero(layers, generator):
-    """Set the first layer to zero and draw small weights elsewhere (RankNet, section 5.1)."""
-    _draw_small(layers, generator, first=0.0)
-
-
 def _draw_small(layers, generator, first=0.01):
     """Draw small weights, smallest in the first layer; from zero weights, ReLUs never move."""
     for i, layer in enumerate(layers):
@@ -42,8 +38,12 @@ def _draw_small(layers, generator, first=0.01):
         torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
 
 
-#: Ways to draw the weights before training.
-STARTS = {"small": _draw_small, "glorot": _draw_glorot, "zero": _draw_zero}
+#: Ways to draw the weights before training; zero is that of RankNet, section 5.1.
+STARTS: dict[str, Callable[..., None]] = {
+    "small": _draw_small,
+    "glorot": _draw_glorot,
+    "zero": partial(_draw_small, first=0.0),
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -93,22 +93,15 @@ class MLP(NetworkPart):
         n_weights = sum(map(math.prod, itertools.pairwise([*sizes, n_outputs])))
         check_n_weights("hidden", self.hidden, n_weights)
         for n_in, n_out in itertools.pairwise(sizes):
-            layers += [_linear(n_in, n_out)]
+            layers += [torch.nn.Linear(n_in, n_out)]
             layers += [ACTIVATIONS[self.activation]()]
             layers += [torch.nn.Dropout(self.dropout)] if self.dropout else []
         # Documents are compared by differences, in which the bias of a linear output cancels.
         bias = self.output_activation != "linear"
-        layers += [_linear(sizes[-1], n_outputs, bias=bias)]
-        STARTS[self.start](
-            [layer for layer in layers if isinstance(layer, torch.nn.Linear)], generator
-        )
+        layers += [torch.nn.Linear(sizes[-1], n_outputs, bias=bias)]
+        linear = [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
+        for layer in linear:
+            if layer.bias is not None:
+                torch.nn.init.zeros_(layer.bias)
+        STARTS[self.start](linear, generator)
         return torch.nn.Sequential(*layers, ACTIVATIONS[self.output_activation]())
-
-
-def _linear(n_in, n_out, *, bias=True):
-    """Return a layer whose weights are still to be drawn, without use of torch's own generator."""
-    device = torch.get_default_device()
-    layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias, device=device)
-    if bias:
-        torch.nn.init.zeros_(layer.bias)
-    return layer

@@ -21,9 +21,10 @@ from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.layers import layers_of
-from treerank.feature_parts.networks.limits import KEPT, Units, check_network_state, checked_weights
+from treerank.feature_parts.networks.limits import KEPT, STATE_RULES, Units, checked_weights
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
+from treerank.files.states import check_state
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.parameters import (
@@ -163,23 +164,18 @@ class NetworkPart(BaseEstimator):
         """Return a module that maps (n, n_features) to (n, n_outputs).
 
         ``X_sample`` is a tensor of standardized training rows to look at, or None when a model
-        file is read. Random numbers come from ``generator``, a ``torch.Generator`` of the CPU. If
-        the module has a method ``start_epoch(epoch, n_epochs)``, it is called before each epoch.
+        file is read. Random numbers come from ``generator``, a ``torch.Generator`` of the CPU.
         """
         raise NotImplementedError
+
+    def _start_epoch(self, epoch, n_epochs):
+        """Change ``network_`` before an epoch, counted from 0; do nothing but in a subclass."""
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_documents, n_features) or Rows
-            Features; missing values are NaN.
-        objective : Objective
-            Asked for ``derivatives(scores, iteration=t)`` of batches of rows.
-        validation : tuple (X, metric), default=None
-            ``metric(scores)``, where higher is better, is computed after every epoch.
+        The metric of ``validation`` is computed after every epoch.
         """
         rows = self._start_or_continue(X, objective, validation, continues=self.warm_start)
         n_done = self._n_epochs_done
@@ -220,7 +216,7 @@ class NetworkPart(BaseEstimator):
     @property
     def head_weight_(self) -> np.ndarray:
         """Weight of each output in the score, trained with the outputs."""
-        if not self.__sklearn_is_fitted__() or self._model.head is None:
+        if "network_" not in vars(self) or self._model.head is None:
             raise AttributeError("head_weight_ is there after fit with n_outputs > 1 only.")
         return self._model.head.detach().cpu().double().numpy()
 
@@ -235,7 +231,9 @@ class NetworkPart(BaseEstimator):
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
         check_parameters(self)
-        check_network_state(state)
+        check_state({name: state[name] for name in STATE_RULES}, STATE_RULES)
+        if state["n_scores_"] not in (1, state["n_outputs_"]):
+            raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
         for name in KEPT:
             setattr(self, name, state[name])
         self._seed, self._unit = state["seed"], state["unit"]
@@ -248,16 +246,15 @@ class NetworkPart(BaseEstimator):
         self._n_epochs_done, self._optimizer_state = self.best_iteration_, None
         return self
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is a network."""
-        return "network_" in vars(self)
-
     def _start_or_continue(self, X, objective, validation, *, continues):
         """Check what was given; go on with copies of what an earlier fit has trained, or start."""
         rows = as_rows(X)
-        self._check_parameters(validation)
+        check_parameters(self)
+        if self.decay in ("step", "exponential", "adaptive"):
+            check_number("decay_rate", self.decay_rate, at_most=1)
+        check_validation(self, validation)
         training.choose_device(self.device)
-        if continues and self.__sklearn_is_fitted__():
+        if continues and "network_" in vars(self):
             earlier = self._model, self.network_, self._optimizer_state
             self._model, self.network_, self._optimizer_state = copy.deepcopy(earlier)
         else:
@@ -268,8 +265,11 @@ class NetworkPart(BaseEstimator):
         """Make the untrained network, and everything that later fits go on from."""
         self.n_features_in_, self.n_scores_ = rows.shape[1], objective.n_outputs
         self.n_outputs_ = self.n_scores_ if self.n_scores_ > 1 else self.n_outputs
-        none = Standardization.none(rows.shape[1])
-        self._standardization = Standardization.of(rows) if self.standardize else none
+        if self.standardize:
+            self._standardization = Standardization.of(rows)
+        else:  # which only replaces missing values
+            width = rows.shape[1]
+            self._standardization = Standardization(np.zeros(width), np.ones(width))
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         sample = Rows(rows.batch(0, _SAMPLE))
         self._build(torch.from_numpy(self._standardization(sample)), self._seed)
@@ -303,7 +303,8 @@ class NetworkPart(BaseEstimator):
             for epoch in range(start, stop):
                 # A seed for each epoch: it draws the same numbers in a continued fit.
                 torch.manual_seed(self._seed + 2**31 * epoch)
-                trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
+                self._start_epoch(epoch, max(stop, self.n_epochs))
+                trainer.run_epoch(X, objective, epoch)
                 n_done = epoch + 1
                 if held_out is not None:
                     progress.measure(self._score_single(held_out))
@@ -340,9 +341,7 @@ class NetworkPart(BaseEstimator):
         if best is not None:
             self._model.load_state_dict(best)
         self._n_epochs_done = self.best_iteration_ = n_done if kept is None else kept
-        earlier = self.evals_result_.get("validation", {}).get(progress.name, [])
-        if progress.metric is not None:
-            self.evals_result_ = {"validation": {progress.name: earlier + progress.values}}
+        self.evals_result_ = progress.history(self.evals_result_) or self.evals_result_
         self._optimizer_state = self.optimizer, trainer.optimizer.state_dict()
         self._model.to("cpu")
         self._model.eval()
@@ -358,9 +357,3 @@ class NetworkPart(BaseEstimator):
 
     def _as_tensor(self, X: Any, device: torch.device) -> torch.Tensor:
         return torch.from_numpy(self._standardization(as_rows(X, self.n_features_in_))).to(device)
-
-    def _check_parameters(self, validation: Validation | None) -> None:
-        check_parameters(self)
-        if self.decay in ("step", "exponential", "adaptive"):
-            check_number("decay_rate", self.decay_rate, at_most=1)
-        check_validation(self, validation)

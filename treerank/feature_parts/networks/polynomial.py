@@ -120,13 +120,6 @@ class Polynomial(NetworkPart):
 class Monomials(torch.nn.Module):
     """All products of up to ``degree`` features, as a layer.
 
-    Parameters
-    ----------
-    n_features : int
-        Number of features.
-    degree : int
-        Largest number of factors.
-
     Examples
     --------
     >>> Monomials(2, 2)(torch.tensor([[2.0, 3.0]]))

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from treerank.checks import check_choice
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import BATCHES
@@ -29,14 +28,8 @@ DEVICES = ("auto", "cpu", "cuda")
 class ScoredNetwork(torch.nn.Module):
     """A network and, over several outputs, a head with one weight per output.
 
-    Parameters
-    ----------
-    network : torch.nn.Module
-        Maps (n_documents, n_features) to (n_documents, n_outputs).
-    n_outputs : int
-        Number of outputs of the network.
-    n_scores : int
-        Number of outputs of the objective. If it is 1, several outputs of the network get a head.
+    ``n_scores`` is the number of outputs of the objective. If it is 1, several outputs of the
+    network get a head.
 
     Examples
     --------
@@ -88,21 +81,10 @@ def rate_at(part: Any, epoch: float, n_rises: int = 0) -> float:
 
 @dataclass
 class Trainer:
-    """Gradient descent on an objective, epoch by epoch.
+    """Gradient descent on an objective, epoch by epoch, by the settings of a ``NetworkPart``.
 
-    Parameters
-    ----------
-    model : ScoredNetwork
-        The network that is trained.
-    optimizer : torch.optim.Optimizer
-        Turns gradients into steps.
-    part : NetworkPart
-        Has the settings of training.
-    unit : float
-        Value of the objective per document at the start, by which gradients are divided. So a
-        learning rate means the same for every objective.
-    seed : int
-        Seed of the batches.
+    Gradients are divided by ``unit``, the value of the objective per document at the start. So a
+    learning rate means the same for every objective.
 
     Examples
     --------
@@ -113,7 +95,7 @@ class Trainer:
     >>> before = model.network.weight.item()
     >>> optimizer = torch.optim.Adam(model.parameters())
     >>> trainer = Trainer(model, optimizer, LinearNetwork(learning_rate=0.1), unit=1.0, seed=0)
-    >>> trainer.run_epoch(X, objective, epoch=0, n_epochs=1)
+    >>> trainer.run_epoch(X, objective, epoch=0)
     >>> round(model.network.weight.item() - before, 3)
     0.1
     """
@@ -124,12 +106,9 @@ class Trainer:
     unit: float
     seed: int
 
-    def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int, n_epochs: int) -> None:
+    def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int) -> None:
         """Take the steps of one epoch, in which every document is shown about once."""
         part = self.part
-        start_epoch = getattr(self.model.network, "start_epoch", None)
-        if start_epoch is not None:
-            start_epoch(epoch, n_epochs)
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
         n_steps = -(-len(X) // part.batch_size)
@@ -222,14 +201,13 @@ def own_generator(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def choose_device(device: str) -> torch.device:
-    """Return the device of a name, and refuse "cuda" where there is no GPU.
+    """Return the device of a name in ``DEVICES``; refuse "cuda" where there is no GPU.
 
     Examples
     --------
     >>> choose_device("cpu")
     device(type='cpu')
     """
-    check_choice("device", device, DEVICES)
     has_gpu = torch.cuda.is_available()
     if device == "cuda" and not has_gpu:
         raise ValueError("device must be 'cpu' or 'auto' where there is no GPU; got 'cuda'.")

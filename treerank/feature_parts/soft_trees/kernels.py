@@ -12,10 +12,7 @@ With the reach r of a node and the values V of its children, the chain rule give
 .. math:: \partial f / \partial z = r (V_{left} - V_{right}) \, 6 u (1 - u) / \gamma,
           \quad u = z / \gamma + 1/2
 
-which needs no division by a probability. Outputs are computed in parallel over a fixed number of
-groups of trees, derivatives in parallel over trees, by
-:func:`~treerank.numerics.threads.in_parts`. No two threads write to the same place, so the
-bits are the same for any number of threads.
+which needs no division by a probability.
 """
 
 from typing import NamedTuple
@@ -26,7 +23,7 @@ from treerank.numerics.compiling import njit, register_jitable
 
 #: What vectorized loops need: sums in any order. NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-#: Number of groups of trees that are summed separately: the most threads that outputs can use.
+#: Number of groups of trees that are summed separately, which all bits depend on.
 N_GROUPS = 16
 
 
@@ -52,12 +49,12 @@ class Trees(NamedTuple):
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
-def tree_outputs(first: int, last: int, trees: Trees, partial: np.ndarray) -> None:
+def tree_outputs(trees: Trees, partial: np.ndarray) -> None:
     """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over groups of trees."""
     z, leaf, oblivious, sharpness = trees
     n_trees, n_leaves, _ = leaf.shape
     n_groups, _, n_rows = partial.shape
-    for group in range(first, last):
+    for group in range(n_groups):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
         partial[group] = 0
         for t in range(n_trees * group // n_groups, n_trees * (group + 1) // n_groups):
@@ -66,10 +63,8 @@ def tree_outputs(first: int, last: int, trees: Trees, partial: np.ndarray) -> No
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
-def tree_derivatives(
-    first: int, last: int, trees: Trees, upstream: np.ndarray, found: tuple[np.ndarray, ...]
-) -> None:
-    """Fill the gradient of z of some trees and add those of biases and leaves to their sums.
+def tree_derivatives(trees: Trees, upstream: np.ndarray, found: tuple[np.ndarray, ...]) -> None:
+    """Fill the gradient of z and add those of biases and leaves to their sums.
 
     ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs; ``found`` are the
     gradient of z and both sums.
@@ -77,7 +72,7 @@ def tree_derivatives(
     z, leaf, oblivious, sharpness = trees
     dz, bias_sum, leaf_sum = found
     n_leaves, n_rows = leaf.shape[1], z.shape[2]
-    for t in range(first, last):
+    for t in range(len(leaf)):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
         value = np.empty(n_leaves * n_rows, z.dtype)
         _fill_reach(z[t], oblivious, sharpness, reach)

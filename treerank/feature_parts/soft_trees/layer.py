@@ -1,179 +1,115 @@
-"""SoftTreeLayer: a sum of differentiable decision trees, as a layer of any torch network.
+r"""Soft trees: what trees whose splits are hyperplanes compute, as a layer of torch.
 
-A split of a boosted tree compares one feature with a threshold, and never changes once it is
-found. A split of these trees is a hyperplane, learned by gradient together with the layers before
-and after. What the layer computes is in :mod:`treerank.feature_parts.soft_trees.functions`.
+A split sends a row to the left with the probability S(z), z = <w, x> + b. S is the smooth step of
+TEL: with :math:`u = z / \gamma + 1/2` clipped to [0, 1], :math:`S = 3 u^2 - 2 u^3`. It is exactly
+0 or 1 outside a band of width gamma, so trees become hard as gamma falls. The output of a tree is
+the sum of its leaves, each times the probability that the row arrives there. The outputs of all
+trees are summed.
+
+``soft_trees`` computes this in plain torch, on any device; it is the reference. On a CPU, numba
+kernels compute it. They take the rows in chunks that fit into the cache, keep only z for the
+backward pass, and compute the gradient by their own code.
+
+References
+----------
+H. Hazimeh, N. Ponomareva, P. Mol, Z. Tan, R. Mazumder: The tree ensemble layer: differentiability
+meets conditional computation. ICML 2020.
 """
 
-from typing import Any
-
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from treerank.checks import check_count, check_number
-from treerank.feature_parts.soft_trees.functions import fused_soft_trees, soft_trees
+from treerank.feature_parts.networks.layers import array_of
+from treerank.feature_parts.soft_trees.kernels import (
+    N_GROUPS,
+    Trees,
+    tree_derivatives,
+    tree_outputs,
+)
+from treerank.terms.network import Layer, SoftSplits
 
-#: Bound of the first weights and leaves, as in TEL.
+#: Number of rows that the kernels compute at a time.
+_CHUNK = 256
+#: Bound of the first leaves, as in TEL.
 _BOUND = 0.01
 
 
-#: Types that the numba kernels compute in.
-_FUSED_TYPES = (torch.float32, torch.float64)
-
-
 class SoftTreeLayer(nn.Module):
-    r"""A sum of soft decision trees.
+    r"""A sum of soft decision trees, the first layer of a network: its inputs get no gradient.
 
     .. math:: f(x) = \sum_t \sum_k P_t(\text{leaf } k \mid x) \, v_{tk}
 
-    Each split sends x to the left with the probability :math:`S((\langle w, x \rangle + b) /
-    \gamma)`, where S is the smooth step: 0 or 1 outside a band of width gamma around the
-    hyperplane. Inputs should be of about unit scale: put a ``BatchNorm1d`` in front, or
-    standardize.
-
     Parameters
     ----------
-    in_features : int
-        Number of columns of the input.
-    out_features : int, default=1
-        Number of columns of the output: values per leaf.
-    n_trees : int, default=64
+    n_features, n_outputs : int
+        Number of columns of the input, and of values per leaf.
+    n_trees : int
         Number of trees.
-    depth : int, default=5
+    depth : int
         Splits on a path; a tree has ``2**depth`` leaves.
-    gamma : float, default=1.0
-        Width of the band in which a split is soft. It is a buffer: saved with the layer, never
-        trained. :meth:`set_gamma` changes it, for instance step by step to harden the trees.
-    oblivious : bool, default=False
+    oblivious : bool
         Whether a tree has one split per level instead of one per node.
-    device : torch.device or str, default=None
-        Device of the parameters, as for any layer.
-    dtype : torch.dtype, default=None
-        Type of the parameters, as for any layer.
 
     Attributes
     ----------
-    weight : Parameter of shape (n_trees, n_splits, in_features)
+    weight : Parameter of shape (n_trees, n_splits, n_features)
         Normals of the hyperplanes. Split :math:`2^l - 1 + k` is that of node k of level l, whose
         children are the nodes k (left) and :math:`2^l + k` (right) of the level below; of an
         oblivious tree, split l is that of level l.
     bias : Parameter of shape (n_trees, n_splits)
         Offsets of the hyperplanes.
-    leaf : Parameter of shape (n_trees, 2**depth, out_features)
+    leaf : Parameter of shape (n_trees, 2**depth, n_outputs)
         Values of the leaves, numbered like the nodes of a level.
     gamma : Tensor of shape ()
-        Width of the band.
-
-    Shape
-    -----
-    - Input: ``(*, in_features)``
-    - Output: ``(*, out_features)``
-
-    Notes
-    -----
-    CPUs compute outputs and gradient by numba kernels, which cannot be differentiated again. For
-    second derivatives, ``torch.compile`` and ``torch.func``, pass the parameters to
-    :func:`~treerank.feature_parts.soft_trees.functions.soft_trees`. If torch's matrix products give
-    the same bits for any number of threads, so does the layer. The kernels use at most
-    ``torch.get_num_threads()`` threads.
-
-    References
-    ----------
-    H. Hazimeh, N. Ponomareva, P. Mol, Z. Tan, R. Mazumder: The tree ensemble layer:
-    differentiability meets conditional computation. ICML 2020.
+        Width of the band in which a split is soft: saved with the layer, never trained.
 
     Examples
     --------
-    >>> import torch
-    >>> layer = SoftTreeLayer(136, n_trees=16, depth=4)
+    >>> layer = SoftTreeLayer(136, 1, n_trees=16, depth=4, oblivious=False)
+    >>> layer.draw(torch.randn(500, 136), 0.5, torch.Generator())
     >>> layer(torch.randn(100, 136)).shape
     torch.Size([100, 1])
-
-    Trees behind a BatchNorm, as one member of a network:
-
-    >>> network = torch.nn.Sequential(torch.nn.BatchNorm1d(136, affine=False), layer)
-    >>> network(torch.randn(100, 136)).square().mean().backward()
-    >>> layer.leaf.grad.shape
-    torch.Size([16, 16, 1])
     """
 
-    gamma: torch.Tensor
+    gamma: Tensor
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int = 1,
-        *,
-        n_trees: int = 64,
-        depth: int = 5,
-        gamma: float = 1.0,
-        oblivious: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
+        self, n_features: int, n_outputs: int, *, n_trees: int, depth: int, oblivious: bool
     ):
         super().__init__()
-        counts = {"in_features": in_features, "out_features": out_features, "n_trees": n_trees}
-        for name, value in (counts | {"depth": depth}).items():
-            check_count(name, value)
-        self.in_features, self.out_features = in_features, out_features
-        self.n_trees, self.depth, self.oblivious = n_trees, depth, oblivious
         n_leaves = 2**depth
         n_splits = depth if oblivious else n_leaves - 1
-        options: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.weight = nn.Parameter(torch.empty(n_trees, n_splits, in_features, **options))
-        self.bias = nn.Parameter(torch.empty(n_trees, n_splits, **options))
-        self.leaf = nn.Parameter(torch.empty(n_trees, n_leaves, out_features, **options))
-        self.register_buffer("gamma", torch.ones((), **options))
-        self.set_gamma(gamma)
-        self.reset_parameters()
+        self.weight = nn.Parameter(torch.empty(n_trees, n_splits, n_features))
+        self.bias = nn.Parameter(torch.empty(n_trees, n_splits))
+        self.leaf = nn.Parameter(torch.empty(n_trees, n_leaves, n_outputs))
+        self.register_buffer("gamma", torch.ones(()))
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return f(x)."""
-        if x.shape[-1] != self.in_features:
-            raise ValueError(
-                f"x must have {self.in_features} features in its last dimension; "
-                f"got shape {tuple(x.shape)}."
-            )
-        rows = x.reshape(-1, self.in_features)
+    def forward(self, x: Tensor) -> Tensor:
+        """Return f(x), of shape (n_rows, n_outputs)."""
         trees = self.weight, self.bias, self.leaf, self.gamma
-        is_fused = x.device.type == "cpu" and x.dtype in _FUSED_TYPES
-        out = (fused_soft_trees if is_fused else soft_trees)(rows, *trees)
-        return out.reshape(*x.shape[:-1], self.out_features)
+        if x.device.type != "cpu":
+            return soft_trees(x, *trees)
+        outputs: Tensor = _ByKernels.apply(x, *trees, torch.is_grad_enabled())
+        return outputs
 
-    def set_gamma(self, gamma: float) -> None:
-        """Set the width of the band in which a split is soft."""
-        check_number("gamma", gamma, above=0)
-        self.gamma.fill_(gamma)
-
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw weights and leaves between -0.01 and 0.01, as TEL does, and set biases to 0."""
-        nn.init.uniform_(self.weight, -_BOUND, _BOUND, generator=generator)
-        nn.init.zeros_(self.bias)
-        nn.init.uniform_(self.leaf, -_BOUND, _BOUND, generator=generator)
+    def neutral_layers(self) -> list[Layer]:
+        """Return the trees in neutral form."""
+        weight, bias, leaf = map(array_of, (self.weight, self.bias, self.leaf))
+        return [SoftSplits(weight, bias, leaf, float(self.gamma))]
 
     @torch.no_grad()
-    def place_splits(
-        self, x: torch.Tensor, *, spread: float = 0.5, generator: torch.Generator | None = None
-    ) -> None:
-        """Draw all splits again, such that each lies among the given rows.
+    def draw(self, x: Tensor, spread: float, generator: torch.Generator) -> None:
+        """Draw small leaves, and all splits such that each lies among the given rows.
 
         A hyperplane of random direction goes through the middle of two random rows. Its distances
         from the rows have the standard deviation ``spread`` times gamma. So every split separates
         some rows, and most rows lie where its gradient is not zero.
-
-        Parameters
-        ----------
-        x : Tensor of shape (n_rows, in_features)
-            Typical rows; a few hundred are enough.
-        spread : float, default=0.5
-            Standard deviation of the distances, in units of gamma.
-        generator : torch.Generator, default=None
-            Source of random numbers; None is torch's global generator.
         """
-        if len(x) == 0:
-            raise ValueError(f"x must have at least one row; got shape {tuple(x.shape)}.")
-        x = x.to(self.weight)
+        for tensor in (self.weight, self.leaf):  # weights, too, as earlier versions drew them first
+            nn.init.uniform_(tensor, -_BOUND, _BOUND, generator=generator)
         nn.init.normal_(self.weight, generator=generator)
+        x = x.to(self.weight)
         z = x @ self.weight.flatten(0, 1).t()
         scale = spread * self.gamma / z.std(dim=0, correction=0).clamp_min(1e-6)
         rows = torch.randint(len(x), (2, z.shape[1]), generator=generator, device=x.device)
@@ -181,9 +117,67 @@ class SoftTreeLayer(nn.Module):
         self.weight.mul_(scale.view(*self.bias.shape, 1))
         self.bias.copy_((-middle * scale).view_as(self.bias))
 
-    def extra_repr(self) -> str:
-        """Return the parameters as ``print`` shows them."""
-        return (
-            f"{self.in_features}, {self.out_features}, n_trees={self.n_trees}, "
-            f"depth={self.depth}, oblivious={self.oblivious}, gamma={float(self.gamma):g}"
-        )
+
+def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Tensor) -> Tensor:
+    """Return the sum of all trees, in plain torch; the arguments are those of the layer.
+
+    Examples
+    --------
+    >>> x, leaf = torch.tensor([[-9.0], [0.0], [9.0]]), torch.tensor([[[2.0], [4.0]]])
+    >>> soft_trees(x, torch.ones(1, 1, 1), torch.zeros(1, 1), leaf, torch.tensor(1.0))
+    tensor([[4.], [3.], [2.]])
+    """
+    z = (weight.flatten(0, 1) @ x.t()).unflatten(0, bias.shape) + bias[..., None]
+    u = (z / gamma + 0.5).clamp(0, 1)
+    left, reach, level = u * u * (3 - 2 * u), torch.ones_like(z[:, :1]), 0
+    while reach.shape[1] < leaf.shape[1]:
+        start = level if _is_oblivious(bias, leaf) else 2**level - 1
+        splits = slice(start, start + (1 if _is_oblivious(bias, leaf) else 2**level))
+        goes_left = reach * left[:, splits]
+        reach, level = torch.cat([goes_left, reach - goes_left], dim=1), level + 1
+    return torch.einsum("tkb,tko->bo", reach, leaf)
+
+
+def _is_oblivious(bias, leaf):
+    """Tell whether trees have one split per level, not one per node."""
+    return bias.shape[1] < leaf.shape[1] - 1
+
+
+class _ByKernels(torch.autograd.Function):
+    """Soft trees with their own gradient, for which only z is kept."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias, leaf, gamma, keep):
+        leaf = leaf.contiguous()
+        sharpness = leaf.numpy().dtype.type(1 / float(gamma))
+        out = x.new_empty(len(x), leaf.shape[2])
+        kept = []
+        for a in range(0, len(x), _CHUNK):
+            rows = x[a : a + _CHUNK]
+            z = torch.addmm(bias.reshape(-1, 1), weight.flatten(0, 1), rows.t())
+            z = z.unflatten(0, bias.shape)
+            trees = Trees(z.numpy(), leaf.numpy(), _is_oblivious(bias, leaf), sharpness)
+            partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], len(rows))
+            tree_outputs(trees, partial.numpy())
+            out[a : a + _CHUNK] = partial.sum(dim=0).t()
+            if keep:
+                kept.append(trees)
+        ctx.save_for_backward(x, weight, bias, leaf)
+        ctx.kept = kept
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        x, weight, bias, leaf = ctx.saved_tensors
+        weight_sum = torch.zeros_like(weight.flatten(0, 1))
+        bias_sum, leaf_sum = torch.zeros_like(bias), torch.zeros_like(leaf)
+        dz = x.new_empty(0)
+        for trees, a in zip(ctx.kept, range(0, len(x), _CHUNK), strict=True):
+            upstream = gradient[a : a + _CHUNK].t().contiguous()
+            if dz.shape != trees.z.shape:  # new memory costs more time than the kernel
+                dz = x.new_empty(trees.z.shape)
+            found = dz.numpy(), bias_sum.numpy(), leaf_sum.numpy()
+            tree_derivatives(trees, upstream.numpy(), found)
+            weight_sum.addmm_(dz.flatten(0, 1), x[a : a + _CHUNK])
+        return None, weight_sum.view_as(weight), bias_sum, leaf_sum, None, None
