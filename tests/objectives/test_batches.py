@@ -45,13 +45,6 @@ def test_a_large_query_is_dealt_anew_every_time(batch_size):
     np.testing.assert_array_equal(objective.groups.order, before)
 
 
-def test_queries_meet_others_every_time():
-    groups = QueryGroups.from_qid(np.repeat(np.arange(30), 2))
-    rng = np.random.default_rng(0)
-    deals = [{tuple(rows) for rows in deal(groups, 10, rng)} for _ in range(2)]
-    assert deals[0] != deals[1]
-
-
 def test_a_piece_of_a_query_costs_what_its_own_pairs_cost():
     y, scores = np.array([2.0, 0, 1, 0, 2]), np.array([0.1, 0.5, -0.3, 0.0, 0.2])
     rows = np.array([4, 1, 2])

@@ -63,10 +63,8 @@ def assert_same_objective(one, other):
 
 @every_loss
 @every_part
-def test_every_loss_trains_by_name_and_by_object_without_further_settings(part, loss):
-    by_name = fitted(part, loss=loss)
-    assert np.ptp(by_name.predict(X)) > 0
-    assert_same_scores(fitted(part, loss=LOSSES[loss]), by_name)
+def test_every_loss_trains_without_further_settings(part, loss):
+    assert np.ptp(fitted(part, loss=loss).predict(X)) > 0
 
 
 @every_part

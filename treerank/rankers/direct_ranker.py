@@ -28,8 +28,7 @@ from treerank.objectives.factory import Loss, Normalization, PairSettings, Targe
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
-from treerank.objectives.some_rows import SomeRows
-from treerank.objectives.sums import weighted_sum
+from treerank.objectives.sums import SomeRows, weighted_sum
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import EvalSet, HeldOut, hold_out_labels
@@ -224,8 +223,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         has_pairs = isinstance(get_loss(self.loss), PairLoss)
         automatic = AUTO_FOR_PAIRS if has_pairs else AUTO_FOR_OTHERS
         settings |= {name: automatic[name] for name in automatic if settings[name] == "auto"}
-        if settings["pairs"] == "all":  # which is no setting, also for losses without pairs
-            settings["pairs"] = None
         return data.objective(seed, loss=self.loss, **settings)
 
     def _make_feature_part(self, seed: int) -> Any:

@@ -13,20 +13,29 @@ from typing import Any
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
-from treerank.numerics.threads import in_parts
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.kernels.label_order import Sums, Weights
 from treerank.objectives.pairs.kernels.ranking import Ranks
 from treerank.objectives.pairs.problem import PairProblem
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
-    g, h = np.empty((2, len(x)))
-    mass, values = np.empty((2, problem.groups.n_queries))
-    every, ranks = np.arange(problem.groups.n_queries), problem.ranked(x, iteration)
-    tail = problem.labels, problem.weights, ranks, g, h, mass, values
-    in_parts(kernel_of(problem), problem.labels.indptr, every, x, problem.shift, *tail)
-    return Sums(g, h, mass, values)
+    n_queries = problem.groups.n_queries
+    found = Sums(*np.empty((2, len(scores))), *np.empty((2, n_queries)))
+    fill_in(found, np.arange(n_queries), problem, scores, iteration)
+    return found
+
+
+def fill_in(
+    sums: Sums, queries: np.ndarray, problem: PairProblem, scores: np.ndarray, iteration: int
+) -> None:
+    """Fill in the sums over the pairs of some queries."""
+    x, ranks, ranking = problem.ranking(scores, iteration)
+    in_parts(in_turn(*ranking), problem.labels.indptr)
+    places = x, problem.shift, problem.labels, problem.weights, ranks
+    ends = np.append(0, np.cumsum(problem.groups.sizes[queries]))
+    in_parts(kernel_of(problem), ends, queries, *places, *sums)
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:

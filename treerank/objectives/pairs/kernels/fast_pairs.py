@@ -13,7 +13,7 @@ Queries whose scores range too far for single precision are left to the exact ke
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from treerank.objectives.pairs.kernels.columns import (
     set_partners,
     width_for,
 )
+from treerank.objectives.pairs.kernels.label_order import Sums
 from treerank.objectives.pairs.kernels.ranking import FASTMATH, longest_query
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.weights import PairWeight
@@ -52,114 +53,32 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 ENOUGH = 8
 
 
-class Traits(NamedTuple):
-    """What a kernel is compiled for: each changes the order of sums or products, and so bits.
-
-    Attributes
-    ----------
-    truncated : bool
-        Whether only pairs with a document near the top count.
-    narrow : bool
-        Whether all queries fit into columns of fixed length.
-    weighted : bool
-        Whether documents have weights.
-    normalized : bool
-        Whether factors of queries depend on weights that scores change.
-    """
-
-    truncated: bool
-    narrow: bool
-    weighted: bool
-    normalized: bool
-
-
-class Targets(NamedTuple):
-    """What the kernel fills in, and the factors of each query.
-
-    Attributes
-    ----------
-    gradient_factor, hessian_factor : ndarray of shape (n_queries,)
-        Factors of the sums over pairs.
-    gradient, hessian : ndarray of shape (n_documents,)
-        Derivatives of rows.
-    mass : ndarray of shape (n_queries,)
-        Sum of pair weights, if the query is normalized by it.
-    wide : ndarray of bool, shape (n_queries,)
-        Whether the query is left to the exact kernel.
-    """
-
-    gradient_factor: np.ndarray
-    hessian_factor: np.ndarray
-    gradient: np.ndarray
-    hessian: np.ndarray
-    mass: np.ndarray
-    wide: np.ndarray
-
-
-def derivatives(
-    problem: PairProblem, scores: np.ndarray, iteration: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return gradient and hessian of each row, in single precision where scores allow."""
-    x, placing = problem.placing(scores)
-    gradient, hessian = np.empty(len(x)), np.empty(len(x))
-    shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
+    """Return the sums over all pairs without their values, in single precision where that does."""
+    g, h = np.empty((2, len(scores)))
+    n_queries, labels, shape = problem.groups.n_queries, problem.labels, problem.loss.shape
     assert shape is not None
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
-    constants = -shape.gradient_factor, shape.hessian_factor
-    # Factors that depend on the sum of the weights follow when the kernel has found it.
-    later = is_normalized(problem)
-    if later:
-        factors = (np.ones(n_queries),) * 2
-    else:
-        known = problem.fixed_mass if problem.is_separable else mass
-        factors = problem.slope_factors(known, *constants)
-    shift = np.float32(np.exp(shape.steepness * problem.shift))
-    ranks, ranking = problem.ranking(x, iteration, single=True)
-    targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
-    places = labels, problem.weights_single, ranks
-    e = np.empty(len(x), np.float32)
+    x, ranks, ranking = problem.ranking(scores, iteration, single=True)
+    e, shift = np.empty(len(x), np.float32), np.float32(np.exp(shape.steepness * problem.shift))
     powers = exponentials, x, shape.steepness, labels.indptr, e, wide
-    pairs = kernel_of(problem), e, shift, *places, copies_top(problem), targets
-    in_parts(in_turn(placing, *ranking, powers, pairs), labels.indptr)
+    constants = -shape.gradient_factor, shape.hessian_factor
+    places = labels, problem.weights_single, ranks
+    tail = *places, copies_top(problem), constants, wide, g, h, mass
+    in_parts(in_turn(*ranking, powers, (kernel_of(problem), e, shift, *tail)), labels.indptr)
     if wide.any():
-        found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
-        for q, *sums in found:
-            rows = labels.row[slice(*labels.indptr[q : q + 2])]
-            gradient[rows], hessian[rows] = factors[0][q] * sums[0], factors[1][q] * sums[1]
-    if later:
-        factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
-        gradient *= factors[0][codes]
-        hessian *= factors[1][codes]
-    return gradient, hessian
+        known = Sums(g, h, mass, np.empty(n_queries))
+        exact_pairs.fill_in(known, np.flatnonzero(wide), problem, scores, iteration)
+    return Sums(g, h, problem.fixed_mass if problem.is_separable else mass)
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     """Return the kernel for a problem whose loss has a shape."""
     assert problem.loss.shape is not None
-    traits = Traits(
-        truncated=problem.pairs.top is not None,
-        narrow=is_narrow(problem.judgments.totals.longest, copies_top(problem)),
-        weighted=problem.judgments.is_weighted,
-        normalized=is_normalized(problem),
-    )
-    return fast_kernel(problem.loss.shape.of_upset, problem.weight, traits)
-
-
-def is_normalized(problem: PairProblem) -> bool:
-    """Tell whether factors of queries depend on weights that scores change."""
-    return problem.normalization is not None and not problem.is_separable
-
-
-def _of_wide(problem, wide, x, iteration, mass):
-    """Yield sums of queries whose scores range too far for single precision; fill in their mass."""
-    g, h = np.empty((2, len(x)))
-    tail = problem.labels, problem.weights, problem.ranked(x, iteration), g, h, mass
-    kernel, values = exact_pairs.kernel_of(problem), np.empty_like(mass)
-    in_parts(kernel, len(wide), wide, x, problem.shift, *tail, values)
-    for q in wide:  # the fast kernel leaves out the constants of the shape
-        own = slice(*problem.labels.indptr[q : q + 2])
-        shape = problem.loss.shape
-        yield q, g[own] / -shape.gradient_factor, h[own] / shape.hessian_factor
+    narrow = is_narrow(problem.judgments.totals.longest, copies_top(problem))
+    flags = problem.pairs.top is not None, narrow, problem.judgments.is_weighted
+    of_upset, normalized = problem.loss.shape.of_upset, not problem.is_mass_fixed
+    return fast_kernel(of_upset, problem.weight, *flags, normalized)
 
 
 def copies_top(problem: PairProblem) -> bool:
@@ -175,23 +94,35 @@ def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
 
 @functools.cache
 def fast_kernel(
-    of_upset: Callable[..., Any], weight: PairWeight, traits: Traits
+    of_upset: Callable[..., Any],
+    weight: PairWeight,
+    truncated: bool,
+    narrow: bool,
+    weighted: bool,
+    normalized: bool,
 ) -> Callable[..., Any]:
-    """Make the kernel for a loss that has a shape, which fills the :class:`Targets`."""
-    truncated, narrow, weighted, normalized = traits
+    """Make the kernel for a loss that has a shape, which fills in all sums but the values.
+
+    Each flag changes the order of sums or products, and so bits: whether only pairs with a document
+    near the top count, all queries fit into columns of fixed length, documents have weights, and
+    factors of queries depend on weights that scores change.
+    """
+    flags = truncated, narrow, weighted, normalized
     of_pair, separates = weight.of_pair, weight.separates
 
-    @kernel_for(of_upset, of_pair, separates, *traits, nogil=True, **OPTIONS)
-    def over_runs(first, last, exponential, shift, labels, weights, ranks, limited, targets):
+    @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
+    def over_runs(
+        first, last, e, shift, labels, weights, ranks, limited, constants, wide, g, h, mass
+    ):
         longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else width_for(2 * longest if limited else longest)
         columns = np.zeros((INSIDE_TIE + 1, width), np.float32)
         working = np.empty((2, longest + 1 if limited else 0), np.int64)
         for q in range(first, last):
-            if targets.wide[q]:
+            if wide[q]:
                 continue
             a, b = labels.indptr[q], labels.indptr[q + 1]
-            _load(columns, a, b, exponential, weights, ranks, limited, truncated, weighted)
+            _load(columns, a, b, e, weights, ranks, limited, truncated, weighted)
             again = working[0, : b - a + 1]
             if limited:
                 top = ranks.order[a : a + ranks.near[q]]
@@ -221,16 +152,20 @@ def fast_kernel(
                     weighted,
                     normalized,
                 )
-            targets.mass[q] = total
+            mass[q] = total
             if limited:
                 add_copies(columns, again)
-            _scatter(labels.row, a, b, q, columns, targets)
+            G = columns[GRADIENT]
+            H = columns[HESSIAN]
+            for t in range(np.uint64(b - a)):
+                g[np.uint64(a) + t] = constants[0] * G[t]
+                h[np.uint64(a) + t] = constants[1] * H[t]
 
     return over_runs
 
 
 @register_jitable(inline="always")
-def _load(columns, a, b, exponential, weights, ranks, limited, truncated, weighted):
+def _load(columns, a, b, e, weights, ranks, limited, truncated, weighted):
     """Fill the columns that the pairs of a query read.
 
     Vectors also read a few places behind the documents. What earlier queries left there is
@@ -241,7 +176,7 @@ def _load(columns, a, b, exponential, weights, ranks, limited, truncated, weight
         columns[PARTNER, t] = columns[GRADIENT, t] = columns[HESSIAN, t] = 0
     start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
     for t in range(np.uint64(b - a)):
-        columns[EXPONENTIAL, t] = exponential[start + t]
+        columns[EXPONENTIAL, t] = e[start + t]
         columns[GAIN, t] = weights.gain[start + t]
         if weighted:
             columns[DOCUMENT, t] = weights.document[start + t]
@@ -303,16 +238,3 @@ def _add_document(
     G[i] -= slope_i
     H[i] += curvature_i
     return mass_i
-
-
-@register_jitable(inline="always")
-def _scatter(rows, a, b, q, columns, targets):
-    """Write the columns of sums times their factors to the derivatives of the rows."""
-    start = np.uint64(a)
-    G = columns[GRADIENT]
-    H = columns[HESSIAN]
-    gradient_factor, hessian_factor = targets.gradient_factor[q], targets.hessian_factor[q]
-    for t in range(np.uint64(b - a)):
-        row = np.uint64(rows[start + t])
-        targets.gradient[row] = gradient_factor * G[t]
-        targets.hessian[row] = hessian_factor * H[t]

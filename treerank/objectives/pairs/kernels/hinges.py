@@ -76,8 +76,9 @@ def _squared_hinge_of_sums(short, sums):
 HINGES = {hinge: _hinge_of_sums, squared_hinge: _squared_hinge_of_sums}
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
+    x = problem.placed(scores)
     kernel = hinge_kernel(HINGES[problem.loss.of_margin], problem.pairs.adjacent)
     order, falling = np.empty(len(x), np.int32), np.empty(len(x))
     sort = sort_queries, x, problem.labels.indptr, order, falling

@@ -59,10 +59,11 @@ LEVEL_SUMS = {
 MOST_APART = 1400.0
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
+    x = problem.placed(scores)
     if problem.loss.of_margin is exponential and _widest(x, problem.labels.indptr) > MOST_APART:
-        return exact_pairs.sums(problem, x, iteration)
+        return exact_pairs.sums(problem, scores, iteration)
     kernel = level_kernel(*LEVEL_SUMS[problem.loss.of_margin], problem.pairs.adjacent)
     return sums_in_closed_form(kernel, problem, x)
 

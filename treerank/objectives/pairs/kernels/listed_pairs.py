@@ -9,7 +9,7 @@ from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import uniform
-from treerank.numerics.threads import in_parts
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.kernels.exact_pairs import weigh
 from treerank.objectives.pairs.kernels.label_order import LabelOrder, Sums
 from treerank.objectives.pairs.problem import PairProblem
@@ -26,17 +26,16 @@ class PairList(NamedTuple):
     indptr: np.ndarray
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over the listed pairs."""
-    n_queries = problem.groups.n_queries
-    g, h = np.empty((2, len(x)))
-    mass, values = np.empty((2, n_queries))
-    ranks = problem.ranked(x, iteration)
-    truncated = problem.pairs.top is not None
+    g, h = np.empty((2, len(scores)))
+    mass, values = np.empty((2, problem.groups.n_queries))
+    x, ranks, ranking = problem.ranking(scores, iteration)
+    truncated, labels = problem.pairs.top is not None, problem.labels
     kernel = listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
-    tail = problem.labels, problem.weights, ranks, g, h, mass, values
-    listed = _listed(problem, iteration)
-    in_parts(kernel, problem.labels.indptr, x, problem.shift, listed, *tail)
+    tail = labels, problem.weights, ranks, g, h, mass, values
+    pairs = kernel, x, problem.shift, _listed(problem, iteration), *tail
+    in_parts(in_turn(*ranking, pairs), labels.indptr)
     return Sums(g, h, mass, values)
 
 
