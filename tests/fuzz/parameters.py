@@ -24,14 +24,7 @@ from treerank.datasets.web_search import make_web_search
 from treerank.evaluation import compare
 from treerank.exports import export, write_feature_set
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
-from treerank.metrics import (
-    METRICS,
-    alpha_ndcg,
-    err_ia,
-    exposure_by_group,
-    get_metric,
-    make_ranking_scorer,
-)
+from treerank.metrics import METRICS, get_metric, make_ranking_scorer
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import make_objective
 from treerank.objectives.lists.losses import LISTWISE
@@ -120,9 +113,6 @@ def of_ranker():
     rows = {"X": X, "qid": QID, "rows": [3]}
     yield inspection.explain_standing, {"ranker": fitted} | rows
     yield inspection.explain_moves, {"old": fitted, "new": fitted} | rows
-    yield alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
-    yield err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
-    yield exposure_by_group, {"group": Y, "k": 3, "discount": "log2"} | SCORED
     yield get_metric, {"metric": "ndcg@3"}
     data = {"data": (X, Y, QID), "cv": 2}
     yield compare_rankers, data | {"metrics": ["ndcg@3"], "random_state": 0}

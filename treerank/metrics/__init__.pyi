@@ -3,9 +3,6 @@ from treerank.metrics.base import PreparedMetric as PreparedMetric
 from treerank.metrics.graded_metrics import NDCG as NDCG
 from treerank.metrics.graded_metrics import ExpectedReciprocalRank as ExpectedReciprocalRank
 from treerank.metrics.graded_metrics import RankBiasedPrecision as RankBiasedPrecision
-from treerank.metrics.group_metrics import alpha_ndcg as alpha_ndcg
-from treerank.metrics.group_metrics import err_ia as err_ia
-from treerank.metrics.group_metrics import exposure_by_group as exposure_by_group
 from treerank.metrics.judged import Judged as Judged
 from treerank.metrics.judged import ndcg_bounds as ndcg_bounds
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy as PairwiseAccuracy
