@@ -102,12 +102,8 @@ def test_a_batch_of_drawn_pairs_costs_what_they_cost():
     objective = make_objective(y, qid, loss="half_squared")
     rng, scores = np.random.default_rng(0), np.linspace(-1, 1, 7)
     for batch in (next(pair_batches(objective, 7, rng)) for _ in range(20)):
-        given_pairs, codes = batch.objective.problem.pairs, objective.groups.codes[batch.rows]
-        assert np.count_nonzero(np.diff(codes)) == len(np.unique(codes)) - 1
-        expected = np.zeros(7)
+        given_pairs, expected = batch.objective.problem.pairs, np.zeros(7)
         for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
-            assert qid[i] == qid[j]
-            assert y[i] > y[j]
             slope = scores[i] - scores[j] - 1
             expected[[i, j]] += slope, -slope
         found = batch.objective(scores[batch.rows])[1]

@@ -110,8 +110,7 @@ def test_automatic_settings_are_smoothed_ndcg_for_pairs_and_nothing_for_the_rest
 
 
 IGNORED = {"weight": "ndcg", "pairs": "adjacent", "k": 5, "gain": "linear", "threshold": 2.0}
-IGNORED |= {"sigma": 2.0, "target_margin": "label_gap", "smoothing": 0.5, "per_level": True}
-IGNORED |= {"query_normalization": "log"}
+IGNORED |= {"sigma": 2.0, "smoothing": 0.5, "per_level": True, "query_normalization": "log"}
 
 
 @pytest.mark.parametrize("setting", IGNORED)

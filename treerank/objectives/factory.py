@@ -57,8 +57,6 @@ THEIRS = {
 }
 #: A label whose exponential gain drowns the gains of most others.
 DROWNING_LABEL = 19
-TARGET_MARGINS = ("unit", "label_gap")
-TargetMargin = Annotated[str, Rule.one_of(TARGET_MARGINS)]
 Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 
 
@@ -69,7 +67,6 @@ class PairSettings:
     weight: Weight | None = None
     pairs: PairRule | GivenPairs | None = None
     sigma: Positive = 1.0
-    target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0
@@ -106,7 +103,6 @@ def make_objective(
     weight: str | PairWeight | None = None,
     pairs: str | Pairs | None = None,
     sigma: float = 1.0,
-    target_margin: str = "unit",
     k: int | None = None,
     gain: str | ArrayLike = "exponential",
     threshold: float = 1.0,
@@ -141,8 +137,6 @@ def make_objective(
         Which pairs count, see :mod:`treerank.objectives.pairs.rules`; None is "all".
     sigma : float, default=1.0
         Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
-    target_margin : {"unit", "label_gap"}, default="unit"
-        The margin that losses ask for: 1, or the gap of the labels.
     k : int, default=None
         Truncation of the metric behind ``weight``.
     gain : {"exponential", "linear"} or array-like, default="exponential"
@@ -188,7 +182,7 @@ def make_objective(
     of_document = check_weight("sample_weight", sample_weight, len(y))
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
     given = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
-    options = sigma, target_margin, k, gain, threshold, smoothing, query_normalization, per_level
+    options = sigma, k, gain, threshold, smoothing, query_normalization, per_level
     return bind_loss(loss, judgments, PairSettings(weight, given_or(pairs, given), *options))
 
 
@@ -267,7 +261,7 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     _refuse_weightless(weight, pairs)
     size, largest = judgments.totals.typical_size, judgments.totals.largest_label
     options = WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest)
-    rest = float(settings.sigma), settings.target_margin, float(settings.smoothing)
+    rest = float(settings.sigma), float(settings.smoothing)
     whole = PairwiseObjective(
         PairProblem(
             judgments, loss, weight, size, pairs, options, *rest, settings.query_normalization

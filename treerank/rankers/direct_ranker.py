@@ -24,7 +24,7 @@ from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
-from treerank.objectives.factory import Loss, Normalization, PairSettings, TargetMargin, get_loss
+from treerank.objectives.factory import Loss, Normalization, PairSettings, get_loss
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
@@ -86,7 +86,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     weight: Literal["auto"] | Weight | None = "uniform"
     pairs: PairRule | None = "all"
     sigma: Positive = 1.0
-    target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0

@@ -32,33 +32,19 @@ ALL_PAIRS, PLAIN_OPTIONS = Pairs(), WeightOptions()
 
 @dataclass(frozen=True, eq=False)
 class PairProblem:
-    r"""Judged documents, and what their pairs cost.
+    """Judged documents, and what their pairs cost.
+
+    Other attributes are as in :func:`treerank.make_objective`.
 
     Attributes
     ----------
     judgments : Judgments
         Labels, queries and weights of the documents.
-    loss : PairLoss
-        Price of a margin.
-    weight : PairWeight
-        Weight of a pair.
     typical_size : float
         Documents of an average query, which is the sum of weights that "equal" gives to each. Parts
         of the rows keep that of all rows.
-    pairs : Pairs or GivenPairs
-        Which pairs count.
     options : WeightOptions
         Truncation, gain and threshold of the metric behind the weight.
-    sigma : float
-        Scale of the scores: the margin is ``sigma * (s_i - s_j)``.
-    target_margin : {"unit", "label_gap"}
-        The margin that the losses ask for: 1, or the gap of the labels.
-    smoothing : float
-        Scale of the Gumbel noise on the scores that the ranks behind a weight come from. It is
-        drawn anew in every iteration, and is the same for any number of threads.
-    query_normalization : {None, "equal", "log"}
-        What the pair weights of a query are scaled to, see
-        :mod:`treerank.objectives.pairs.weights`; ``None`` is what the weight says.
     """
 
     judgments: Judgments
@@ -68,7 +54,6 @@ class PairProblem:
     pairs: Pairs | GivenPairs = ALL_PAIRS
     options: WeightOptions = PLAIN_OPTIONS
     sigma: float = 1.0
-    target_margin: str = "unit"
     smoothing: float = 0.0
     query_normalization: str | None = None
 
@@ -94,18 +79,6 @@ class PairProblem:
     def levels(self) -> np.ndarray:
         """Level of each place; only kernels that sum by levels need it."""
         return self.labels.levels()
-
-    @cached_property
-    def offset(self) -> np.ndarray:
-        """Number that is taken off the score of each place: its label; empty for a margin of 1."""
-        is_gap = self.target_margin == "label_gap"
-        return self.judgments.y[self.labels.row] if is_gap else np.empty(0)
-
-    @property
-    def shift(self) -> float:
-        """Number that is added to each margin before the loss sees it."""
-        # Labels were taken off the scores, and the losses ask for a margin of 1 themselves.
-        return 1.0 if self.target_margin == "label_gap" else 0.0
 
     def make_weights(self) -> Weights:
         """Return the weights of the places that no score changes."""
@@ -228,4 +201,4 @@ class PairProblem:
     def _placing(self, scores):
         """Return empty scores of places, and the kernel that fills them in, with its arguments."""
         x, labels = np.empty(len(scores)), self.labels
-        return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, self.offset, x)
+        return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, x)

@@ -115,12 +115,8 @@ class WeightOptions:
 
     Attributes
     ----------
-    k : int or None
-        Ranks beyond the k-th have no value; None for all.
-    gain : {"exponential", "linear"} or tuple of float
-        Gain of a label, for NDCG and ERR.
-    threshold : float
-        Labels from here on are relevant, for MAP and MRR.
+    k, gain, threshold
+        As in :func:`treerank.make_objective`.
     largest_label : float
         Largest label of all documents, for ERR.
     """

@@ -33,16 +33,11 @@ def fill_in(
     """Fill in the sums over the pairs of some queries."""
     x, ranks, ranking = problem.ranking(scores, iteration)
     in_parts(in_turn(*ranking), problem.labels.indptr)
-    places = x, problem.shift, problem.labels, problem.weights, ranks
+    truncated, ties = problem.pairs.top is not None, problem.pairs.ties
+    kernel = exact_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated, ties)
+    places = x, problem.labels, problem.weights, ranks
     ends = np.append(0, np.cumsum(problem.groups.sizes[queries]))
-    in_parts(kernel_of(problem), ends, queries, *places, *sums)
-
-
-def kernel_of(problem: PairProblem) -> Callable[..., Any]:
-    """Return the kernel for the loss, the weight and the pairs of a problem."""
-    pairs = problem.pairs
-    leaves = problem.loss.of_margin, problem.weight.of_pair, pairs.top is not None, pairs.ties
-    return exact_kernel(*leaves)
+    in_parts(kernel, ends, queries, *places, *sums)
 
 
 @functools.cache
@@ -52,7 +47,7 @@ def exact_kernel(
     """Make the kernel for a loss and a weight."""
 
     @kernel_for(of_margin, of_pair, truncated, ties, nogil=True, error_model="numpy")
-    def over_runs(first, last, wanted, x, shift, labels, weights, ranks, g, h, mass, value):
+    def over_runs(first, last, wanted, x, labels, weights, ranks, g, h, mass, value):
         for n in range(first, last):
             q = wanted[n]
             a = labels.indptr[q]
@@ -66,9 +61,9 @@ def exact_kernel(
                     if w == 0:  # beyond the top, where the loss need not be computed
                         continue
                     margin = x[i] - x[j]
-                    pair_value, slope, curvature = of_margin(margin + shift)
+                    pair_value, slope, curvature = of_margin(margin)
                     if ties and j >= a + labels.high[i]:
-                        back = of_margin(shift - margin)
+                        back = of_margin(-margin)
                         pair_value = (pair_value + back[0]) / 2
                         slope, curvature = (slope - back[1]) / 2, (curvature + back[2]) / 2
                     g[i] += w * slope

@@ -174,7 +174,7 @@ def value_kernel(
                 inside = ranks.inside[a:b]
                 chance_in_top(order, own, rule.top, inside, ranks.inside_tie[a:b])
             if two_sided:
-                number_blocks(order, own, ranks.block[a:b])
+                _number_blocks(order, own, ranks.block[a:b])
             near[q] = _count_near(own, rule.reach)
 
     return value_queries
@@ -208,7 +208,7 @@ def _count_near(falling, reach):
 
 
 @register_jitable(inline="always")
-def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
+def _number_blocks(order, falling, block):
     """Fill in for each document where its block of equal scores begins."""
     start = 0
     while start < len(order):
