@@ -7,7 +7,7 @@ from treerank import NDCG, HistogramTrees, LightGBMTrees, TreeDirectRanker, make
 from treerank.feature_parts import LinearNetwork
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
-from treerank.objectives.some_rows import SomeRows
+from treerank.objectives.sums import SomeRows
 
 ALL = make_web_search(160, documents_per_query=12, n_features=12, random_state=0)
 X, Y, QID = (column[ALL[2] < 60] for column in ALL)

@@ -42,7 +42,7 @@ _OURS = {word: ours for ours, words in THEIRS.items() for word in words}
 OF_RANKER = (
     *("calibration", "clicks", "feature_part", "gain", "head_alpha", "k", "label_weights", "loss"),
     *("metric", "pairs", "per_level", "query_normalization", "sigma", "smoothing"),
-    *("target_margin", "tau", "threshold", "weight"),
+    *("tau", "threshold", "weight"),
 )
 _FRAME = "X as a data frame: columns of text or of dtype category are categories"
 _LOSS = "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's"

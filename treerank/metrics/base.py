@@ -193,16 +193,8 @@ class Metric(ABC):
 class PreparedMetric:
     """A metric that knows the labels: ``prepared(scores)`` is a float.
 
-    Parameters
-    ----------
-    metric : Metric
-        What is measured.
-    groups : QueryGroups
-        Which rows form a query.
-    worth : ndarray of shape (n_documents,)
-        Worth of each document, sorted by query.
-    ideal : ndarray of shape (n_queries,)
-        Divisor of each query; 0 if it has nothing to find.
+    ``worth`` is that of each document, sorted by query; ``ideal`` the divisor of each query, or 0
+    if it has nothing to find.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def rank_query(
         scores, ranked = _at_least(first_scores[-1], scores, worth)  # more documents tie
     else:
         scores, ranked = scores.copy(), worth.copy()
-    _sort_falling(scores, ranked, by_worth)
+    sort_falling(scores, ranked, by_worth)
     return ranked, _ends(scores, in_blocks)
 
 
@@ -128,7 +128,7 @@ def _ends(falling, in_blocks):
 # Our own merge sort moves both arrays at once, and numba compiles it much faster than
 # np.argsort(kind="mergesort").
 @register_jitable
-def _sort_falling(scores, worth, by_worth):
+def sort_falling(scores: np.ndarray, worth: np.ndarray, by_worth: bool) -> None:
     """Sort both arrays by falling score, in place; ties by rising worth, or by row."""
     n = len(scores)
     for start in range(0, n, RUN_LENGTH):

@@ -140,10 +140,6 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
         A name in ``METRICS``, or "judged", with ``@k`` for a cutoff; or a metric, returned as it
         is; or a function ``f(y, scores, qid) -> float``, higher is better.
 
-    Returns
-    -------
-    Metric or FunctionMetric
-
     Examples
     --------
     >>> get_metric("map@5")
@@ -215,19 +211,10 @@ CONVENTIONS: dict[str, Convention] = {
 def with_convention(
     metric: str | Callable[..., float], convention: str = "treerank"
 ) -> Metric | FunctionMetric:
-    """Return a metric with the settings of a convention.
+    """Return a metric, as of :func:`get_metric`, with the settings of a convention.
 
-    Parameters
-    ----------
-    metric : str, Metric or callable
-        As for :func:`~treerank.metrics.registry.get_metric`.
-    convention : {"treerank", "letor4"}, default="treerank"
-        ``"treerank"`` leaves the metric as it is. ``"letor4"`` gives the numbers of the
-        official script of LETOR 4.0, digit for digit; it knows NDCG, MAP and precision.
-
-    Returns
-    -------
-    Metric or FunctionMetric
+    ``"treerank"`` leaves the metric as it is. ``"letor4"`` gives the numbers of the official script
+    of LETOR 4.0, digit for digit; it knows NDCG, MAP and precision.
 
     Examples
     --------
@@ -251,24 +238,32 @@ def with_convention(
 class RankingScorer:
     """A metric of ``estimator.predict(X)``, for ``cross_validate`` and searches.
 
-    Make it by :func:`make_ranking_scorer`, which checks the metric.
-
     With metadata routing enabled, ``qid`` is requested by default. Without metadata routing
     scikit-learn passes no ``qid``, and all documents are ranked as one query.
 
     Parameters
     ----------
-    metric, qid
-        As in :func:`make_ranking_scorer`.
+    metric : str, Metric or callable, default="ndcg@10"
+        See :func:`~treerank.metrics.registry.get_metric`.
+    qid : array-like of shape (n_documents,), default=None
+        Query ids, for tools of scikit-learn that pass none and keep the rows as they are, such as
+        ``permutation_importance``.
 
     Examples
     --------
-    >>> RankingScorer("map")
-    RankingScorer(metric='map', qid=None)
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X, y, qid = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 2], ["a", "a", "b", "b"]
+    >>> scorer = make_ranking_scorer("ndcg@10")
+    >>> scorer(LinearRegression().fit(X, y), X, y, qid=qid)
+    1.0
     """
 
     metric: str | Callable[..., float] = "ndcg@10"
     qid: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown metric now, not in the middle of a search."""
+        get_metric(self.metric)
 
     def __call__(
         self, estimator: Any, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None
@@ -287,28 +282,11 @@ class RankingScorer:
 def make_ranking_scorer(
     metric: str | Callable[..., float] = "ndcg@10", *, qid: ArrayLike | None = None
 ) -> RankingScorer:
-    """Return a scorer that takes ``qid``.
-
-    Parameters
-    ----------
-    metric : str, Metric or callable, default="ndcg@10"
-        See :func:`~treerank.metrics.registry.get_metric`.
-    qid : array-like of shape (n_documents,), default=None
-        Query ids, for tools of scikit-learn that pass none and keep the rows as they are, such as
-        ``permutation_importance``.
-
-    Returns
-    -------
-    RankingScorer
-        Called as ``scorer(estimator, X, y, qid=qid)``.
+    """Return a :class:`RankingScorer` of a metric.
 
     Examples
     --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> X, y, qid = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 2], ["a", "a", "b", "b"]
-    >>> scorer = make_ranking_scorer("ndcg@10")
-    >>> scorer(LinearRegression().fit(X, y), X, y, qid=qid)
-    1.0
+    >>> make_ranking_scorer("map")
+    RankingScorer(metric='map', qid=None)
     """
-    get_metric(metric)  # refuses an unknown name now, not in the middle of a search
     return RankingScorer(metric, qid)

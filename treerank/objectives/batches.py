@@ -6,8 +6,9 @@ documents are one query trains on pairs across queries. Or a batch is a number o
 random, as in the DirectRanker paper, with the documents of these pairs.
 """
 
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,12 +55,51 @@ def query_batches(
 def pair_batches(
     objective: Objective, batch_size: int, rng: np.random.Generator
 ) -> Iterator[Batch]:
-    """Yield batches of ``batch_size // 2`` pairs; together they hold each row about once."""
-    batch_size = min(batch_size, len(objective.groups.order))
-    draw = _PairSampler.of(objective)
-    if draw.n_pairs:
-        for _ in range(-(-len(objective.groups.order) // batch_size)):
-            yield draw.batch(max(1, batch_size // 2), rng)
+    """Yield batches of ``batch_size // 2`` pairs; together they hold each row about once.
+
+    All pairs of the objective are drawn with the same probability.
+    """
+    problem = objective.problem if isinstance(objective, PairwiseObjective) else None
+    if problem is None or not problem.has_listable_pairs:
+        raise ValueError(
+            "batches must be 'queries' for an objective without pairs, with pairs of equal "
+            "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
+        )
+    unlisted, n_rows = (
+        PairwiseObjective(replace(problem, pairs=Pairs())),
+        problem.groups.n_documents,
+    )
+    batch_size = min(batch_size, n_rows)
+    if isinstance(problem.pairs, GivenPairs):
+        n_pairs, look_up = len(problem.pairs.i), _given
+    else:
+        up_to = np.cumsum(problem.labels.high - problem.labels.low, dtype=np.int64)
+        n_pairs, look_up = int(up_to[-1]), functools.partial(_counted, up_to)
+    if n_pairs == 0:
+        return
+    for _ in range(-(-n_rows // batch_size)):
+        i, j, weight, target = look_up(problem, rng.integers(n_pairs, size=max(1, batch_size // 2)))
+        rows, place = np.unique(np.concatenate([i, j]), return_inverse=True)
+        by_query = np.argsort(problem.groups.codes[rows], kind="stable")
+        i, j = np.split(np.argsort(by_query)[place], 2)
+        rows = rows[by_query]
+        own: Any = taken(unlisted, rows)
+        yield Batch(rows, own.changed(pairs=GivenPairs(i, j, weight, target)))
+
+
+def _given(problem, number):
+    """Return rows, weight and target of given pairs by their numbers."""
+    pairs = problem.pairs
+    return pairs.i[number], pairs.j[number], pairs.weight[number], pairs.target[number]
+
+
+def _counted(up_to, problem, number):
+    """Return rows, weight and target of pairs by their numbers; ``up_to`` counts them by place."""
+    labels = problem.labels
+    upper = np.searchsorted(up_to, number, side="right")
+    first = labels.indptr[np.searchsorted(labels.indptr, upper, side="right") - 1]
+    lower = first + labels.high[upper] - (up_to[upper] - number)
+    return labels.row[upper], labels.row[lower], problem.balance[upper], np.ones(len(number))
 
 
 BATCHES = {"queries": query_batches, "pairs": pair_batches}
@@ -91,51 +131,6 @@ def taken(objective: Objective, rows: np.ndarray) -> Objective:
     code = objective.groups.codes[rows]
     start = np.flatnonzero(np.append(True, code[1:] != code[:-1])[: len(rows)])
     return objective.taking(rows, QueryGroups(None, np.append(start, len(rows))))
-
-
-@dataclass(frozen=True, eq=False)
-class _PairSampler:
-    """Draws pairs of an objective at random, all with the same probability."""
-
-    objective: PairwiseObjective
-    up_to: np.ndarray
-
-    @classmethod
-    def of(cls, objective):
-        problem = objective.problem if isinstance(objective, PairwiseObjective) else None
-        if problem is None or not problem.has_listable_pairs:
-            raise ValueError(
-                "batches must be 'queries' for an objective without pairs, with pairs of equal "
-                "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
-            )
-        if isinstance(problem.pairs, GivenPairs):
-            return cls(objective, np.arange(1, len(problem.pairs.i) + 1))
-        labels = problem.labels
-        return cls(objective, np.cumsum(labels.high - labels.low, dtype=np.int64))
-
-    @property
-    def n_pairs(self):
-        return int(self.up_to[-1]) if len(self.up_to) else 0
-
-    def batch(self, size, rng):
-        i, j, weight, target = self._look_up(rng.integers(self.n_pairs, size=size))
-        rows, place = np.unique(np.concatenate([i, j]), return_inverse=True)
-        by_query = np.argsort(self.objective.groups.codes[rows], kind="stable")
-        new_place = np.argsort(by_query)[place]
-        given = GivenPairs(new_place[:size], new_place[size:], weight, target)
-        rows = rows[by_query]
-        unlisted: Any = taken(self.objective.changed(pairs=Pairs()), rows)
-        return Batch(rows, unlisted.changed(pairs=given))
-
-    def _look_up(self, number):
-        rule, labels = self.objective.problem.pairs, self.objective.problem.labels
-        if isinstance(rule, GivenPairs):
-            return rule.i[number], rule.j[number], rule.weight[number], rule.target[number]
-        upper = np.searchsorted(self.up_to, number, side="right")
-        first = labels.indptr[np.searchsorted(labels.indptr, upper, side="right") - 1]
-        lower = first + labels.high[upper] - (self.up_to[upper] - number)
-        weight = self.objective.problem.balance[upper]
-        return labels.row[upper], labels.row[lower], weight, np.ones(len(number))
 
 
 def _ranges(start, size):

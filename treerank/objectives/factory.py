@@ -15,8 +15,18 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_sequence, closest, has_methods, naming, shown, warn_user
-from treerank.inputs.grouping import QueryGroups
+from treerank.checks import (
+    check_column,
+    check_count,
+    check_sequence,
+    check_weight,
+    closest,
+    has_methods,
+    naming,
+    shown,
+    warn_user,
+)
+from treerank.inputs.grouping import QueryGroups, check_constant_within
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
@@ -24,7 +34,7 @@ from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
 from treerank.objectives.pairs.problem import PairProblem
-from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
+from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs, given_or
 from treerank.objectives.pairs.weights import (
     NORMALIZATIONS,
     PAIR_WEIGHTS,
@@ -47,8 +57,6 @@ THEIRS = {
 }
 #: A label whose exponential gain drowns the gains of most others.
 DROWNING_LABEL = 19
-TARGET_MARGINS = ("unit", "label_gap")
-TargetMargin = Annotated[str, Rule.one_of(TARGET_MARGINS)]
 Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 
 
@@ -59,7 +67,6 @@ class PairSettings:
     weight: Weight | None = None
     pairs: PairRule | GivenPairs | None = None
     sigma: Positive = 1.0
-    target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0
@@ -96,7 +103,6 @@ def make_objective(
     weight: str | PairWeight | None = None,
     pairs: str | Pairs | None = None,
     sigma: float = 1.0,
-    target_margin: str = "unit",
     k: int | None = None,
     gain: str | ArrayLike = "exponential",
     threshold: float = 1.0,
@@ -131,8 +137,6 @@ def make_objective(
         Which pairs count, see :mod:`treerank.objectives.pairs.rules`; None is "all".
     sigma : float, default=1.0
         Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
-    target_margin : {"unit", "label_gap"}, default="unit"
-        The margin that losses ask for: 1, or the gap of the labels.
     k : int, default=None
         Truncation of the metric behind ``weight``.
     gain : {"exponential", "linear"} or array-like, default="exponential"
@@ -168,11 +172,18 @@ def make_objective(
     >>> gradient
     array([-0.5,  0.5,  0. ])
     """
-    weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-    judgments = Judgments.checked(y, qid, **weights, random_state=random_state)
-    rule = _which_pairs(pairs, given_pairs, judgments.groups)
-    options = sigma, target_margin, k, gain, threshold, smoothing, query_normalization, per_level
-    return bind_loss(loss, judgments, PairSettings(weight, rule, *options))
+    y = check_column("y", y)
+    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+    check_count("random_state", random_state, at_least=0)
+    of_query = check_weight("query_weight", query_weight, len(y))
+    if of_query is not None:
+        check_constant_within("query_weight", of_query, groups)
+        of_query = groups.first_of(of_query)
+    of_document = check_weight("sample_weight", sample_weight, len(y))
+    judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
+    given = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
+    options = sigma, k, gain, threshold, smoothing, query_normalization, per_level
+    return bind_loss(loss, judgments, PairSettings(weight, given_or(pairs, given), *options))
 
 
 def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
@@ -250,7 +261,7 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     _refuse_weightless(weight, pairs)
     size, largest = judgments.totals.typical_size, judgments.totals.largest_label
     options = WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest)
-    rest = float(settings.sigma), settings.target_margin, float(settings.smoothing)
+    rest = float(settings.sigma), float(settings.smoothing)
     whole = PairwiseObjective(
         PairProblem(
             judgments, loss, weight, size, pairs, options, *rest, settings.query_normalization
@@ -267,19 +278,6 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
             "count. Write gain='linear' if y is an amount rather than a grade."
         )
     return checked
-
-
-def _which_pairs(
-    pairs: str | Pairs | None, given_pairs: ArrayLike | None, groups: QueryGroups
-) -> str | Pairs | GivenPairs | None:
-    if isinstance(pairs, str) and pairs == "all":
-        pairs = None
-    if given_pairs is None:
-        return pairs
-    if pairs is not None:
-        rule = "None or 'all' when given_pairs lists them"
-        raise ValueError(f"pairs must be {rule}; got {shown(pairs)}.")
-    return GivenPairs.from_table(given_pairs, groups)
 
 
 def _refuse_weightless(weight: PairWeight, pairs: Pairs | GivenPairs) -> None:

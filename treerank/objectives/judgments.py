@@ -5,10 +5,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count, check_weight
-from treerank.inputs.grouping import QueryGroups, check_constant_within
+from treerank.inputs.grouping import QueryGroups
 from treerank.team import current_team
 
 
@@ -76,12 +74,6 @@ class Judgments:
         What there is to know of the queries of all workers.
     seed : int
         Seed of whatever is drawn at random.
-
-    Examples
-    --------
-    >>> judgments = Judgments.checked([1, 0, 2], ["a", "a", "b"], query_weight=[1, 1, 3])
-    >>> judgments.query_weight
-    array([1., 3.])
     """
 
     y: np.ndarray
@@ -91,27 +83,6 @@ class Judgments:
     keys: np.ndarray | None
     totals: Totals
     seed: int = 0
-
-    @classmethod
-    def checked(
-        cls,
-        y: ArrayLike,
-        qid: ArrayLike | QueryGroups | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        query_weight: ArrayLike | None = None,
-        random_state: int = 0,
-    ) -> "Judgments":
-        """Check what a user gives, one entry per row each."""
-        y = check_column("y", y)
-        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
-        check_count("random_state", random_state, at_least=0)
-        by_row = check_weight("query_weight", query_weight, len(y))
-        if by_row is not None:
-            check_constant_within("query_weight", by_row, groups)
-            by_row = groups.first_of(by_row)
-        by_document = check_weight("sample_weight", sample_weight, len(y))
-        return cls.of(y, groups, by_document, by_row, int(random_state))
 
     @classmethod
     def of(

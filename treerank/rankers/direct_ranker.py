@@ -24,12 +24,11 @@ from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
-from treerank.objectives.factory import Loss, Normalization, PairSettings, TargetMargin, get_loss
+from treerank.objectives.factory import Loss, Normalization, PairSettings, get_loss
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
-from treerank.objectives.some_rows import SomeRows
-from treerank.objectives.sums import weighted_sum
+from treerank.objectives.sums import SomeRows, weighted_sum
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import EvalSet, HeldOut, hold_out_labels
@@ -87,7 +86,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     weight: Literal["auto"] | Weight | None = "uniform"
     pairs: PairRule | None = "all"
     sigma: Positive = 1.0
-    target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0
@@ -224,8 +222,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         has_pairs = isinstance(get_loss(self.loss), PairLoss)
         automatic = AUTO_FOR_PAIRS if has_pairs else AUTO_FOR_OTHERS
         settings |= {name: automatic[name] for name in automatic if settings[name] == "auto"}
-        if settings["pairs"] == "all":  # which is no setting, also for losses without pairs
-            settings["pairs"] = None
         return data.objective(seed, loss=self.loss, **settings)
 
     def _make_feature_part(self, seed: int) -> Any:

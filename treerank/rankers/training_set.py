@@ -18,7 +18,7 @@ from treerank.inputs.grouping import QueryGroups, check_constant_within
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.pairs.rules import GivenPairs
+from treerank.objectives.pairs.rules import GivenPairs, given_or
 from treerank.team import current_team
 
 
@@ -77,13 +77,7 @@ class TrainingSet:
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
-        if self.pairs is not None:
-            if settings.get("pairs") not in (None, "all"):
-                raise ValueError(
-                    "pairs must be None or 'all' when given_pairs lists them; "
-                    f"got {settings['pairs']!r}."
-                )
-            settings["pairs"] = self.pairs
+        settings["pairs"] = given_or(settings.get("pairs"), self.pairs)
         judgments = self.judgments(seed)  # also without documents: all workers are asked
         if len(self.y) == 0:
             return NoDocuments()

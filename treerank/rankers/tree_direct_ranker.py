@@ -14,7 +14,7 @@ from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.metrics.relevance import Gain
-from treerank.objectives.factory import Loss, Normalization, TargetMargin
+from treerank.objectives.factory import Loss, Normalization
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
@@ -70,8 +70,6 @@ class TreeDirectRanker(DirectRanker):
     sigma : float, default=1.0
         Scale of the scores in a pair loss: the margin of two documents is sigma times the
         difference of their scores.
-    target_margin : {"unit", "label_gap"}, default="unit"
-        Margin that a pair loss asks for: 1, or the difference of the labels.
     k : int, default=None
         Rank at which the metric behind ``weight`` is cut off; None counts whole lists.
     gain : {"exponential", "linear"} or array-like, default="exponential"
@@ -130,7 +128,6 @@ class TreeDirectRanker(DirectRanker):
     pairs: PairRule | None = "all"
     tau: Tau = "identity"
     sigma: Positive = 1.0
-    target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0

@@ -155,16 +155,9 @@ def test_labels_without_a_meaning_are_refused(loss, y, message):
         make_objective(y, loss=loss)
 
 
-@pytest.mark.parametrize(
-    ("loss", "settings", "message"),
-    [
-        (ListNetLoss, {"target": "top"}, r"target must be one of .*; got 'top'"),
-        (ApproxNDCG, {"temperature": 0.0}, "temperature must be a finite number above 0"),
-    ],
-)
-def test_settings_are_checked_before_any_label_is_there(loss, settings, message):
-    with pytest.raises(ValueError, match=message):
-        loss(**settings)
+def test_settings_are_checked_before_any_label_is_there():
+    with pytest.raises(ValueError, match=r"target must be one of .*; got 'top'"):
+        ListNetLoss(target="top")
 
 
 @pytest.mark.parametrize("seed", [0.5, -1])

@@ -8,7 +8,7 @@ import pytest
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
-from treerank.objectives.batches import pair_batches, taken
+from treerank.objectives.batches import pair_batches
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.pairs.objective import choose_kernel
 from treerank.objectives.pairs.rules import GivenPairs, Pairs, get_pairs
@@ -55,11 +55,12 @@ def test_equal_normalization_gives_each_query_the_weights_of_a_typical_one(weigh
 @every_loss
 def test_closed_forms_visit_no_pair_and_miss_none(loss):
     # A top that holds everybody changes nothing, but only the kernel over pairs knows tops.
-    for adjacent, margin in itertools.product((False, True), ("unit", "label_gap")):
-        settings = {"loss": loss, "target_margin": margin}
-        closed = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent), **settings)
-        visiting = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent, top=100), **settings)
-        assert_same(closed(SCORES), visiting(SCORES), rtol=1e-10, atol=1e-10)
+    rng = np.random.default_rng(0)
+    y, qid, scores = rng.integers(12, size=90), rng.integers(3, size=90), rng.normal(size=90)
+    for adjacent in (False, True):
+        closed = make_objective(y, qid, loss=loss, pairs=Pairs(adjacent=adjacent))
+        visiting = make_objective(y, qid, loss=loss, pairs=Pairs(adjacent=adjacent, top=100))
+        assert_same(closed(scores), visiting(scores), rtol=1e-10, atol=1e-10)
 
 
 def test_adjacent_pairs_are_those_of_neighboring_levels():
@@ -118,10 +119,7 @@ def test_balanced_pairs_can_be_sampled_and_drawn():
     np.testing.assert_allclose(drawn.weight, [BALANCED[pair] for pair in pairs])
 
 
-def test_balanced_pairs_are_refused_where_they_cannot_be_balanced():
-    for settings in ({"adjacent": False}, {"top": 5}, {"ties": True}):
-        with pytest.raises(ValueError, match="balanced must be False unless all adjacent pairs"):
-            Pairs(**{"adjacent": True, "balanced": True} | settings)
+def test_balanced_pairs_are_refused_for_weights_of_ranks():
     with pytest.raises(ValueError, match=r"weight must be one of .* for balanced pairs"):
         make_objective(Y, QID, weight="ndcg", pairs="balanced")
 
@@ -170,9 +168,7 @@ def test_given_pairs_are_taken_whatever_the_labels_say():
     expected, slope = np.zeros(9), 2 * (0.75 * ahead[1] - 0.25 * back[1])
     expected[[1, 0, 7, 2]] = slope, -slope, other[1], -other[1]
     np.testing.assert_allclose(gradient, expected)
-    only_b = taken(objective, objective.groups.rows[1])
-    np.testing.assert_allclose(only_b(SCORES[QID == "b"])[1], expected[QID == "b"])
-    assert only_b.problem.n_pairs == 1
+    assert objective.problem.n_pairs == 2
 
 
 @pytest.mark.parametrize("row", [[0, 1], [3, 2, 0.5], [1, 0, 0.0, 0.0]])
@@ -186,6 +182,8 @@ def test_a_given_pair_has_weight_and_target_one_unless_they_are_given(row):
     [
         ([0.5, 1], "rows must be integers"),
         ([-1, 0], "rows must be integers"),
+        ([0, 2], "i and j must be of one query"),
+        ([1, 1], "i and j must differ"),
         ([0, 4], "rows must be integers"),
         ([0, 1, np.inf], "weights must be finite"),
         ([0, 1, 1, -0.1], "targets must be in"),
@@ -224,15 +222,12 @@ def test_policies_come_by_name_and_are_their_own():
         ({"sampled": 0}, "sampled must be a whole number .*; got 0"),
         ({"top": 2.0}, r"top must be a whole number of at least 1; got 2\.0"),
         ({"sampled": 2, "ties": True}, "ties must be False when pairs are sampled"),
+        ({"balanced": True}, "balanced must be False unless all adjacent pairs"),
+        ({"balanced": True, "adjacent": True, "top": 5}, "balanced must be False unless"),
+        ({"balanced": True, "adjacent": True, "ties": True}, "balanced must be False unless"),
     ):
         with pytest.raises(ValueError, match=message):
             Pairs(**settings)
-
-
-def test_label_gap_asks_for_a_margin_as_wide_as_the_gap():
-    objective = make_objective([3, 1], loss="half_squared", target_margin="label_gap")
-    value, gradient, _ = objective([0.5, 0.0])
-    np.testing.assert_allclose([value, *gradient], [1.5**2 / 2, -1.5, 1.5])
 
 
 @pytest.mark.parametrize("spread", [30.0, 300.0, 3000.0])
@@ -256,21 +251,12 @@ def test_noise_belongs_to_seed_iteration_and_document():
     assert (gradient(1, 5) != gradient(2, 5)).any()
 
 
-@pytest.mark.parametrize("weight", ["label_gap", "ndcg"])
-@pytest.mark.parametrize("pairs", ["adjacent", "top_10", Pairs(sampled=2)])
-@pytest.mark.parametrize("loss", ["logistic", "half_squared_tanh"])
-def test_the_convex_form_is_convex_along_every_line(loss, weight, pairs):
-    objective = make_objective(Y, QID, loss=loss, weight=weight, pairs=pairs).convex()
-    direction = np.random.default_rng(0).normal(size=len(Y))
-    slopes = [objective(t * direction, iteration=5)[1] @ direction for t in np.linspace(-3, 3, 25)]
-    assert (np.diff(slopes) > 0).all()
-
-
-def test_the_convex_form_keeps_weights_and_pairs_that_never_change():
+def test_the_convex_form_is_logistic_and_keeps_weights_and_pairs_that_never_change():
     convex = make_objective(Y, QID, weight="label", pairs=Pairs(adjacent=True)).convex()
     assert convex.problem.weight is PAIR_WEIGHTS["label"]
     assert convex.problem.pairs == get_pairs("adjacent")
-    convex = make_objective(Y, QID, weight="ndcg", pairs="top_10").convex()
+    convex = make_objective(Y, QID, loss="hinge", weight="ndcg", pairs="top_10").convex()
+    assert convex.problem.loss is PAIR_LOSSES["logistic"]
     assert (convex.problem.weight, convex.problem.pairs) == (PAIR_WEIGHTS["query"], Pairs())
 
 

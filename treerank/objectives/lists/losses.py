@@ -24,8 +24,6 @@ from treerank.objectives.lists.kernels import approximate_dcg, cross_entropy, gr
 from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
 from treerank.parameters import Positive, Rule
 
-TARGETS = ("softmax", "gain")
-
 
 @dataclass(frozen=True)
 class ListNetLoss(ListwiseLoss):
@@ -54,7 +52,7 @@ class ListNetLoss(ListwiseLoss):
     (0.6931, array([-0.5,  0.5]), array([0.25, 0.25]))
     """
 
-    target: Annotated[str, Rule.one_of(TARGETS)] = "softmax"
+    target: Annotated[str, Rule.one_of(("softmax", "gain"))] = "softmax"
 
     def check_labels(self, y: np.ndarray) -> None:
         """Refuse labels without a gain, where the target asks for gains."""
@@ -140,7 +138,8 @@ class XENDCG(ListwiseLoss):
 
     def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the cross entropy of each query and its derivatives."""
-        mass = np.exp2(lists.y) - uniforms(lists.judgments.seed, iteration, lists.keys)
+        keys = lists.judgments.keys_of(lists.rows)
+        mass = np.exp2(lists.y) - uniforms(lists.judgments.seed, iteration, keys)
         target = lists.weight * mass / lists.per_query(np.add, mass)
         return cross_entropy(scores, target, lists.groups.indptr)
 

@@ -150,11 +150,6 @@ class ListwiseObjective(Objective):
         return self.judgments.sample_weight[self.rows] * self.judgments.query_weight[self.query]
 
     @cached_property
-    def keys(self) -> np.ndarray:
-        """Keys of the documents."""
-        return self.judgments.keys_of(self.rows)
-
-    @cached_property
     def query(self) -> np.ndarray:
         """Number of each document's query."""
         return self.groups.codes[self.rows]

@@ -3,7 +3,7 @@ r"""Pair losses: the price of a margin.
 A pair loss is a scalar function of the margin :math:`m = s_i - s_j` between a document ``i``
 and a less relevant document ``j`` of the same query. It falls as the margin grows and returns
 ``(value, gradient, hessian)``, the last two with respect to the margin. The objective scales the
-scores (``sigma``) and asks for the gap of the labels instead of 1.
+scores (``sigma``).
 
 To add one, write the function and list it in ``PAIR_LOSSES``: objectives, feature parts and tests
 find it there. A loss of your own is a ``numba.njit`` function of the margin.

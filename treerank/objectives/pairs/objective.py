@@ -12,7 +12,7 @@ import numpy as np
 
 from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
-from treerank.numerics.threads import in_parts, in_turn, threads_for
+from treerank.numerics.threads import in_parts, threads_for
 from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
 from treerank.objectives.pairs.kernels import (
     exact_pairs,
@@ -21,7 +21,7 @@ from treerank.objectives.pairs.kernels import (
     level_sums,
     listed_pairs,
 )
-from treerank.objectives.pairs.kernels.label_order import Sums, scatter
+from treerank.objectives.pairs.kernels.label_order import scatter
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs, Pairs
@@ -80,7 +80,9 @@ class PairwiseObjective(Objective):
         """Return value, gradient and hessian, in double precision."""
         scores = check_column("scores", scores, self.groups.n_documents)
         with self._threads():
-            sums = self._sums(choose_kernel(self.problem, with_value=True), scores, iteration)
+            sums = choose_kernel(self.problem, with_value=True).sums(
+                self.problem, scores, iteration
+            )
             factor = self.problem.factors(sums.mass)
             return float(np.sum(factor * sums.values)), *self._scattered(sums)
 
@@ -89,9 +91,7 @@ class PairwiseObjective(Objective):
         scores = self._of_documents(scores)
         kernel = choose_kernel(self.problem, with_value=False)
         with self._threads():
-            if kernel is fast_pairs:
-                return fast_pairs.derivatives(self.problem, scores, iteration)
-            return self._scattered(self._sums(kernel, scores, iteration))
+            return self._scattered(kernel.sums(self.problem, scores, iteration))
 
     def changed(self, **settings: Any) -> "PairwiseObjective":
         """Return the objective of a problem with other settings."""
@@ -144,16 +144,10 @@ class PairwiseObjective(Objective):
             )
         return scores
 
-    def _sums(self, kernel: ModuleType, scores: np.ndarray, iteration: int) -> Sums:
-        x, placing = self.problem.placing(scores)
-        in_parts(in_turn(placing), self.problem.labels.indptr)
-        sums: Sums = kernel.sums(self.problem, x, iteration)
-        return sums
-
     def _scattered(self, sums):
         gradient, hessian = np.empty((2, len(sums.gradient)))
         place = self.problem.labels.row, self.problem.labels.indptr
-        factors = self.problem.slope_factors(sums.mass, 1.0, 1.0)
+        factors = self.problem.slope_factors(sums.mass)
         in_parts(
             scatter, place[1], sums.gradient, sums.hessian, *place, *factors, gradient, hessian
         )

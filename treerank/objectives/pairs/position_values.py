@@ -8,7 +8,7 @@ the two have equal scores. All numbers are 0 at first. They are expectations ove
 tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block is replaced by
 the mean of the block. ``working`` is memory for three numbers per document.
 
-To add a metric, write its function here and list it in :mod:`treerank.objectives.pairs.weights`.
+To add a metric, write its function here and list it in ``VALUES``.
 """
 
 import numpy as np
@@ -18,30 +18,12 @@ from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
 
 
 @register_jitable
-def no_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
-    """Leave everything at 0: for weights that do not depend on ranks."""
+def _no_values(order, falling, discount, gain, above, below, within, working):
+    """Leave everything at 0."""
 
 
 @register_jitable
-def ndcg_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def _ndcg_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the mean discount of each block of ties, and the mean gap of its discounts."""
     if not has_ties(falling):
         for rank in range(len(order)):
@@ -57,16 +39,7 @@ def ndcg_values(
 
 
 @register_jitable
-def map_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def _map_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the expected precision at the document, less the gains of all documents above."""
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
@@ -119,16 +92,7 @@ def _map_gap(discount, start, size, relevant, seen):
 
 
 @register_jitable
-def mrr_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def _mrr_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the values for MRR: only the first two relevant documents and those above matter."""
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
@@ -189,16 +153,7 @@ def _first_relevant(discount, start, end, relevant):
 
 
 @register_jitable
-def err_values(
-    order: np.ndarray,
-    falling: np.ndarray,
-    discount: np.ndarray,
-    gain: np.ndarray,
-    above: np.ndarray,
-    below: np.ndarray,
-    within: np.ndarray,
-    working: np.ndarray,
-) -> None:
+def _err_values(order, falling, discount, gain, above, below, within, working):
     """Fill in the probability that the reader comes so far, over the rank, plus the ERR above."""
     worth = working[0]
     start, reach, gained = 0, 1.0, 0.0
@@ -221,3 +176,13 @@ def err_values(
             above[document], within[document] = mean, gap
             below[document] = 1 / (1 - gain[document])  # given that the reader went on
         start = end
+
+
+#: What fills in the numbers, by metric; "none" is for weights that do not depend on ranks.
+VALUES = {
+    "none": _no_values,
+    "ndcg": _ndcg_values,
+    "map": _map_values,
+    "mrr": _mrr_values,
+    "err": _err_values,
+}

@@ -5,7 +5,6 @@ The kernels of :mod:`treerank.objectives.pairs.kernels` work on places. Each of 
 :class:`PairProblem` and returns the sums over its pairs.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,42 +23,28 @@ from treerank.objectives.pairs.kernels.ranking import (
     value_kernel,
 )
 from treerank.objectives.pairs.losses import PairLoss
-from treerank.objectives.pairs.position_values import no_values
+from treerank.objectives.pairs.position_values import VALUES
 from treerank.objectives.pairs.rules import GivenPairs, Pairs
-from treerank.objectives.pairs.weights import PairWeight, WeightOptions, query_factors
+from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight, WeightOptions
 
 ALL_PAIRS, PLAIN_OPTIONS = Pairs(), WeightOptions()
 
 
 @dataclass(frozen=True, eq=False)
 class PairProblem:
-    r"""Judged documents, and what their pairs cost.
+    """Judged documents, and what their pairs cost.
+
+    Other attributes are as in :func:`treerank.make_objective`.
 
     Attributes
     ----------
     judgments : Judgments
         Labels, queries and weights of the documents.
-    loss : PairLoss
-        Price of a margin.
-    weight : PairWeight
-        Weight of a pair.
     typical_size : float
         Documents of an average query, which is the sum of weights that "equal" gives to each. Parts
         of the rows keep that of all rows.
-    pairs : Pairs or GivenPairs
-        Which pairs count.
     options : WeightOptions
         Truncation, gain and threshold of the metric behind the weight.
-    sigma : float
-        Scale of the scores: the margin is ``sigma * (s_i - s_j)``.
-    target_margin : {"unit", "label_gap"}
-        The margin that the losses ask for: 1, or the gap of the labels.
-    smoothing : float
-        Scale of the Gumbel noise on the scores that the ranks behind a weight come from. It is
-        drawn anew in every iteration, and is the same for any number of threads.
-    query_normalization : {None, "equal", "log"}
-        What the pair weights of a query are scaled to, see
-        :mod:`treerank.objectives.pairs.weights`; ``None`` is what the weight says.
     """
 
     judgments: Judgments
@@ -69,7 +54,6 @@ class PairProblem:
     pairs: Pairs | GivenPairs = ALL_PAIRS
     options: WeightOptions = PLAIN_OPTIONS
     sigma: float = 1.0
-    target_margin: str = "unit"
     smoothing: float = 0.0
     query_normalization: str | None = None
 
@@ -95,18 +79,6 @@ class PairProblem:
     def levels(self) -> np.ndarray:
         """Level of each place; only kernels that sum by levels need it."""
         return self.labels.levels()
-
-    @cached_property
-    def offset(self) -> np.ndarray:
-        """Number that is taken off the score of each place: its label; empty for a margin of 1."""
-        is_gap = self.target_margin == "label_gap"
-        return self.judgments.y[self.labels.row] if is_gap else np.empty(0)
-
-    @property
-    def shift(self) -> float:
-        """Number that is added to each margin before the loss sees it."""
-        # Labels were taken off the scores, and the losses ask for a margin of 1 themselves.
-        return 1.0 if self.target_margin == "label_gap" else 0.0
 
     def make_weights(self) -> Weights:
         """Return the weights of the places that no score changes."""
@@ -170,32 +142,21 @@ class PairProblem:
 
     def factors(self, mass: np.ndarray) -> np.ndarray:
         """Return the factor of each query, given the sum of its pair weights."""
-        if self.normalization is None:
+        scale = NORMALIZATIONS[self.normalization]
+        if scale is None:
             return self.judgments.query_weight
-        scaled = query_factors(self.normalization, mass, self.typical_size)
-        return self.judgments.query_weight * scaled
+        scaled = scale(np.where(mass > 0, mass, 1.0), self.typical_size)
+        return self.judgments.query_weight * np.where(mass > 0, scaled, 1.0)
 
-    def slope_factors(
-        self, mass: np.ndarray, of_gradient: float, of_hessian: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factors of each query's gradient and hessian, given those of the loss."""
+    def slope_factors(self, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the factors of each query's gradient and hessian."""
         factor = self.factors(mass)
-        return factor * of_gradient * self.sigma, factor * of_hessian * self.sigma**2
+        return factor * self.sigma, factor * self.sigma**2
 
     @property
-    def fills_values(self) -> Callable[..., Any]:
-        """Function that fills in what the positions are worth to the weight."""
-        return self.weight.values or no_values
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether the ranks of the documents matter."""
-        return self.pairs.top is not None or self.weight.values is not None
-
-    @property
-    def is_two_sided(self) -> bool:
-        """Whether it matters to the weight which document of a pair stands above."""
-        return self.weight.two_sided and not self.weight.is_fixed
+    def is_mass_fixed(self) -> bool:
+        """Whether scores do not change the sums of weights that queries are normalized by."""
+        return self.normalization is None or self.is_separable
 
     @cached_property
     def rank_rule(self) -> RankRule:
@@ -206,42 +167,38 @@ class PairProblem:
         n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
         return RankRule(discount, n_top, reach, self.smoothing, self.judgments.seed)
 
-    def placing(self, scores: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
-        """Return empty scores of places, and the kernel that fills them in, with its arguments."""
-        x, labels = np.empty(len(scores)), self.labels
-        return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, self.offset, x)
-
-    @property
-    def keys(self) -> np.ndarray:
-        """Key of the document at each place, made anew: that takes less than to keep it."""
-        return self.judgments.keys_of(self.labels.row)
+    def placed(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of the places."""
+        x, placing = self._placing(scores)
+        in_parts(in_turn(placing), self.labels.indptr)
+        return x
 
     def ranking(
-        self, x: np.ndarray, iteration: int, *, single: bool = False
-    ) -> tuple[Ranks, list[tuple[Any, ...]]]:
-        """Return empty values of ranks, and the kernels that fill them in, with their arguments.
+        self, scores: np.ndarray, iteration: int, *, single: bool = False
+    ) -> tuple[np.ndarray, Ranks, list[tuple[Any, ...]]]:
+        """Return empty scores of places and ranks, and calls of kernels that fill them in.
 
-        No kernel is needed if ranks do not matter.
+        Ranks that do not matter are 0.
         """
+        x, placing = self._placing(scores)
         size, dtype = (6, len(x)), np.float32 if single else np.float64
         order, near = np.empty(len(x), np.int32), np.zeros(self.groups.n_queries, np.int32)
-        if not self.is_ranked:
-            return Ranks(order, near, *np.zeros(size, dtype)), []
+        truncated, fill = self.pairs.top is not None, self.weight.values
+        if fill is None and not truncated:
+            return x, Ranks(order, near, *np.zeros(size, dtype)), [placing]
         ranks = Ranks(order, near, *np.empty(size, dtype))
-        wanted = self.pairs.top is not None, self.is_two_sided
         gain = self.weights_single.gain if single else self.weights.gain
         indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
-        kernel = value_kernel(self.fills_values, *wanted, single)
+        two_sided = self.weight.two_sided and fill is not None
+        kernel = value_kernel(fill or VALUES["none"], truncated, two_sided, single)
         values = kernel, falling, gain, indptr, rule, ranks, near
         if self.smoothing == 0:
-            return ranks, [(sort_queries, x, indptr, order, falling), values]
-        keys = np.empty(len(x))
-        noise = add_noise, x, self.keys, indptr, iteration, rule, keys
-        return ranks, [noise, (sort_queries, keys, indptr, order, falling), values]
+            return x, ranks, [placing, (sort_queries, x, indptr, order, falling), values]
+        noisy, keys = np.empty(len(x)), self.judgments.keys_of(self.labels.row)
+        noise = add_noise, x, keys, indptr, iteration, rule, noisy
+        return x, ranks, [placing, noise, (sort_queries, noisy, indptr, order, falling), values]
 
-    def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
-        """Return the values of the present ranks."""
-        ranks, calls = self.ranking(x, iteration)
-        if calls:
-            in_parts(in_turn(*calls), self.labels.indptr)
-        return ranks
+    def _placing(self, scores):
+        """Return empty scores of places, and the kernel that fills them in, with its arguments."""
+        x, labels = np.empty(len(scores)), self.labels
+        return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, x)

@@ -170,6 +170,18 @@ class GivenPairs:
         return GivenPairs(i, j, self.weight[kept], self.target[kept])
 
 
+def given_or(
+    pairs: "str | Pairs | None", given: GivenPairs | None
+) -> "str | Pairs | GivenPairs | None":
+    """Return given pairs if there are any, else the rule, which is None for all pairs."""
+    if isinstance(pairs, str) and pairs == "all":
+        pairs = None
+    if given is not None and pairs is not None:
+        rule = "None or 'all' when given_pairs lists them"
+        raise ValueError(f"pairs must be {rule}; got {shown(pairs)}.")
+    return pairs if given is None else given
+
+
 def _refuse(wrong, rule, table):
     if wrong.any():
         row = int(np.argmax(wrong))

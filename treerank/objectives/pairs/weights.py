@@ -25,12 +25,7 @@ import numpy as np
 from treerank.checks import closest, shown
 from treerank.metrics.relevance import is_relevant, label_gains
 from treerank.numerics.compiling import register_jitable
-from treerank.objectives.pairs.position_values import (
-    err_values,
-    map_values,
-    mrr_values,
-    ndcg_values,
-)
+from treerank.objectives.pairs.position_values import VALUES
 from treerank.parameters import Rule
 
 #: Largest number below 1 in single precision.
@@ -115,12 +110,8 @@ class WeightOptions:
 
     Attributes
     ----------
-    k : int or None
-        Ranks beyond the k-th have no value; None for all.
-    gain : {"exponential", "linear"} or tuple of float
-        Gain of a label, for NDCG and ERR.
-    threshold : float
-        Labels from here on are relevant, for MAP and MRR.
+    k, gain, threshold
+        As in :func:`treerank.make_objective`.
     largest_label : float
         Largest label of all documents, for ERR.
     """
@@ -188,16 +179,11 @@ PAIR_WEIGHTS = {
     "label": PairWeight(_labels, _upper, separates=True),
     "label_gap": PairWeight(_label_steps, _gap),
     "ndcg": PairWeight(
-        _over_ideal_dcg,
-        _ndcg_change,
-        ndcg_values,
-        discount="ndcg",
-        two_sided=False,
-        takes_gain=True,
+        _over_ideal_dcg, _ndcg_change, VALUES["ndcg"], "ndcg", two_sided=False, takes_gain=True
     ),
-    "map": PairWeight(_over_relevant, _swap_change, map_values),
-    "mrr": PairWeight(_relevant, _swap_change, mrr_values),
-    "err": PairWeight(_stop_probability, _err_change, err_values, takes_gain=True),
+    "map": PairWeight(_over_relevant, _swap_change, VALUES["map"]),
+    "mrr": PairWeight(_relevant, _swap_change, VALUES["mrr"]),
+    "err": PairWeight(_stop_probability, _err_change, VALUES["err"], takes_gain=True),
 }
 
 
@@ -217,10 +203,6 @@ def get_pair_weight(weight: str | PairWeight) -> PairWeight:
 Weight = Annotated[str | PairWeight, Rule(lambda _, weight: get_pair_weight(weight))]
 
 
-def _as_it_is(mass, typical_size):
-    return np.ones_like(mass)
-
-
 def _equal(mass, typical_size):
     return typical_size / mass
 
@@ -231,10 +213,4 @@ def _log(mass, typical_size):
 
 #: ``(sum of weights, documents of a typical query) -> factor``: unscaled; the same sum for every
 #: query; or the logarithm of the sum, as LightGBM's ``lambdarank_norm`` does.
-NORMALIZATIONS = {None: _as_it_is, "equal": _equal, "log": _log}
-
-
-def query_factors(normalization: str | None, mass: np.ndarray, typical_size: float) -> np.ndarray:
-    """Return the factor of each query; queries without weight get 1."""
-    used = np.where(mass > 0, mass, 1.0)
-    return np.where(mass > 0, NORMALIZATIONS[normalization](used, typical_size), 1.0)
+NORMALIZATIONS = {None: None, "equal": _equal, "log": _log}

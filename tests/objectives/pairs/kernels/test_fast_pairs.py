@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from treerank.objectives import make_objective
-from treerank.objectives.pairs.kernels.columns import WIDTH, is_narrow, rounded_up, width_for
-from treerank.objectives.pairs.kernels.fast_pairs import pays_to_copy_top
+from treerank.objectives.pairs.kernels.fast_pairs import (
+    WIDTH,
+    is_narrow,
+    pays_to_copy_top,
+    rounded_up,
+    width_for,
+)
 from treerank.objectives.pairs.rules import Pairs
 
 pytestmark = pytest.mark.slow

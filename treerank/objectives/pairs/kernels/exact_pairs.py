@@ -13,27 +13,31 @@ from typing import Any
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
-from treerank.numerics.threads import in_parts
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.kernels.label_order import Sums, Weights
 from treerank.objectives.pairs.kernels.ranking import Ranks
 from treerank.objectives.pairs.problem import PairProblem
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
-    g, h = np.empty((2, len(x)))
-    mass, values = np.empty((2, problem.groups.n_queries))
-    every, ranks = np.arange(problem.groups.n_queries), problem.ranked(x, iteration)
-    tail = problem.labels, problem.weights, ranks, g, h, mass, values
-    in_parts(kernel_of(problem), problem.labels.indptr, every, x, problem.shift, *tail)
-    return Sums(g, h, mass, values)
+    n_queries = problem.groups.n_queries
+    found = Sums(*np.empty((2, len(scores))), *np.empty((2, n_queries)))
+    fill_in(found, np.arange(n_queries), problem, scores, iteration)
+    return found
 
 
-def kernel_of(problem: PairProblem) -> Callable[..., Any]:
-    """Return the kernel for the loss, the weight and the pairs of a problem."""
-    pairs = problem.pairs
-    leaves = problem.loss.of_margin, problem.weight.of_pair, pairs.top is not None, pairs.ties
-    return exact_kernel(*leaves)
+def fill_in(
+    sums: Sums, queries: np.ndarray, problem: PairProblem, scores: np.ndarray, iteration: int
+) -> None:
+    """Fill in the sums over the pairs of some queries."""
+    x, ranks, ranking = problem.ranking(scores, iteration)
+    in_parts(in_turn(*ranking), problem.labels.indptr)
+    truncated, ties = problem.pairs.top is not None, problem.pairs.ties
+    kernel = exact_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated, ties)
+    places = x, problem.labels, problem.weights, ranks
+    ends = np.append(0, np.cumsum(problem.groups.sizes[queries]))
+    in_parts(kernel, ends, queries, *places, *sums)
 
 
 @functools.cache
@@ -43,7 +47,7 @@ def exact_kernel(
     """Make the kernel for a loss and a weight."""
 
     @kernel_for(of_margin, of_pair, truncated, ties, nogil=True, error_model="numpy")
-    def over_runs(first, last, wanted, x, shift, labels, weights, ranks, g, h, mass, value):
+    def over_runs(first, last, wanted, x, labels, weights, ranks, g, h, mass, value):
         for n in range(first, last):
             q = wanted[n]
             a = labels.indptr[q]
@@ -57,9 +61,9 @@ def exact_kernel(
                     if w == 0:  # beyond the top, where the loss need not be computed
                         continue
                     margin = x[i] - x[j]
-                    pair_value, slope, curvature = of_margin(margin + shift)
+                    pair_value, slope, curvature = of_margin(margin)
                     if ties and j >= a + labels.high[i]:
-                        back = of_margin(shift - margin)
+                        back = of_margin(-margin)
                         pair_value = (pair_value + back[0]) / 2
                         slope, curvature = (slope - back[1]) / 2, (curvature + back[2]) / 2
                     g[i] += w * slope

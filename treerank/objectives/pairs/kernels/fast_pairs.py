@@ -2,7 +2,8 @@ r"""Pairs in single precision: derivatives of the sigmoid family, a vector of pa
 
 With ``u = e_j / (e_i + e_j)``, where ``e`` is the exponential of a score, a pair costs one
 division. Each query is laid out in columns, and for each document a loop runs over the places of
-its partners.
+its partners, a vector at a time. All columns are rows of one array, which one query after the other
+uses.
 
 Where only pairs with a document near the top count, the documents near the top are copied behind
 all others. A document that is not near the top then visits these copies alone, a short run
@@ -13,156 +14,66 @@ Queries whose scores range too far for single precision are left to the exact ke
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.threads import in_parts, in_turn
+from treerank.numerics.ties import extent
 from treerank.objectives.pairs.kernels import exact_pairs
-from treerank.objectives.pairs.kernels.columns import (
-    ABOVE,
-    BELOW,
-    BLOCK,
-    DOCUMENT,
-    EXPONENTIAL,
-    GAIN,
-    GRADIENT,
-    HESSIAN,
-    INSIDE,
-    INSIDE_TIE,
-    LANES,
-    PARTNER,
-    WIDTH,
-    WITHIN,
-    add_copies,
-    copy_top,
-    exponentials,
-    is_narrow,
-    rounded_up,
-    set_partners,
-    width_for,
-)
+from treerank.objectives.pairs.kernels.label_order import Sums
 from treerank.objectives.pairs.kernels.ranking import FASTMATH, longest_query
 from treerank.objectives.pairs.problem import PairProblem
-from treerank.objectives.pairs.weights import PairWeight
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
+#: What each column of a query holds: _exponentials of scores, and those of partners alone; sums of
+#: gradients and hessians; and what the weight of a pair is made of.
+EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
+ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
+#: Places that are read at a time, so that no loop over single places remains.
+LANES = np.uint64(16)
+#: Half the range of scores for which single precision can hold e and its reciprocal.
+HALF_RANGE = 40.0
+#: Steps of 1 in the table of _exponentials from -HALF_RANGE to HALF_RANGE.
+STEPS = 8
+POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
+#: Length of the columns of queries that fit. The compiler knows it, so it need not check for every
+#: document that columns do not overlap. See :func:`width_for`.
+WIDTH = 1392
 
 
-class Traits(NamedTuple):
-    """What a kernel is compiled for: each changes the order of sums or products, and so bits.
-
-    Attributes
-    ----------
-    truncated : bool
-        Whether only pairs with a document near the top count.
-    narrow : bool
-        Whether all queries fit into columns of fixed length.
-    weighted : bool
-        Whether documents have weights.
-    normalized : bool
-        Whether factors of queries depend on weights that scores change.
-    """
-
-    truncated: bool
-    narrow: bool
-    weighted: bool
-    normalized: bool
-
-
-class Targets(NamedTuple):
-    """What the kernel fills in, and the factors of each query.
-
-    Attributes
-    ----------
-    gradient_factor, hessian_factor : ndarray of shape (n_queries,)
-        Factors of the sums over pairs.
-    gradient, hessian : ndarray of shape (n_documents,)
-        Derivatives of rows.
-    mass : ndarray of shape (n_queries,)
-        Sum of pair weights, if the query is normalized by it.
-    wide : ndarray of bool, shape (n_queries,)
-        Whether the query is left to the exact kernel.
-    """
-
-    gradient_factor: np.ndarray
-    hessian_factor: np.ndarray
-    gradient: np.ndarray
-    hessian: np.ndarray
-    mass: np.ndarray
-    wide: np.ndarray
-
-
-def derivatives(
-    problem: PairProblem, scores: np.ndarray, iteration: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return gradient and hessian of each row, in single precision where scores allow."""
-    x, placing = problem.placing(scores)
-    gradient, hessian = np.empty(len(x)), np.empty(len(x))
-    shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
+    """Return the sums over all pairs without their values, in single precision where that does."""
+    g, h = np.empty((2, len(scores)))
+    n_queries, labels, shape = problem.groups.n_queries, problem.labels, problem.loss.shape
     assert shape is not None
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
-    constants = -shape.gradient_factor, shape.hessian_factor
-    # Factors that depend on the sum of the weights follow when the kernel has found it.
-    later = is_normalized(problem)
-    if later:
-        factors = (np.ones(n_queries),) * 2
-    else:
-        known = problem.fixed_mass if problem.is_separable else mass
-        factors = problem.slope_factors(known, *constants)
-    shift = np.float32(np.exp(shape.steepness * problem.shift))
-    ranks, ranking = problem.ranking(x, iteration, single=True)
-    targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
-    places = labels, problem.weights_single, ranks
+    x, ranks, ranking = problem.ranking(scores, iteration, single=True)
     e = np.empty(len(x), np.float32)
-    powers = exponentials, x, shape.steepness, labels.indptr, e, wide
-    pairs = kernel_of(problem), e, shift, *places, copies_top(problem), targets
-    in_parts(in_turn(placing, *ranking, powers, pairs), labels.indptr)
+    powers = _exponentials, x, shape.steepness, labels.indptr, e, wide
+    constants = -shape.gradient_factor, shape.hessian_factor
+    places = labels, problem.weights_single, ranks
+    tail = *places, _copies_top(problem), constants, wide, g, h, mass
+    in_parts(in_turn(*ranking, powers, (kernel_of(problem), e, *tail)), labels.indptr)
     if wide.any():
-        found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
-        for q, *sums in found:
-            rows = labels.row[slice(*labels.indptr[q : q + 2])]
-            gradient[rows], hessian[rows] = factors[0][q] * sums[0], factors[1][q] * sums[1]
-    if later:
-        factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
-        gradient *= factors[0][codes]
-        hessian *= factors[1][codes]
-    return gradient, hessian
+        known = Sums(g, h, mass, np.empty(n_queries))
+        exact_pairs.fill_in(known, np.flatnonzero(wide), problem, scores, iteration)
+    return Sums(g, h, problem.fixed_mass if problem.is_separable else mass)
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     """Return the kernel for a problem whose loss has a shape."""
     assert problem.loss.shape is not None
-    traits = Traits(
-        truncated=problem.pairs.top is not None,
-        narrow=is_narrow(problem.judgments.totals.longest, copies_top(problem)),
-        weighted=problem.judgments.is_weighted,
-        normalized=is_normalized(problem),
-    )
-    return fast_kernel(problem.loss.shape.of_upset, problem.weight, traits)
+    narrow = is_narrow(problem.judgments.totals.longest, _copies_top(problem))
+    flags = problem.pairs.top is not None, narrow, problem.judgments.is_weighted
+    of_upset, normalized = problem.loss.shape.of_upset, not problem.is_mass_fixed
+    return _fast_kernel(of_upset, problem.weight, *flags, normalized)
 
 
-def is_normalized(problem: PairProblem) -> bool:
-    """Tell whether factors of queries depend on weights that scores change."""
-    return problem.normalization is not None and not problem.is_separable
-
-
-def _of_wide(problem, wide, x, iteration, mass):
-    """Yield sums of queries whose scores range too far for single precision; fill in their mass."""
-    g, h = np.empty((2, len(x)))
-    tail = problem.labels, problem.weights, problem.ranked(x, iteration), g, h, mass
-    kernel, values = exact_pairs.kernel_of(problem), np.empty_like(mass)
-    in_parts(kernel, len(wide), wide, x, problem.shift, *tail, values)
-    for q in wide:  # the fast kernel leaves out the constants of the shape
-        own = slice(*problem.labels.indptr[q : q + 2])
-        shape = problem.loss.shape
-        yield q, g[own] / -shape.gradient_factor, h[own] / shape.hessian_factor
-
-
-def copies_top(problem: PairProblem) -> bool:
+def _copies_top(problem):
     """Tell whether the top of each query is copied."""
     totals = problem.judgments.totals
     return pays_to_copy_top(totals.n_squared, totals.n_documents, problem.rank_rule.reach)
@@ -174,28 +85,31 @@ def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
 
 
 @functools.cache
-def fast_kernel(
-    of_upset: Callable[..., Any], weight: PairWeight, traits: Traits
-) -> Callable[..., Any]:
-    """Make the kernel for a loss that has a shape, which fills the :class:`Targets`."""
-    truncated, narrow, weighted, normalized = traits
+def _fast_kernel(of_upset, weight, truncated, narrow, weighted, normalized):
+    """Make the kernel for a loss that has a shape, which fills in all sums but the values.
+
+    Each flag changes the order of sums or products, and so bits: whether only pairs with a document
+    near the top count, all queries fit into columns of fixed length, documents have weights, and
+    factors of queries depend on weights that scores change.
+    """
+    flags = truncated, narrow, weighted, normalized
     of_pair, separates = weight.of_pair, weight.separates
 
-    @kernel_for(of_upset, of_pair, separates, *traits, nogil=True, **OPTIONS)
-    def over_runs(first, last, exponential, shift, labels, weights, ranks, limited, targets):
+    @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
+    def over_runs(first, last, e, labels, weights, ranks, limited, constants, wide, g, h, mass):
         longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else width_for(2 * longest if limited else longest)
         columns = np.zeros((INSIDE_TIE + 1, width), np.float32)
         working = np.empty((2, longest + 1 if limited else 0), np.int64)
         for q in range(first, last):
-            if targets.wide[q]:
+            if wide[q]:
                 continue
             a, b = labels.indptr[q], labels.indptr[q + 1]
-            _load(columns, a, b, exponential, weights, ranks, limited, truncated, weighted)
+            _load(columns, a, b, e, weights, ranks, limited, truncated, weighted)
             again = working[0, : b - a + 1]
             if limited:
                 top = ranks.order[a : a + ranks.near[q]]
-                copy_top(columns, rounded_up(b - a), top, again, working[1])
+                _copy_top(columns, rounded_up(b - a), top, again, working[1])
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
@@ -203,7 +117,7 @@ def fast_kernel(
                 if low == high:
                     continue
                 if filled < high or emptied < low:
-                    set_partners(columns, again, limited, filled, high, emptied, low)
+                    _set_partners(columns, again, limited, filled, high, emptied, low)
                     filled = high if filled < high else filled
                     emptied = low if emptied < low else emptied
                 if limited and again[i] == again[i + 1]:
@@ -213,7 +127,6 @@ def fast_kernel(
                     i,
                     low,
                     high,
-                    shift,
                     of_upset,
                     of_pair,
                     separates,
@@ -221,16 +134,20 @@ def fast_kernel(
                     weighted,
                     normalized,
                 )
-            targets.mass[q] = total
+            mass[q] = total
             if limited:
-                add_copies(columns, again)
-            _scatter(labels.row, a, b, q, columns, targets)
+                _add_copies(columns, again)
+            G = columns[GRADIENT]
+            H = columns[HESSIAN]
+            for t in range(np.uint64(b - a)):
+                g[np.uint64(a) + t] = constants[0] * G[t]
+                h[np.uint64(a) + t] = constants[1] * H[t]
 
     return over_runs
 
 
 @register_jitable(inline="always")
-def _load(columns, a, b, exponential, weights, ranks, limited, truncated, weighted):
+def _load(columns, a, b, e, weights, ranks, limited, truncated, weighted):
     """Fill the columns that the pairs of a query read.
 
     Vectors also read a few places behind the documents. What earlier queries left there is
@@ -241,7 +158,7 @@ def _load(columns, a, b, exponential, weights, ranks, limited, truncated, weight
         columns[PARTNER, t] = columns[GRADIENT, t] = columns[HESSIAN, t] = 0
     start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
     for t in range(np.uint64(b - a)):
-        columns[EXPONENTIAL, t] = exponential[start + t]
+        columns[EXPONENTIAL, t] = e[start + t]
         columns[GAIN, t] = weights.gain[start + t]
         if weighted:
             columns[DOCUMENT, t] = weights.document[start + t]
@@ -258,11 +175,11 @@ def _load(columns, a, b, exponential, weights, ranks, limited, truncated, weight
 
 @register_jitable(inline="always")
 def _add_document(
-    columns, i, low, high, shift, of_upset, of_pair, separates, truncated, weighted, normalized
+    columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, normalized
 ):
     """Add up the pairs of a document; return their weight."""
     one, none = np.float32(1), np.float32(0)
-    e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i] * shift, none, none, none
+    e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i], none, none, none
     partner = columns[PARTNER]
     G = columns[GRADIENT]
     H = columns[HESSIAN]
@@ -305,14 +222,89 @@ def _add_document(
     return mass_i
 
 
+def is_narrow(longest: int, limited: bool) -> bool:
+    """Tell whether queries of up to ``longest`` documents fit into columns of fixed length."""
+    return bool(longest <= (WIDTH // 2 // LANES * LANES if limited else WIDTH))
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
+def _exponentials(first, last, x, steepness, indptr, e, wide):
+    """Fill ``e`` with exp(steepness * x), centered by query; tell which single precision can't."""
+    for q in range(first, last):
+        a, b = indptr[q], indptr[q + 1]
+        bottom, top = extent(x[a:b])
+        middle = (top + bottom) / 2
+        wide[q] = not steepness * (top - middle) <= HALF_RANGE
+        if wide[q]:
+            continue
+        for t in range(np.uint64(a), np.uint64(b)):
+            # An entry of the table times a short series: faster than math.exp.
+            z = steepness * (x[t] - middle)
+            nearest = np.int64(z * STEPS + (HALF_RANGE * STEPS + 0.5))
+            r = z - (nearest * (1 / STEPS) - HALF_RANGE)
+            series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
+            e[t] = POWERS[np.uint64(nearest)] * series
+
+
 @register_jitable(inline="always")
-def _scatter(rows, a, b, q, columns, targets):
-    """Write the columns of sums times their factors to the derivatives of the rows."""
-    start = np.uint64(a)
-    G = columns[GRADIENT]
-    H = columns[HESSIAN]
-    gradient_factor, hessian_factor = targets.gradient_factor[q], targets.hessian_factor[q]
-    for t in range(np.uint64(b - a)):
-        row = np.uint64(rows[start + t])
-        targets.gradient[row] = gradient_factor * G[t]
-        targets.hessian[row] = hessian_factor * H[t]
+def width_for(length: int) -> int:
+    """Return a length of columns that differs from ``WIDTH`` by whole pages, with two vectors more.
+
+    Where columns lie whole pages from each other, a load waits for the store to another column.
+    """
+    return (length + 31 + 1023 - WIDTH % 1024) // 1024 * 1024 + WIDTH % 1024
+
+
+@register_jitable(inline="always")
+def rounded_up(size: int) -> np.uint64:
+    """Return the least number of places of whole vectors that is not below ``size``."""
+    return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
+
+
+@register_jitable(inline="always")
+def _set_partners(columns, again, limited, filled, high, emptied, low):
+    """Make places ``low`` to ``high`` and their copies the partners; both only grow."""
+    e = columns[EXPONENTIAL]
+    partner = columns[PARTNER]
+    for t in range(np.uint64(filled), np.uint64(high)):
+        partner[t] = e[t]
+    for t in range(np.uint64(emptied), np.uint64(low)):
+        partner[t] = 0
+    if limited:
+        for t in range(np.uint64(again[filled]), np.uint64(again[high])):
+            partner[t] = e[t]
+        for t in range(np.uint64(again[emptied]), np.uint64(again[low])):
+            partner[t] = 0
+
+
+@register_jitable(inline="always")
+def _copy_top(columns, size, top, again, chosen):
+    """Copy the places of the top to the places from ``size`` on, in their order.
+
+    Fill in for each place the place behind the copies of those before it. ``chosen`` is working
+    memory.
+    """
+    for t in range(len(again)):
+        again[t] = 0
+    for t in range(len(top)):
+        again[top[t] + 1] = 1
+    again[0] = size
+    n_chosen = 0
+    for t in range(len(again) - 1):
+        chosen[n_chosen] = t
+        n_chosen += again[t + 1]
+        again[t + 1] += again[t]
+    for k in range(len(columns)):
+        for t in range(n_chosen):
+            columns[k, size + t] = columns[k, chosen[t]]
+        for t in range(n_chosen, rounded_up(n_chosen)):
+            columns[k, size + t] = 0
+
+
+@register_jitable(inline="always")
+def _add_copies(columns, again):
+    """Add the sums of the copies to those of the places they were copied from."""
+    for k in (GRADIENT, HESSIAN):
+        for t in range(len(again) - 1):
+            if again[t] < again[t + 1]:
+                columns[k, t] += columns[k, again[t]]

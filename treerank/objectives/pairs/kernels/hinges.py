@@ -18,8 +18,6 @@ all lower levels take O(log n_levels) each.
 """
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -76,22 +74,21 @@ def _squared_hinge_of_sums(short, sums):
 HINGES = {hinge: _hinge_of_sums, squared_hinge: _squared_hinge_of_sums}
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
-    kernel = hinge_kernel(HINGES[problem.loss.of_margin], problem.pairs.adjacent)
+    x = problem.placed(scores)
+    kernel = _hinge_kernel(HINGES[problem.loss.of_margin], problem.pairs.adjacent)
     order, falling = np.empty(len(x), np.int32), np.empty(len(x))
     sort = sort_queries, x, problem.labels.indptr, order, falling
     return sums_in_closed_form(kernel, problem, x, sort)
 
 
 @functools.cache
-def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., Any]:
+def _hinge_kernel(of_sums, adjacent):
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(of_sums, adjacent, nogil=True, error_model="numpy")
-    def over_sorted(
-        first, last, x, shift, indptr, levels, weight, upper, g, h, value, order, falling
-    ):
+    def over_sorted(first, last, x, indptr, levels, weight, upper, g, h, value, order, falling):
         for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
             n, value[q], top = b - a, 0, 0
@@ -109,7 +106,7 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
                 for m in range(n - 1, -1, -1):
                     # mirrored: the highest level comes first, as do low scores
                     k, own = (m, level[m]) if side == 1 else (n - 1 - m, top - level[n - 1 - m])
-                    short = 1 - shift - side * own_of[k, PLACE]
+                    short = 1 - side * own_of[k, PLACE]
                     while reached > 0:
                         j = reached - 1 if side == 1 else n - reached
                         if not short + side * own_of[j, PLACE] > 0:

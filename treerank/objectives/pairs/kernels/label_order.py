@@ -118,16 +118,12 @@ def place_scores(
     indptr: np.ndarray,
     row: np.ndarray,
     sigma: float,
-    offset: np.ndarray,
     x: np.ndarray,
 ) -> None:
-    """Fill ``x`` with sigma times the score of each place, less its offset if there are any."""
+    """Fill ``x`` with sigma times the score of each place."""
     # Unsigned rows need no check for places that are counted from the end.
     for t in range(indptr[first], indptr[last]):
         x[t] = sigma * scores[np.uint64(row[t])]
-    if len(offset) > 0:
-        for t in range(indptr[first], indptr[last]):
-            x[t] -= offset[t]
 
 
 @njit(nogil=True)

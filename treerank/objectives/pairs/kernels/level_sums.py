@@ -23,7 +23,7 @@ from treerank.objectives.pairs.problem import PairProblem
 
 
 @register_jitable
-def add_moments(sums: np.ndarray, w: float, x: float) -> None:
+def _add_moments(sums, w, x):
     """Add a document of weight ``w`` at ``x`` to sums of w, w x and w x^2."""
     sums[0] += w
     sums[1] += w * x
@@ -31,8 +31,8 @@ def add_moments(sums: np.ndarray, w: float, x: float) -> None:
 
 
 @register_jitable
-def _squared_of_sums(x, shift, sums):
-    short = 1 - shift - x  # 1 - margin, less what the partner adds
+def _squared_of_sums(x, sums):
+    short = 1 - x  # 1 - margin, less what the partner adds
     value = (short * short * sums[0] + 2 * short * sums[1] + sums[2]) / 2
     return value, -(short * sums[0] + sums[1]), sums[0]
 
@@ -43,14 +43,14 @@ def _add_exponential(sums, w, x):
 
 
 @register_jitable
-def _exponential_of_sums(x, shift, sums):
-    value = math.exp(-x - shift) * sums[0]
+def _exponential_of_sums(x, sums):
+    value = math.exp(-x) * sums[0]
     return value, -value, value
 
 
 #: Losses, how a partner is added to the sums, and how the sums become derivatives.
 LEVEL_SUMS = {
-    half_squared: (add_moments, _squared_of_sums),
+    half_squared: (_add_moments, _squared_of_sums),
     exponential: (_add_exponential, _exponential_of_sums),
 }
 
@@ -59,11 +59,12 @@ LEVEL_SUMS = {
 MOST_APART = 1400.0
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
+    x = problem.placed(scores)
     if problem.loss.of_margin is exponential and _widest(x, problem.labels.indptr) > MOST_APART:
-        return exact_pairs.sums(problem, x, iteration)
-    kernel = level_kernel(*LEVEL_SUMS[problem.loss.of_margin], problem.pairs.adjacent)
+        return exact_pairs.sums(problem, scores, iteration)
+    kernel = _level_kernel(*LEVEL_SUMS[problem.loss.of_margin], problem.pairs.adjacent)
     return sums_in_closed_form(kernel, problem, x)
 
 
@@ -78,7 +79,7 @@ def sums_in_closed_form(
     values = np.empty(problem.groups.n_queries)
     weights = problem.weights
     places = problem.labels.indptr, problem.levels
-    call = kernel, x, problem.shift, *places, weights.document, weights.gain, g, h, values
+    call = kernel, x, *places, weights.document, weights.gain, g, h, values
     ranked = (array for sort in sorts for array in sort[-2:])
     in_parts(in_turn(*sorts, (*call, *ranked)), problem.labels.indptr)
     return Sums(g, h, problem.fixed_mass, values)
@@ -91,13 +92,11 @@ def _widest(x, indptr):
 
 
 @functools.cache
-def level_kernel(
-    add: Callable[..., Any], of_sums: Callable[..., Any], adjacent: bool
-) -> Callable[..., Any]:
+def _level_kernel(add, of_sums, adjacent):
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(add, of_sums, adjacent, nogil=True, error_model="numpy")
-    def over_levels(first, last, x, shift, indptr, level, weight, upper, g, h, value):
+    def over_levels(first, last, x, indptr, level, weight, upper, g, h, value):
         for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
             g[a:b] = 0
@@ -109,7 +108,7 @@ def level_kernel(
                 _gather(sums, side, adjacent)
                 for t in range(a, b):
                     own = sums[level[t] - level[a]]
-                    price, slope, curvature = of_sums(side * (x[t] - middle), shift, own)
+                    price, slope, curvature = of_sums(side * (x[t] - middle), own)
                     w = weight[t] * (upper[t] if side == 1 else 1.0)
                     g[t] += side * w * slope
                     h[t] += w * curvature

@@ -1,17 +1,16 @@
 """Listed pairs: sums over pairs that are sampled or given, in double precision."""
 
 import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import uniform
-from treerank.numerics.threads import in_parts
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.kernels.exact_pairs import weigh
-from treerank.objectives.pairs.kernels.label_order import LabelOrder, Sums
+from treerank.objectives.pairs.kernels.label_order import Sums
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs
 
@@ -26,33 +25,30 @@ class PairList(NamedTuple):
     indptr: np.ndarray
 
 
-def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
+def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over the listed pairs."""
-    n_queries = problem.groups.n_queries
-    g, h = np.empty((2, len(x)))
-    mass, values = np.empty((2, n_queries))
-    ranks = problem.ranked(x, iteration)
-    truncated = problem.pairs.top is not None
-    kernel = listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
-    tail = problem.labels, problem.weights, ranks, g, h, mass, values
-    listed = _listed(problem, iteration)
-    in_parts(kernel, problem.labels.indptr, x, problem.shift, listed, *tail)
+    g, h = np.empty((2, len(scores)))
+    mass, values = np.empty((2, problem.groups.n_queries))
+    x, ranks, ranking = problem.ranking(scores, iteration)
+    truncated, labels = problem.pairs.top is not None, problem.labels
+    kernel = _listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
+    tail = labels, problem.weights, ranks, g, h, mass, values
+    pairs = kernel, x, _listed(problem, iteration), *tail
+    in_parts(in_turn(*ranking, pairs), labels.indptr)
     return Sums(g, h, mass, values)
 
 
 def _listed(problem, iteration):
     if isinstance(problem.pairs, GivenPairs):
-        return list_pairs(problem.pairs, problem.labels)
+        return _list_pairs(problem.pairs, problem.labels)
     judgments = problem.judgments
     drawn = problem.pairs.sampled, judgments.seed, iteration
     keys = judgments.keys_of(np.arange(len(judgments.y)))
-    pairs = draw_pairs(problem.labels, keys, *drawn)
+    pairs = _draw_pairs(problem.labels, keys, *drawn)
     return pairs._replace(weight=pairs.weight * problem.balance[pairs.i])
 
 
-def draw_pairs(
-    labels: LabelOrder, keys: np.ndarray, sampled: int, seed: int, iteration: int
-) -> PairList:
+def _draw_pairs(labels, keys, sampled, seed, iteration):
     """Draw ``sampled`` less relevant partners for each place that has any."""
     width = (labels.high - labels.low).astype(np.int64)
     i = np.repeat(np.flatnonzero(width > 0), sampled)
@@ -72,7 +68,7 @@ def _draw(i, keys, width, sampled, seed, iteration, j):
         j[n] = int(uniform(seed + 1, iteration, key) * width[i[n]])
 
 
-def list_pairs(given: GivenPairs, labels: LabelOrder) -> PairList:
+def _list_pairs(given, labels):
     """Turn pairs of rows into pairs of places, query by query."""
     place = np.empty(len(labels.row), dtype=np.int64)
     place[labels.row] = np.arange(len(place))
@@ -84,21 +80,19 @@ def list_pairs(given: GivenPairs, labels: LabelOrder) -> PairList:
 
 
 @functools.cache
-def listed_kernel(
-    of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool
-) -> Callable[..., Any]:
+def _listed_kernel(of_margin, of_pair, truncated):
     """Make the kernel over listed pairs, in double precision, for any loss."""
 
     @kernel_for(of_margin, of_pair, truncated, nogil=True, error_model="numpy")
-    def over_list(first, last, x, shift, pairs, labels, weights, ranks, g, h, mass, value):
+    def over_list(first, last, x, pairs, labels, weights, ranks, g, h, mass, value):
         for q in range(first, last):
             g[labels.indptr[q] : labels.indptr[q + 1]] = 0
             h[labels.indptr[q] : labels.indptr[q + 1]] = 0
             total, price = 0.0, 0.0
             for n in range(pairs.indptr[q], pairs.indptr[q + 1]):
                 i, j, target = pairs.i[n], pairs.j[n], pairs.target[n]
-                ahead = of_margin(x[i] - x[j] + shift)
-                back = of_margin(x[j] - x[i] + shift)
+                ahead = of_margin(x[i] - x[j])
+                back = of_margin(x[j] - x[i])
                 slope = target * ahead[1] - (1 - target) * back[1]
                 curvature = target * ahead[2] + (1 - target) * back[2]
                 # The weight asks for the more relevant document first.

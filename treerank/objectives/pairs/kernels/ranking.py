@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treerank.metrics.ranked import sort_falling
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.random_keys import gumbel, stream
 from treerank.numerics.ties import end_of_block, extent
@@ -121,30 +122,6 @@ def _insert(order, key, falling):
 
 
 @register_jitable(inline="always")
-def _sort_by_gaps(order, key, falling):
-    """Sort by Shell's sort, and fill in sorted keys."""
-    for rank in range(len(order)):
-        falling[rank] = key[np.uint64(order[rank])]
-    gap = 1
-    while gap < len(order) // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        _insert_by_gap(order, falling, gap)
-        gap //= 3
-
-
-@register_jitable(inline="always")
-def _insert_by_gap(order, falling, gap):
-    """Sort each of ``gap`` interleaved sequences of keys by insertion."""
-    for t in range(gap, len(order)):
-        document, value, place = order[t], falling[t], t - gap
-        while place >= 0 and falling[place] < value:
-            order[place + gap], falling[place + gap] = order[place], falling[place]
-            place -= gap
-        order[place + gap], falling[place + gap] = document, value
-
-
-@register_jitable(inline="always")
 def chance_in_top(
     order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
 ) -> None:
@@ -197,7 +174,7 @@ def value_kernel(
                 inside = ranks.inside[a:b]
                 chance_in_top(order, own, rule.top, inside, ranks.inside_tie[a:b])
             if two_sided:
-                number_blocks(order, own, ranks.block[a:b])
+                _number_blocks(order, own, ranks.block[a:b])
             near[q] = _count_near(own, rule.reach)
 
     return value_queries
@@ -231,7 +208,7 @@ def _count_near(falling, reach):
 
 
 @register_jitable(inline="always")
-def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
+def _number_blocks(order, falling, block):
     """Fill in for each document where its block of equal scores begins."""
     start = 0
     while start < len(order):
@@ -253,7 +230,7 @@ def sort_queries(
     """Fill in the order of each query in which its keys fall, and the sorted keys.
 
     The documents are put into ``BINS`` times as many bins of equal width, and then sorted by
-    insertion. Keys that are too uneven for bins are sorted by Shell's sort.
+    insertion. Keys that are too uneven for bins are sorted by merging.
     """
     longest = longest_query(indptr, first, last)
     bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
@@ -263,7 +240,9 @@ def sort_queries(
         sorted_keys = falling[indptr[q] : indptr[q + 1]]
         _sort_by_bin(own, key, bins, free)
         if not _insert(own, key, sorted_keys):
-            _sort_by_gaps(own, key, sorted_keys)
+            for rank in range(len(own)):
+                sorted_keys[rank] = key[np.uint64(own[rank])]
+            sort_falling(sorted_keys, own, False)
 
 
 @njit(nogil=True)
