@@ -76,8 +76,8 @@ def exported(package: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> exported("treerank.rankers")["rerank"]
-    'treerank.rankers.reranking:rerank'
+    >>> exported("treerank.rankers")["Ranker"]
+    'treerank.rankers.ranker:Ranker'
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text()
     lines = re.findall(r"^from (\S+) import (\w+) as \w+(?:  # (\w+))?$", stub, re.MULTILINE)
@@ -96,8 +96,8 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
     Examples
     --------
     >>> names, get, _ = lazy_names("treerank.rankers")
-    >>> names[-1], get("rerank").__name__, get("head").__name__
-    ('rerank', 'rerank', 'treerank.rankers.head')
+    >>> names[-1], get("Ranker").__name__, get("head").__name__
+    ('StreamingRanker', 'Ranker', 'treerank.rankers.head')
     """
     table = exported(package)
     needs = {name: _parts(path)[2] for name, path in table.items()}
