@@ -20,10 +20,7 @@ EXTRAS = {"torch": "torch", "xgboost": "xgboost", "matplotlib": "plots", "pyarro
 def load_object(path: str) -> Any:
     """Return the object that ``"module:object"`` or ``"module:object [package]"`` names.
 
-    Raises
-    ------
-    ImportError
-        If a package that is an extra of this one is not installed; says how to install it.
+    An error says how to install a package that is an extra of this one and is not there.
 
     Examples
     --------
@@ -44,12 +41,7 @@ def _parts(path: str) -> tuple[str, str, str]:
 
 @contextmanager
 def naming_the_extra(what: str) -> Iterator[None]:
-    """Say how to install the extra that the code inside the block fails to import.
-
-    Parameters
-    ----------
-    what : str
-        What needs the extra.
+    """Say how to install the extra that ``what``, the code inside the block, fails to import.
 
     Examples
     --------

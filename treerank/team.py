@@ -20,11 +20,6 @@ Table = Sequence[np.ndarray]
 class Filling:
     """Columns that are filled from above with the rows of one table after another.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray
-        The columns to fill.
-
     Examples
     --------
     >>> column = np.zeros(3)
