@@ -155,18 +155,8 @@ _RULES = {
 class RelevanceScale:
     """Curves from scores to probabilities, one for each label but the lowest.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_labels,)
-        Labels, rising.
-    scores : ndarray of shape (n_points,)
-        Quantiles of the scores of the documents that the curves are fitted to.
-    steps : ndarray of shape (n_labels, n_points)
-        Probabilities at these scores by the step function; between them, it is interpolated.
-    lines : ndarray of shape (n_labels, 2)
-        Slope and intercept of the log odds.
-    is_line : ndarray of bool of shape (n_labels,)
-        Whether the line is used, and not the steps.
+    ``steps`` are probabilities by the step function at ``scores``, between which it is
+    interpolated; ``lines`` have slope and intercept of the log odds, used where ``is_line``.
 
     Examples
     --------
@@ -221,11 +211,6 @@ class RelevanceScale:
         if self.is_line[label]:
             return _logistic(scores, *self.lines[label])
         return np.interp(scores, self.scores, self.steps[label])
-
-
-def scale_state(scale: RelevanceScale | None) -> dict[str, Any] | None:
-    """Return a scale as plain arrays, for model files."""
-    return None if scale is None else vars(scale)
 
 
 def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:

@@ -12,7 +12,7 @@ from treerank.inputs.columns import Columns
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_of
 from treerank.parameters import Jobs, Rule
-from treerank.rankers.calibration import fit_steepness, scale_of, scale_state
+from treerank.rankers.calibration import fit_steepness, scale_of
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -90,7 +90,7 @@ class ForestRanker(Ranker):
         return {
             "steepness": self.steepness_,
             "had_queries": self._had_queries,
-            "relevance_scale": scale_state(self.relevance_scale_),
+            "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:

@@ -35,7 +35,7 @@ from treerank.rankers.calibration import (
     pair_probability,
 )
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.reading import refuse_arrays, take_columns
+from treerank.rankers.reading import refuse_arrays, split_labels, take_columns, weights_of_labels
 
 if TYPE_CHECKING:  # they are imported where they are used
     from treerank.forests.forest import Forest
@@ -58,6 +58,7 @@ class Scored(BaseEstimator):
     __metadata_request__score: ClassVar = {"qid": True}
 
     metric: AnyMetric = "ndcg@10"
+    label_weights: Any = None
 
     head_: AntisymmetricHead
     steepness_: float
@@ -319,7 +320,11 @@ class Scored(BaseEstimator):
         return np.concatenate(scores), np.concatenate(labels), joined
 
     def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
-        """Return the mean of the metric over queries, weighed by ``sample_weight``."""
+        """Return the mean of the metric over queries, over several labels their weighted mean."""
+        labels = split_labels(y)
+        if labels is not None:
+            values = [self.measured(scores, each, qid, sample_weight) for each in labels.values()]
+            return float(np.average(values, weights=weights_of_labels(self.label_weights, labels)))
         metric = get_metric(self.metric)
         check_column("y", y, len(scores), some_unjudged=True)
         if sample_weight is None:
