@@ -48,6 +48,11 @@ def test_recorded_values_are_those_of_the_scores():
             assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
 
 
+def test_what_learns_in_one_step_records_nothing():
+    ranker = TreeDirectRanker("line", random_state=0)
+    assert ranker.fit(*TRAIN, eval_set=SETS[0]).evals_result_ == {}
+
+
 def test_sparse_sets_and_one_metric_alone():
     sets = [(csr_matrix(X_), y, qid) for X_, y, qid in SETS]
     ranker = TreeDirectRanker(random_state=0)

@@ -30,16 +30,7 @@ from treerank.parameters import Rule
 
 
 def check_calibration(name: str, value: Any) -> None:
-    """Refuse what says nothing about the documents that pair probabilities are calibrated on.
-
-    Examples
-    --------
-    >>> check_calibration("calibration", 0.2)
-    >>> check_calibration("calibration", 1)
-    Traceback (most recent call last):
-    ...
-    ValueError: calibration must be 'eval_set', None or a share between 0 and 1; got 1.
-    """
+    """Refuse what says nothing about the documents that pair probabilities are calibrated on."""
     is_share = isinstance(value, float | np.floating) and 0 < value < 1
     if not is_share and value is not None and not (isinstance(value, str) and value == "eval_set"):
         raise ValueError(
@@ -74,19 +65,7 @@ def fit_steepness(
     better document of a pair wins with probability (n + 1) / (n + 2) instead of 1, where n is the
     number of queries with a pair. So T is finite even if the scores order all pairs correctly.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_documents,)
-        Scores by a fitted model.
-    y : array-like of shape (n_documents,)
-        Labels.
-    qid : array-like of shape (n_documents,) or QueryGroups, default=None
-        Query of each document; None is a single query.
-
-    Returns
-    -------
-    float
-        The steepness; 0, with a warning, if the scores order these pairs no better than chance.
+    It is 0, with a warning, if the scores order these pairs no better than chance.
 
     References
     ----------

@@ -12,7 +12,7 @@ from treerank.inputs.columns import Columns
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_of
 from treerank.parameters import Jobs, Rule
-from treerank.rankers.calibration import fit_steepness, scale_of
+from treerank.rankers.calibration import scale_of
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -101,9 +101,9 @@ class ForestRanker(Ranker):
         return self
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
-        scores = self._scores(data.features)
-        if np.ptp(scores) > 0 and data.groups.with_two_labels(data.y).any():
-            self.steepness_ = fit_steepness(scores, data.y, data.groups)
+        documents = HeldOut(data.features, data.y, data.groups)
+        if documents.has_pairs:
+            self._fit_steepness(documents)
 
     def _scores(self, X: Any) -> np.ndarray:
         return forest_scores(self.trees, X, n_threads=self.n_threads)[:, 0]

@@ -109,11 +109,12 @@ class Watched:
         A continued fit has measured its new iterations only, and a chain all of its parts.
         """
         n_recorded = len(recorded.get("validation", {}).get(self.name, ()))
+        if not n_recorded:  # by what learns in one step
+            return recorded
         found = {part: dict(curves) for part, curves in recorded.items()}
         for place, (part, name) in enumerate(self.curves):
-            before, new = earlier.get(part, {}).get(name, []), [row[place] for row in self.history]
-            latest = (before + new)[max(len(before) + len(new) - n_recorded, 0) :]
-            found.setdefault(part, {}).setdefault(name, latest)
+            values = earlier.get(part, {}).get(name, []) + [row[place] for row in self.history]
+            found.setdefault(part, {}).setdefault(name, values[-n_recorded:])
         return found
 
 
