@@ -253,10 +253,15 @@ def check_column(
                 f"{name} must hold a label in some row; got NaN, no judgment, in all {len(column)}."
             )
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
-        if not allowed.all():
-            row = int(np.argmin(allowed))
-            raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
+        refuse_where(~allowed, column, f"{name} must be finite")
     return column
+
+
+def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str = "") -> None:
+    """Refuse numbers that break a rule in some row; name the first of them."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"{rule}; got {float(values[row])!r} in row {row}.{advice}")
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
@@ -318,16 +323,9 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     if weight.ndim == 0:
         weight = np.full(n_documents, weight)
     values = check_column(name, weight, n_documents)
-    if len(values) and values.min() < 0:
-        row = int(np.argmin(values))
-        raise ValueError(f"{name} must not be negative; got {float(values[row])!r} in row {row}.")
+    refuse_where(values < 0, values, f"{name} must not be negative")
     wrong = (values > MAX_WEIGHT) | ((values < 1 / MAX_WEIGHT) & (values > 0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name} must be 0 or from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}; "
-            f"got {float(values[row])!r} in row {row}."
-        )
+    refuse_where(wrong, values, f"{name} must be 0 or from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
     return values
 
 
