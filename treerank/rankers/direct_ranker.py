@@ -142,17 +142,17 @@ class DirectRanker(Ranker):
         return self.head_.score(self.feature_part_.transform(X))
 
     @property
-    def n_threads(self) -> int:
+    def n_threads(self) -> int:  # type: ignore[override]
         """Number of threads of the feature part."""
         return traits_of(self.feature_part_).n_threads
 
     @property
-    def reads_sparse(self) -> bool:
+    def reads_sparse(self) -> bool:  # type: ignore[override]
         """Whether the feature part reads sparse matrices."""
         return reads_sparse(self._part_as_set())
 
     @property
-    def reads_batches(self) -> bool:
+    def reads_batches(self) -> bool:  # type: ignore[override]
         """Whether the feature part is fitted to rows that are read in batches."""
         return traits_of(self._part_as_set()).accepts_batches
 

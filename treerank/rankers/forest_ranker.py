@@ -61,7 +61,7 @@ class ForestRanker(Ranker):
     steepness_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     _learned: ClassVar = {}
-    learns_from_clicks = False
+    learns_from_clicks, reads_sparse = False, True
 
     @property
     def columns_(self) -> Columns:  # type: ignore[override]
@@ -109,14 +109,9 @@ class ForestRanker(Ranker):
         return forest_scores(self.trees, X, n_threads=self.n_threads)[:, 0]
 
     @property
-    def n_threads(self) -> int:
+    def n_threads(self) -> int:  # type: ignore[override]
         """Number of threads, as ``n_jobs`` says."""
         return threads_of(self.n_jobs)
-
-    @property
-    def reads_sparse(self) -> bool:
-        """True: trees score sparse matrices."""
-        return True
 
     def _continues(self) -> bool:
         return True

@@ -53,8 +53,7 @@ class Ranker(Scored):
     :class:`~treerank.rankers.scored.Scored`.
 
     A subclass declares what it can do by ``reads_sparse``, ``reads_batches``, ``n_threads``,
-    ``takes_several_labels`` and ``learns_from_clicks``; a class attribute may take the place of a
-    property.
+    ``takes_several_labels`` and ``learns_from_clicks``, class attributes or properties.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold.

@@ -60,6 +60,13 @@ class Scored(BaseEstimator):
     metric: AnyMetric = "ndcg@10"
     label_weights: Any = None
 
+    #: Whether ``_learn`` and ``_scores`` take sparse matrices.
+    reads_sparse = False
+    #: Whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`.
+    reads_batches = False
+    #: Number of threads of explanations.
+    n_threads = 1
+
     head_: AntisymmetricHead
     steepness_: float
     relevance_scale_: RelevanceScale | None = None
@@ -249,21 +256,6 @@ class Scored(BaseEstimator):
 
         terms, names = self.terms(), feature_names_of(self)
         return Scorer(terms, None if names is None else list(names), self.columns_)
-
-    @property
-    def reads_sparse(self) -> bool:
-        """Whether ``_learn`` and ``_scores`` take sparse matrices."""
-        return False
-
-    @property
-    def reads_batches(self) -> bool:
-        """Whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
-        return False
-
-    @property
-    def n_threads(self) -> int:
-        """Number of threads of explanations."""
-        return 1
 
     def check_settings(self) -> None:
         """Refuse wrong settings before training, also those that are used after it."""
