@@ -65,6 +65,7 @@ OF_THE_PACKAGE = (
     "reads_batches",
     "reads_sparse",
     "scores_of",
+    "takes_several_labels",
     "warn_of_one_query",
 )
 

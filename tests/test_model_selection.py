@@ -164,20 +164,10 @@ def test_cross_validate_routes_qid_by_default(judged, splitter):
     np.testing.assert_array_equal(result["test_map"], expected)
 
 
-def test_groups_take_the_place_of_qid_without_routing(judged):
+def test_qid_is_asked_for_where_routing_is_off(judged):
     X, y, qid = judged
-
-    class Unaware(OneFeature):
-        def fit(self, X, y):
-            return self
-
-    with pytest.warns(UserWarning, match="groups without metadata routing splits the rows, but"):
-        result = cross_validate(
-            Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
-        )
-    np.testing.assert_array_equal(result["test_score"], 1.0)
     with pytest.raises(ValueError, match="qid must be given; got None"):
-        cross_validate(Unaware(), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer())
+        cross_validate(OneFeature(), X, y, groups=qid, cv=QueryKFold(3))
 
 
 def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():

@@ -25,6 +25,8 @@ MAX_SEED = 2**32 - 1
 LARGEST_NUMBER = 1e30
 #: Bounds from here on are told only where they are broken.
 MANY = 2**20
+#: Largest number of whole numbers in a sequence.
+MOST_COUNTS = 1000
 #: Number of characters of a value that a message shows.
 MAX_SHOWN = 200
 
@@ -88,15 +90,7 @@ def check_number(
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither true nor false.
-
-    Examples
-    --------
-    >>> check_flag("shuffle", "no")
-    Traceback (most recent call last):
-    ...
-    ValueError: shuffle must be True or False; got 'no'.
-    """
+    """Refuse what is neither true nor false."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {shown(value)}.")
 
@@ -121,72 +115,32 @@ got -1.
 
 
 def check_n_jobs(name: str, value: Any) -> None:
-    """Refuse what is neither ``None`` nor a number of workers; below 0 counts from all, as joblib.
-
-    Examples
-    --------
-    >>> check_n_jobs("n_jobs", 0)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_jobs must be None or a whole number but 0; got 0.
-    """
+    """Refuse what is neither ``None`` nor a number of workers, as joblib takes it: not 0."""
     if value is not None and (not is_whole(value) or value == 0):
         raise ValueError(f"{name} must be None or a whole number but 0; got {shown(value)}.")
 
 
 def check_text(name: str, value: Any) -> None:
-    """Refuse what is no text, or an empty one.
-
-    Examples
-    --------
-    >>> check_text("device", "")
-    Traceback (most recent call last):
-    ...
-    ValueError: device must be text; got ''.
-    """
+    """Refuse what is no text, or an empty one."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{name} must be text; got {shown(value)}.")
 
 
 def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
-    """Refuse what is of none of the classes.
-
-    Examples
-    --------
-    >>> check_instance("groups", 3, [dict])
-    Traceback (most recent call last):
-    ...
-    TypeError: groups must be a dict; got 3.
-    """
+    """Refuse what is of none of the classes."""
     if not isinstance(value, tuple(classes)):
         names = " or a ".join(cls.__name__ for cls in classes if cls is not type(None))
         raise TypeError(f"{name} must be a {names}; got {shown(value)}.")
 
 
 def check_mapping(name: str, value: Any) -> None:
-    """Refuse what is no dict with names as keys.
-
-    Examples
-    --------
-    >>> check_mapping("engine_params", ["eta"])
-    Traceback (most recent call last):
-    ...
-    TypeError: engine_params must be a dict by name; got ['eta'].
-    """
+    """Refuse what is no dict with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(f"{name} must be a dict by name; got {shown(value)}.")
 
 
 def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
-    """Refuse what has no entries, such as a number, and text.
-
-    Examples
-    --------
-    >>> check_sequence("sizes", 20)
-    Traceback (most recent call last):
-    ...
-    TypeError: sizes must be a sequence; got 20.
-    """
+    """Refuse what has no entries, such as a number, and text."""
     is_sized = np.iterable(value) and hasattr(value, "__len__")
     is_allowed = or_mapping or not isinstance(value, Mapping)
     if not is_sized or not is_allowed or isinstance(value, str | bytes):
@@ -195,15 +149,9 @@ def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
 
 
 def check_counts(
-    name: str,
-    value: Any,
-    *,
-    shortest: int = 0,
-    longest: int = 1000,
-    at_least: int = 1,
-    at_most: int | None = None,
+    name: str, value: Any, *, shortest: int = 0, at_least: int = 1, at_most: int | None = None
 ) -> None:
-    """Refuse what is not a sequence of ``shortest`` to ``longest`` whole numbers between bounds.
+    """Refuse what is not a sequence of at least ``shortest`` whole numbers between bounds.
 
     Examples
     --------
@@ -213,8 +161,8 @@ def check_counts(
     ValueError: each of hidden must be a whole number of at least 1; got 0.
     """
     check_sequence(name, value)
-    if not shortest <= len(value) <= longest:
-        rule = f"from {shortest} to {longest} entries"
+    if not shortest <= len(value) <= MOST_COUNTS:
+        rule = f"from {shortest} to {MOST_COUNTS} entries"
         raise ValueError(f"{name} must have {rule}; got {shown(value)}.")
     for entry in value:
         check_count(f"each of {name}", entry, at_least=at_least, at_most=at_most)
@@ -305,10 +253,15 @@ def check_column(
                 f"{name} must hold a label in some row; got NaN, no judgment, in all {len(column)}."
             )
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
-        if not allowed.all():
-            row = int(np.argmin(allowed))
-            raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
+        refuse_where(~allowed, column, f"{name} must be finite")
     return column
+
+
+def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str = "") -> None:
+    """Refuse numbers that break a rule in some row; name the first of them."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"{rule}; got {float(values[row])!r} in row {row}.{advice}")
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
@@ -370,16 +323,9 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     if weight.ndim == 0:
         weight = np.full(n_documents, weight)
     values = check_column(name, weight, n_documents)
-    if len(values) and values.min() < 0:
-        row = int(np.argmin(values))
-        raise ValueError(f"{name} must not be negative; got {float(values[row])!r} in row {row}.")
+    refuse_where(values < 0, values, f"{name} must not be negative")
     wrong = (values > MAX_WEIGHT) | ((values < 1 / MAX_WEIGHT) & (values > 0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name} must be 0 or from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}; "
-            f"got {float(values[row])!r} in row {row}."
-        )
+    refuse_where(wrong, values, f"{name} must be 0 or from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}")
     return values
 
 

@@ -20,10 +20,7 @@ EXTRAS = {"torch": "torch", "xgboost": "xgboost", "matplotlib": "plots", "pyarro
 def load_object(path: str) -> Any:
     """Return the object that ``"module:object"`` or ``"module:object [package]"`` names.
 
-    Raises
-    ------
-    ImportError
-        If a package that is an extra of this one is not installed; says how to install it.
+    An error says how to install a package that is an extra of this one and is not there.
 
     Examples
     --------
@@ -44,12 +41,7 @@ def _parts(path: str) -> tuple[str, str, str]:
 
 @contextmanager
 def naming_the_extra(what: str) -> Iterator[None]:
-    """Say how to install the extra that the code inside the block fails to import.
-
-    Parameters
-    ----------
-    what : str
-        What needs the extra.
+    """Say how to install the extra that ``what``, the code inside the block, fails to import.
 
     Examples
     --------
@@ -76,8 +68,8 @@ def exported(package: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> exported("treerank.rankers")["rerank"]
-    'treerank.rankers.reranking:rerank'
+    >>> exported("treerank.rankers")["Ranker"]
+    'treerank.rankers.ranker:Ranker'
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text()
     lines = re.findall(r"^from (\S+) import (\w+) as \w+(?:  # (\w+))?$", stub, re.MULTILINE)
@@ -96,8 +88,8 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
     Examples
     --------
     >>> names, get, _ = lazy_names("treerank.rankers")
-    >>> names[-1], get("rerank").__name__, get("head").__name__
-    ('rerank', 'rerank', 'treerank.rankers.head')
+    >>> names[-1], get("Ranker").__name__, get("head").__name__
+    ('StreamingRanker', 'Ranker', 'treerank.rankers.head')
     """
     table = exported(package)
     needs = {name: _parts(path)[2] for name, path in table.items()}

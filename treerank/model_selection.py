@@ -4,8 +4,7 @@ They take ``qid`` and request it by default, so that with
 ``sklearn.set_config(enable_metadata_routing=True)`` one call is enough:
 ``GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, y, qid=qid)``. Queries are
 numbered by their ids, so the sets do not depend on the order of the rows. To add a splitter,
-derive from :class:`QuerySplitter` and yield the test queries of each split in ``_test_queries``,
-or those of both sets in ``_splits``.
+derive from :class:`QuerySplitter` and yield the queries of both sets in ``_splits``.
 """
 
 import math
@@ -14,14 +13,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import sklearn
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, is_whole, shown, warn_user
+from treerank.checks import check_count, is_whole, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Count, Rule, Seed, check_parameters
 
@@ -50,49 +48,35 @@ class QuerySplitter(BaseCrossValidator):
         qid : array-like of shape (n_documents,)
             Query of each document, of any dtype and in any order.
         groups : array-like of shape (n_documents,), default=None
-            With ``qid``, what must not be in both sets either, such as the user or the session of
-            each row: queries that share one stay together, and count as one query. Without it,
-            the same as ``qid``: scikit-learn's name for it if metadata routing is off.
+            What must not be in both sets either, such as the user or the session of each row:
+            queries that share one stay together, and count as one query.
 
         Yields
         ------
         train, test : ndarray of int
         """
         del y
-        if qid is None and groups is None:
+        if qid is None:
             raise ValueError(
                 "qid must be given; got None. A search passes qid on under "
                 "enable_metadata_routing=True."
             )
-        if qid is None and not sklearn.get_config()["enable_metadata_routing"]:
-            warn_user(
-                "groups without metadata routing splits the rows, but no ranker gets it: each "
-                "takes its rows for one query. Pass qid to split, or call "
-                "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}."
-            )
         check_parameters(self)
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
-        query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
-        if qid is not None and groups is not None:
+        query_groups = QueryGroups.from_qid(qid, n_documents)
+        if groups is not None:
             query_groups = _joined(query_groups, QueryGroups.from_qid(groups, n_documents))
         for sets in self._splits(query_groups):
             train, test = (_rows_of(query_groups, queries) for queries in sets)
             yield train, test
 
-    def get_n_splits(
-        self, X: Any = None, y: Any = None, groups: Any = None, **metadata: Any
-    ) -> int:
+    def get_n_splits(self, *_: Any, **metadata: Any) -> int:
         """Return the number of splits."""
-        del X, y, groups, metadata
+        del metadata
         return self.n_splits
 
     def _splits(self, groups: QueryGroups) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the queries of each training set and of its test set."""
-        for test in self._test_queries(groups):
-            yield np.setdiff1d(np.arange(groups.n_queries), test), test
-
-    def _test_queries(self, groups: QueryGroups) -> Iterator[np.ndarray]:
-        """Yield the queries of each test set; all others are for training."""
         raise NotImplementedError
 
 
@@ -126,7 +110,7 @@ class QueryKFold(QuerySplitter):
     shuffle: bool = False
     random_state: Seed = None
 
-    def _test_queries(self, groups):
+    def _splits(self, groups):
         if self.n_splits > groups.n_queries:
             raise ValueError(
                 f"n_splits must be at most the number of queries, {groups.n_queries}; "
@@ -134,7 +118,7 @@ class QueryKFold(QuerySplitter):
             )
         fold = self._assign_folds(groups)
         for i in range(self.n_splits):
-            yield np.flatnonzero(fold == i)
+            yield np.flatnonzero(fold != i), np.flatnonzero(fold == i)
 
     def _assign_folds(self, groups: QueryGroups) -> np.ndarray:
         """Return the fold of each query."""
@@ -235,11 +219,12 @@ class QueryShuffleSplit(QuerySplitter):
     test_size: float = 0.2
     random_state: Seed = None
 
-    def _test_queries(self, groups):
+    def _splits(self, groups):
         n_test = held_out_count("test_size", self.test_size, groups.n_queries)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
-            yield rng.permutation(groups.n_queries)[:n_test]
+            queries = rng.permutation(groups.n_queries)
+            yield queries[n_test:], queries[:n_test]
 
 
 def _rows_of(groups: QueryGroups, queries: np.ndarray) -> np.ndarray:

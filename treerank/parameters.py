@@ -31,14 +31,7 @@ T = TypeVar("T")
 
 
 class Rule:
-    """A check of a parameter, with the bounds that the check gets.
-
-    Parameters
-    ----------
-    check : callable
-        ``check(name, value, **bounds)`` raises an error that names the parameter.
-    **bounds
-        Further arguments of the check.
+    """A check of a parameter: ``check(name, value, **bounds)`` raises an error that names it.
 
     Examples
     --------

@@ -78,15 +78,8 @@ def check_callbacks(callbacks: Any) -> Sequence[Listener]:
 def listening(listener: Listener, tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Call ``listener`` after each iteration of the fits inside the block.
 
-    Parameters
-    ----------
-    listener : callable
-        Called as ``listener(n_done, n_total, note)``: the number of iterations done, the largest
-        number of iterations or ``None`` if it is not known, and the last value of the metric on
-        the ``eval_set`` by its name. If it returns what is true, the fit ends.
-    tell : callable, default=None
-        Called as ``tell(text)`` with a line on what is about to be fitted; ``None`` leaves it to
-        the block around this one.
+    ``tell(text)`` gets a line on what is about to be fitted; ``None`` leaves it to the block around
+    this one.
 
     Examples
     --------

@@ -50,21 +50,9 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
 def progress_bar(
     text: str, total: int | None = None, console: "Console | None" = None
 ) -> Iterator[Listener]:
-    """Show a bar on a terminal, or lines elsewhere.
+    """Show a bar on a terminal, or lines elsewhere, and yield the listener that moves it.
 
-    Parameters
-    ----------
-    text : str
-        Name of the work.
-    total : int, default=None
-        Number of steps, if it is known before the first one.
-    console : rich.console.Console, default=None
-        Console to write to; ``None`` is stderr.
-
-    Yields
-    ------
-    callable
-        A listener: call it with the number of steps done, their total number and a note.
+    ``text`` is the name of the work, and ``total`` the number of its steps, if it is known.
     """
     console = make_console() if console is None else console
     if console.is_terminal:

@@ -23,16 +23,7 @@ RANKERS = {
 
 
 def ranker_class(name: str) -> type[Ranker]:
-    """Return the class of a ranker.
-
-    Parameters
-    ----------
-    name : str
-        A name in ``RANKERS``.
-
-    Returns
-    -------
-    type
+    """Return the class of a ranker in ``RANKERS``.
 
     Examples
     --------

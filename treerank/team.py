@@ -9,7 +9,7 @@ team of one.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,61 +17,8 @@ import numpy as np
 Table = Sequence[np.ndarray]
 
 
-class Team(Protocol):
-    """The workers of a fit; every worker calls the same methods in the same order.
-
-    Attributes
-    ----------
-    rank : int
-        Number of this worker, from 0.
-    size : int
-        Number of workers.
-    """
-
-    @property
-    def rank(self) -> int:
-        """Number of this worker."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Number of workers."""
-        ...
-
-    def gather(self, value: Any) -> list[Any]:
-        """Return what each worker has passed, in the order of their ranks."""
-        ...
-
-    def largest(self, values: np.ndarray) -> np.ndarray:
-        """Return the largest of the workers' values, entry by entry."""
-        ...
-
-    def total(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum of the workers' values, entry by entry."""
-        ...
-
-    def total_of_own(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the sum of the workers' ``parts[rank]``, where ``rank`` is that of this worker.
-
-        So each worker gets the total of a part of its own, and sends no more than all other parts.
-        """
-        ...
-
-    def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
-        """Send the tables ``outgoing(rank)`` to each worker; fill ``into`` with the rows that come.
-
-        The rows come in any order. ``into`` has room for all of them.
-        """
-        ...
-
-
 class Filling:
     """Columns that are filled from above with the rows of one table after another.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray
-        The columns to fill.
 
     Examples
     --------
@@ -84,43 +31,59 @@ class Filling:
     def __init__(self, columns: Table):
         self.columns, self.n_filled = columns, 0
 
-    def room(self, n_rows: int) -> Table:
-        """Return the next rows of the columns."""
-        start = self.n_filled
-        self.n_filled += n_rows
-        return [column[start : self.n_filled] for column in self.columns]
-
     def add(self, table: Table) -> None:
         """Copy the rows of a table."""
-        for room, values in zip(self.room(len(table[0])), table, strict=True):
-            room[:] = values
+        start = self.n_filled
+        self.n_filled += len(table[0])
+        for column, values in zip(self.columns, table, strict=True):
+            column[start : self.n_filled] = values
 
 
-class _Alone:
-    """A team of one."""
+class Team:
+    """A team of one, and the base class of larger ones, which replace every method.
 
-    rank: ClassVar[int] = 0
-    size: ClassVar[int] = 1
+    Every worker calls the same methods in the same order.
+
+    Attributes
+    ----------
+    rank : int
+        Number of this worker, from 0.
+    size : int
+        Number of workers.
+    """
+
+    rank, size = 0, 1
 
     def gather(self, value: Any) -> list[Any]:
+        """Return what each worker has passed, in the order of their ranks."""
         return [value]
 
     def largest(self, values: np.ndarray) -> np.ndarray:
+        """Return the largest of the workers' values, entry by entry."""
         return values
 
     def total(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of the workers' values, entry by entry."""
         return values
 
     def total_of_own(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the sum of the workers' ``parts[rank]``, where ``rank`` is that of this worker.
+
+        So each worker gets the total of a part of its own, and sends no more than all other parts.
+        """
         return parts[0]
 
     def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
+        """Send the tables ``outgoing(rank)`` to each worker; fill ``into`` with the rows that come.
+
+        The rows come in any order. ``into`` has room for all of them.
+        """
         filling = Filling(into)
         for table in outgoing(0):
             filling.add(table)
 
 
-_ALONE = _Alone()
+_ALONE = Team()
 _TEAM: ContextVar[Team] = ContextVar("team", default=_ALONE)
 
 

@@ -117,7 +117,7 @@ def test_several_outputs_get_a_head_fitted_to_the_pairs(data):
     ranker = TreeDirectRanker(Column((0, 1, 3)), head_alpha=1e-2).fit(X, y, qid)
     assert ranker.head_.weight.shape == (3,)
     assert ranker.head_.weight[0] > 10 * abs(ranker.head_.weight[1])
-    assert ranker.transform(X).shape == (160, 3)
+    assert ranker.feature_part_.transform(X).shape == (160, 3)
 
 
 @every_part
@@ -125,7 +125,7 @@ def test_a_level_more_is_an_output_more(data, part):
     X, y, qid = data
     ranker = TreeDirectRanker(part, per_level=True, weight="query", random_state=0)
     ranker.fit(X, y, qid, eval_set=(X, y, qid))
-    assert ranker.transform(X).shape == (160, 3)
+    assert ranker.feature_part_.transform(X).shape == (160, 3)
     assert (ranker.head_.weight > 0).all()
     assert ranker.score(X, y, qid) > 0.9
     assert len(ranker.evals_result_["validation"]["ndcg@10"]) == 8

@@ -129,13 +129,3 @@ def test_names_of_columns_outlast_a_stream(data):
     ranker = StreamingRanker(random_state=0).partial_fit(X, y, qid).partial_fit(X, y, qid)
     with pytest.raises(ValueError, match="X must have the columns of fit; 'd' is missing"):
         ranker.partial_fit(X[list("cba")], y, qid)
-
-
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_outputs_are_frames_where_frames_are_asked_for(data, kind):
-    X, y, qid = data
-    ranker = TreeDirectRanker(Column((0, 2))).fit(X, y, qid).set_output(transform=kind)
-    outputs = ranker.transform(X)
-    assert list(outputs.columns) == ["treedirectranker0", "treedirectranker1"]
-    np.testing.assert_array_equal(outputs.to_numpy(), X[:, [0, 2]])
-    np.testing.assert_array_equal(ranker.get_feature_names_out(), list(outputs.columns))

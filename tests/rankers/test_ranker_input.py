@@ -45,7 +45,7 @@ ONES = np.ones(160)
         ({"eval_set": [(np.eye(4),)]}, "eval_set must .*or a list of such tuples"),
         ({"eval_metric": "map"}, "eval_set must be given where eval_metric is"),
         ({"eval_set": ([[1.0]], [1])}, "X has 1 features, but TreeDirectRanker is exp"),
-        ({"eval_set": (np.eye(4), [0] * 4)}, "eval_set: y must have something to find"),
+        ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must have something to find"),
         ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, "eval_set: qid must not be m"),
         ({"y": ["good"] * 160}, "y must be numbers; got"),
         ({"y": ONES + 1j}, "y: Complex data not supported"),

@@ -48,8 +48,27 @@ def test_recorded_values_are_those_of_the_scores():
             assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
 
 
+def test_what_learns_in_one_step_records_nothing():
+    ranker = TreeDirectRanker("line", random_state=0)
+    assert ranker.fit(*TRAIN, eval_set=SETS[0]).evals_result_ == {}
+
+
 def test_sparse_sets_and_one_metric_alone():
     sets = [(csr_matrix(X_), y, qid) for X_, y, qid in SETS]
     ranker = TreeDirectRanker(random_state=0)
     ranker.fit(csr_matrix(TRAIN[0]), *TRAIN[1:], eval_set=sets, eval_metric="map")
     assert [[*curves] for curves in ranker.evals_result_.values()] == [["map"]] * 2
+
+
+def test_each_label_of_each_set_is_measured_by_each_metric():
+    both = [(X_, {"grade": y, "click": y > 2}, qid) for X_, y, qid in (TRAIN, *SETS)]
+    trees = HistogramTrees(5, early_stopping_rounds=None, n_jobs=1)
+    ranker = TreeDirectRanker(trees, label_weights={"click": 3}, random_state=0)
+    ranker.fit(*both[0], eval_set=both[1:], eval_metric=["map", "ndcg@5"])
+    first, second = ranker.evals_result_.values()
+    assert [*second] == ["map of grade", "map of click", "ndcg@5 of grade", "ndcg@5 of click"]
+    mean = (first["map of grade"][-1] + 3 * first["map of click"][-1]) / 4
+    assert first["map"][-1] == pytest.approx(mean)
+    X_, labels, qid = both[2]
+    expected = get_metric("ndcg@5")(labels["click"], ranker.predict(X_), qid)
+    assert second["ndcg@5 of click"][-1] == pytest.approx(expected)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.clicks.session_checks import refuse_where
+from treerank.checks import refuse_where
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.kernels import cross_entropy
 from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, refuse_where, shown
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -11,13 +11,6 @@ def check_clicks(click: object) -> np.ndarray:
     click = check_column("click", click)  # type: ignore[arg-type]
     refuse_where((click != 0) & (click != 1), click, "click must be 0 or 1")
     return click == 1
-
-
-def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str) -> None:
-    """Refuse numbers that break a rule in some row; name the first of them."""
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"{rule}; got {float(values[row])!r} in row {row}.")
 
 
 def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:

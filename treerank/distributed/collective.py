@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from treerank.distributed.connections import Connection, naming_the_loss
-from treerank.team import Filling, Table
+from treerank.team import Filling, Table, Team
 
 
-class Collective:
-    """The workers of a fit, see :class:`treerank.team.Team`.
+class Collective(Team):
+    """The workers of a fit, of whom the first hears from all others.
 
     Parameters
     ----------

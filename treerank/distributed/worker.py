@@ -23,7 +23,7 @@ from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.progress import Listener, Note, listening
-from treerank.rankers.held_out import HeldOut
+from treerank.rankers.held_out import HeldOut, watching
 from treerank.rankers.training_set import training_set
 
 
@@ -136,8 +136,7 @@ def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
                 f"X must have the columns of training, {shown(needed)}; got {shown(names)}."
             )
         groups = QueryGroups.from_qid(shard["qid"])
-        metric = get_metric(ranker.metric).prepared(shard["y"], groups)
-    return HeldOut(shard["X"], shard["y"], groups, metric)
+        return watching([(shard["X"], {"": shard["y"]}, groups)], [get_metric(ranker.metric)])
 
 
 def _checked(ranker: Any, columns: Arguments) -> Arguments:

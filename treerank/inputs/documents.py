@@ -16,7 +16,15 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import check_column, has_methods, naming, refuse_masked, shown, warn_user
+from treerank.checks import (
+    check_column,
+    has_methods,
+    naming,
+    refuse_masked,
+    refuse_where,
+    shown,
+    warn_user,
+)
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import (
@@ -335,13 +343,7 @@ positions from 0.
     if position is None:
         return None
     found = check_whole_positions(position, len(y))
-    no_click = (y != 0) & (y != 1)
-    if no_click.any():
-        row = int(np.argmax(no_click))
-        raise ValueError(
-            f"y must be a click, 0 or 1, where position is given; got {float(y[row])!r} in row "
-            f"{row}."
-        )
+    refuse_where((y != 0) & (y != 1), y, "y must be a click, 0 or 1, where position is given")
     return found
 
 
@@ -357,13 +359,9 @@ def check_whole_positions(position: ArrayLike, n_rows: int | None = None) -> np.
     """
     found = check_column("position", position, n_rows)
     wrong = (found != np.floor(found)) | (found < 1) | (found > LAST_POSITION)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"position must be a whole number from 1 to {LAST_POSITION}; got "
-            f"{float(found[row])!r} in row {row}."
-            + (" Add 1 to positions from 0." if found.min() == 0 else "")
-        )
+    advice = " Add 1 to positions from 0." if found.min(initial=1) == 0 else ""
+    rule = f"position must be a whole number from 1 to {LAST_POSITION}"
+    refuse_where(wrong, found, rule, advice)
     return found.astype(np.int64)
 
 

@@ -3,5 +3,4 @@ from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
 from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
 from treerank.rankers.nested_ranker import NestedRanker as NestedRanker
 from treerank.rankers.ranker import Ranker as Ranker
-from treerank.rankers.reranking import rerank as rerank
 from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker

@@ -30,16 +30,7 @@ from treerank.parameters import Rule
 
 
 def check_calibration(name: str, value: Any) -> None:
-    """Refuse what says nothing about the documents that pair probabilities are calibrated on.
-
-    Examples
-    --------
-    >>> check_calibration("calibration", 0.2)
-    >>> check_calibration("calibration", 1)
-    Traceback (most recent call last):
-    ...
-    ValueError: calibration must be 'eval_set', None or a share between 0 and 1; got 1.
-    """
+    """Refuse what says nothing about the documents that pair probabilities are calibrated on."""
     is_share = isinstance(value, float | np.floating) and 0 < value < 1
     if not is_share and value is not None and not (isinstance(value, str) and value == "eval_set"):
         raise ValueError(
@@ -74,19 +65,7 @@ def fit_steepness(
     better document of a pair wins with probability (n + 1) / (n + 2) instead of 1, where n is the
     number of queries with a pair. So T is finite even if the scores order all pairs correctly.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_documents,)
-        Scores by a fitted model.
-    y : array-like of shape (n_documents,)
-        Labels.
-    qid : array-like of shape (n_documents,) or QueryGroups, default=None
-        Query of each document; None is a single query.
-
-    Returns
-    -------
-    float
-        The steepness; 0, with a warning, if the scores order these pairs no better than chance.
+    It is 0, with a warning, if the scores order these pairs no better than chance.
 
     References
     ----------
@@ -155,18 +134,8 @@ _RULES = {
 class RelevanceScale:
     """Curves from scores to probabilities, one for each label but the lowest.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_labels,)
-        Labels, rising.
-    scores : ndarray of shape (n_points,)
-        Quantiles of the scores of the documents that the curves are fitted to.
-    steps : ndarray of shape (n_labels, n_points)
-        Probabilities at these scores by the step function; between them, it is interpolated.
-    lines : ndarray of shape (n_labels, 2)
-        Slope and intercept of the log odds.
-    is_line : ndarray of bool of shape (n_labels,)
-        Whether the line is used, and not the steps.
+    ``steps`` are probabilities by the step function at ``scores``, between which it is
+    interpolated; ``lines`` have slope and intercept of the log odds, used where ``is_line``.
 
     Examples
     --------
@@ -221,11 +190,6 @@ class RelevanceScale:
         if self.is_line[label]:
             return _logistic(scores, *self.lines[label])
         return np.interp(scores, self.scores, self.steps[label])
-
-
-def scale_state(scale: RelevanceScale | None) -> dict[str, Any] | None:
-    """Return a scale as plain arrays, for model files."""
-    return None if scale is None else vars(scale)
 
 
 def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:

@@ -5,14 +5,12 @@ Most rankers of the literature are such a pair. To add one, derive a class from
 the user, and ``feature_part`` may be a property that makes the part from other parameters.
 """
 
-from collections.abc import Iterable
 from copy import copy
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, shown, warn_user
@@ -22,27 +20,24 @@ from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
-from treerank.objectives.factory import Loss, Normalization, PairSettings, get_loss
+from treerank.objectives.factory import Loss, PairSettings, get_loss
 from treerank.objectives.pairs.losses import PairLoss
-from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
 from treerank.objectives.sums import SomeRows, weighted_sum
-from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
+from treerank.parameters import NotNegative, check_parameters
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.held_out import EvalSet, HeldOut, hold_out_labels
+from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import check_labels_by_name, check_per_label, split_labels
+from treerank.rankers.reading import weights_of_labels
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
 
 if TYPE_CHECKING:
     from treerank.terms.terms import Terms
 
-#: What "auto" stands for under losses over pairs, and under other losses.
+#: What "auto" stands for under losses over pairs; under other losses, which have none, the default.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
-AUTO_FOR_OTHERS = {"weight": None, "smoothing": 0.0}
 
 
 def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
@@ -50,12 +45,13 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
     check_fitted_part(name, part, sizes["n_features"])
 
 
-class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
+class DirectRanker(Ranker):
     """A feature part fitted to an objective.
 
-    The class attributes are defaults of the settings of the objective, the head and the feature
-    part. They are explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. The
-    other attributes are those of :class:`~treerank.rankers.ranker.Ranker`.
+    Settings of the objective, the head and the feature part are parameters or class attributes,
+    explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Those of pairs that
+    a class does not have are as in :func:`~treerank.objectives.factory.make_objective`. The other
+    attributes are those of :class:`~treerank.rankers.ranker.Ranker`.
 
     Attributes
     ----------
@@ -84,15 +80,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     feature_part: Any = "lightgbm"
     loss: Loss = "logistic"
     weight: Literal["auto"] | Weight | None = "uniform"
-    pairs: PairRule | None = "all"
-    sigma: Positive = 1.0
-    k: Size | None = None
-    gain: Gain = "exponential"
-    threshold: Finite = 1.0
-    smoothing: Literal["auto"] | NotNegative = 0.0
-    query_normalization: Normalization = None
     per_level: bool = False
-    label_weights: Any = None
+    takes_several_labels = True
     head_alpha: NotNegative = 10.0
     warm_start: bool = False
 
@@ -107,11 +96,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             if isinstance(part, str | list | tuple):
                 params = params | {"feature_part": make_feature_part(part)}
         return super().set_params(**params)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
-        check_is_fitted(self)
-        return self._transform(self.read(X)[0])
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
@@ -136,40 +120,38 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return terms_of(self.feature_part_, self.head_.weight)
 
     @property
-    def _n_features_out(self) -> int:
-        """Number of columns of ``transform``, to which scikit-learn gives names."""
-        return int(self.feature_part_.n_outputs_)
-
-    @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, as the feature part measures it."""
         check_is_fitted(self)
         return self.feature_part_.feature_importances_
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
-        objective = self._make_objective(data, seed)
-        part = self._continued(self._make_feature_part(seed))
-        self.feature_part_ = self._fit_part(part, data, objective, held_out)
+        objective, part = self._make_objective(data, seed), self._part_to_fit(seed)
+        named = feature_names_of(self)
+        names = None if named is None else tuple(named)
+        rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None, data.places)
+        validation = held_out and (held_out.X, held_out.metric)
+        self.feature_part_ = self._fit_of(part)(rows, objective, validation=validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         self.steepness_ = objective.steepness
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self.head_.score(self._transform(X))
+        return self.head_.score(self.feature_part_.transform(X))
 
     @property
-    def n_threads(self) -> int:
+    def n_threads(self) -> int:  # type: ignore[override]
         """Number of threads of the feature part."""
         return traits_of(self.feature_part_).n_threads
 
     @property
-    def reads_sparse(self) -> bool:
+    def reads_sparse(self) -> bool:  # type: ignore[override]
         """Whether the feature part reads sparse matrices."""
         return reads_sparse(self._part_as_set())
 
     @property
-    def reads_batches(self) -> bool:
+    def reads_batches(self) -> bool:  # type: ignore[override]
         """Whether the feature part is fitted to rows that are read in batches."""
         return traits_of(self._part_as_set()).accepts_batches
 
@@ -184,12 +166,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def check_settings(self) -> None:
         """Refuse wrong settings of the ranker and of its feature part."""
         super().check_settings()
-        part = self.feature_part
-        check_parameters(part)  # before it is copied: not every wrong value can be
-        self._check_warm_start(make_feature_part(part))
-
-    def _check_warm_start(self, part: Any) -> None:
-        """Refuse to continue with a feature part that cannot, or with one of another class."""
+        check_parameters(self.feature_part)  # before it is copied: not every wrong value can be
+        part = make_feature_part(self.feature_part)
         if not self.warm_start:
             return
         if "warm_start" not in part.get_params(deep=False):
@@ -206,10 +184,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """Return the objective of the label, or the weighted sum over several labels."""
         if data.labels is None:
             return self._objective_of(data, seed)
-        terms = [self._objective_of_judged(data.labeled(name), seed) for name in data.labels]
-        return weighted_sum(terms, list(self._weights_of(data.labels).values()))
+        terms = [self._objective_of_some(data.labeled(name), seed) for name in data.labels]
+        return weighted_sum(terms, weights_of_labels(self.label_weights, data.labels))
 
-    def _objective_of_judged(self, data: TrainingSet, seed: int) -> Objective:
+    def _objective_of_some(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of one of several labels, which some documents may not have."""
         judged = np.flatnonzero(~np.isnan(data.y))
         if len(judged) == len(data.y):
@@ -218,33 +196,21 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _objective_of(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of a single label."""
-        settings = {setting.name: getattr(self, setting.name) for setting in fields(PairSettings)}
-        has_pairs = isinstance(get_loss(self.loss), PairLoss)
-        automatic = AUTO_FOR_PAIRS if has_pairs else AUTO_FOR_OTHERS
-        settings |= {name: automatic[name] for name in automatic if settings[name] == "auto"}
+        defaults = {each.name: each.default for each in fields(PairSettings)}
+        settings = {name: getattr(self, name, value) for name, value in defaults.items()}
+        automatic = AUTO_FOR_PAIRS if isinstance(get_loss(self.loss), PairLoss) else defaults
+        settings |= {name: automatic[name] for name in AUTO_FOR_PAIRS if settings[name] == "auto"}
         return data.objective(seed, loss=self.loss, **settings)
 
-    def _make_feature_part(self, seed: int) -> Any:
-        """Return a new feature part, with a seed."""
+    def _part_to_fit(self, seed: int) -> Any:
+        """Return a new feature part with a seed, or the last one with its parameters."""
         part = make_feature_part(self.feature_part)
         if "random_state" in part.get_params() and part.random_state is None:
             part.set_params(random_state=seed)
-        return part
-
-    def _continued(self, part: Any) -> Any:
-        """Return the feature part to fit: the last one, with the parameters of a new one."""
         if not self._continues():
             return part
         earlier = copy(self.feature_part_)  # it stays as it is, should this fit fail
         return earlier.set_params(**part.get_params(deep=False) | {"warm_start": True})
-
-    def _fit_part(self, part, data, objective, held_out):
-        """Return the fitted feature part."""
-        named = feature_names_of(self)
-        names = None if named is None else tuple(named)
-        rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None, data.places)
-        validation = held_out and held_out.validation(objective.n_outputs)
-        return self._fit_of(part)(rows, objective, validation=validation)
 
     def _fit_of(self, part: Any) -> Any:
         """Return the method that fits a feature part."""
@@ -264,8 +230,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         from treerank.feature_parts.head_fitting import fit_head
 
         convex = objective.convex() or data.objective(0, loss="logistic", weight="query")
-        features = self._transform(data.features)
-        return fit_head(features, convex, alpha=self.head_alpha)
+        return fit_head(part.transform(data.features), convex, alpha=self.head_alpha)
 
     def _warn_of_nothing_to_learn(self) -> None:
         """Warn that the model is constant."""
@@ -275,43 +240,3 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         else:
             reason = "No query has two labels, and equal scores cost least"
             warn_user(f"{reason}: the model is constant.")
-
-    def _transform(self, X: Any) -> np.ndarray:
-        features = self.feature_part_.transform(X)
-        return features.reshape(-1, 1) if features.ndim == 1 else features
-
-    def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
-        labels = split_labels(y)
-        if labels is None:
-            if self.label_weights is not None:
-                raise ValueError("label_weights must be None for a single label y.")
-            return None
-        if given_pairs is not None:
-            raise ValueError("given_pairs must be None where y has several labels.")
-        self._weights_of(labels)
-        return check_labels_by_name(labels, len(next(iter(labels.values()))))
-
-    def _weights_of(self, labels: Iterable[str]) -> dict[str, float]:
-        """Return the weight of each of several labels, in their order."""
-        weights = check_per_label("label_weights", self.label_weights, list(labels), 1.0)
-        if not any(weights.values()):
-            raise ValueError(f"label_weights must not all be 0; got {self.label_weights!r}.")
-        return weights
-
-    def _held_out(self, data: TrainingSet, eval_set: EvalSet) -> HeldOut:
-        if data.labels is None:
-            several = split_labels(eval_set[1])
-            if several is not None:
-                raise ValueError(f"eval_set must have a single label, as y; got {list(several)}.")
-            return super()._held_out(data, eval_set)
-        weights = self._weights_of(data.labels)
-        return hold_out_labels(self, eval_set, list(data.labels), self.metric, weights)
-
-    def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
-        """Return the mean of the metric, over several labels their weighted mean."""
-        measure = super().measured
-        labels = split_labels(y)
-        if labels is None:
-            return measure(scores, y, qid, sample_weight)
-        values = [measure(scores, column, qid, sample_weight) for column in labels.values()]
-        return float(np.average(values, weights=list(self._weights_of(labels).values())))

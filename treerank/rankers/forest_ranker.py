@@ -12,7 +12,7 @@ from treerank.inputs.columns import Columns
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_of
 from treerank.parameters import Jobs, Rule
-from treerank.rankers.calibration import fit_steepness, scale_of, scale_state
+from treerank.rankers.calibration import scale_of
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -61,7 +61,7 @@ class ForestRanker(Ranker):
     steepness_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     _learned: ClassVar = {}
-    learns_from_clicks = False
+    learns_from_clicks, reads_sparse = False, True
 
     @property
     def columns_(self) -> Columns:  # type: ignore[override]
@@ -90,7 +90,7 @@ class ForestRanker(Ranker):
         return {
             "steepness": self.steepness_,
             "had_queries": self._had_queries,
-            "relevance_scale": scale_state(self.relevance_scale_),
+            "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
@@ -101,22 +101,17 @@ class ForestRanker(Ranker):
         return self
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
-        scores = self._scores(data.features)
-        if np.ptp(scores) > 0 and data.groups.with_two_labels(data.y).any():
-            self.steepness_ = fit_steepness(scores, data.y, data.groups)
+        documents = HeldOut(data.features, data.y, data.groups)
+        if documents.has_pairs:
+            self._fit_steepness(documents)
 
     def _scores(self, X: Any) -> np.ndarray:
         return forest_scores(self.trees, X, n_threads=self.n_threads)[:, 0]
 
     @property
-    def n_threads(self) -> int:
+    def n_threads(self) -> int:  # type: ignore[override]
         """Number of threads, as ``n_jobs`` says."""
         return threads_of(self.n_jobs)
-
-    @property
-    def reads_sparse(self) -> bool:
-        """True: trees score sparse matrices."""
-        return True
 
     def _continues(self) -> bool:
         return True

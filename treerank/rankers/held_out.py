@@ -1,46 +1,30 @@
 """Held-out documents: early stopping and calibration use them, training does not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from typing import Any, Self, final
 
 import numpy as np
 
-from treerank.feature_parts.base import Validation
-from treerank.inputs.batched import BatchedMatrix
-from treerank.inputs.documents import check_features
+from treerank.checks import naming
+from treerank.inputs.documents import check_eval_set, check_features, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
-from treerank.rankers.reading import check_labels_by_name, split_labels, stacked_rows
+from treerank.rankers.reading import (
+    check_labels_by_name,
+    read_eval_set,
+    split_labels,
+    stacked_rows,
+    weights_of_labels,
+)
 from treerank.team import current_team
 
-#: X, y and qid of an ``eval_set`` as the user has passed them.
-EvalSet = tuple[Any, Any, Any]
+#: Features, labels by name, and queries; the name of a single label is "".
+LabeledSet = tuple[Any, dict[str, np.ndarray], QueryGroups]
 #: Values of metrics by the name of a set and of a metric, one for each iteration.
 History = dict[str, dict[str, list[float]]]
-
-
-@dataclass(frozen=True)
-class MetricOfSum:
-    """A metric of the sum of several outputs.
-
-    Attributes
-    ----------
-    metric : callable
-        ``metric(scores)``, with a ``name``.
-    """
-
-    metric: Any
-
-    @property
-    def name(self) -> str:
-        """Name of the metric."""
-        return str(self.metric.name)
-
-    def __call__(self, outputs: np.ndarray) -> float:
-        """Return the value of the metric."""
-        return float(self.metric(outputs.reshape(len(outputs), -1).sum(axis=1)))
 
 
 @final
@@ -48,22 +32,22 @@ class MetricOfSum:
 class HeldOut:
     """Documents with labels that a ranker is not fitted to.
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_documents, n_features)
-        Features.
-    y : ndarray of shape (n_documents,)
-        Labels.
-    groups : QueryGroups
-        Queries of the documents.
-    metric : callable or None
-        ``metric(scores)`` is the quality of the scores of these documents; higher is better.
+    ``metric(scores)`` is the quality of the scores of these documents; higher is better. Where they
+    are several sets, the first has ``n_first`` documents.
     """
 
     X: Any
     y: np.ndarray
     groups: QueryGroups
-    metric: Callable[[np.ndarray], float] | None = None
+    metric: "Watched | None" = None
+    n_first: int | None = None
+
+    @property
+    def first(self) -> Self:
+        """The documents of the first of several sets."""
+        if self.n_first is None or self.n_first == len(self.y):
+            return self
+        return self.taking(np.arange(self.n_first))
 
     @property
     def has_pairs(self) -> bool:
@@ -76,14 +60,7 @@ class HeldOut:
             return scores, self.y, self.groups
         parts = current_team().gather((scores, self.y, self.groups.codes, self.groups.n_queries))
         every, y, codes, n_queries = zip(*parts, strict=True)
-        firsts = np.cumsum(n_queries) - n_queries
-        qid = np.concatenate([own + first for own, first in zip(codes, firsts, strict=True)])
-        return np.concatenate(every), np.concatenate(y), QueryGroups.from_qid(qid)
-
-    def validation(self, n_outputs: int) -> Validation:
-        """Return features and metric for a feature part under an objective of ``n_outputs``."""
-        assert self.metric is not None
-        return self.X, self.metric if n_outputs == 1 else MetricOfSum(self.metric)
+        return np.concatenate(every), np.concatenate(y), _joined(codes, n_queries)
 
     def judged(self) -> Self:
         """Return the documents that have a label."""
@@ -99,16 +76,9 @@ class HeldOut:
 class Watched:
     """Metrics of documents, whose values are recorded; the first, or a weighted mean, decides.
 
-    Attributes
-    ----------
-    name : str
-        Name of the metric that decides.
-    curves : dict from (str, str) to callable
-        A metric as a function of the scores of all documents, by the names of a set and of a curve.
-    weights : list of float or None
-        Weight of each curve in the mean; None is the first curve alone.
-    history : list of list of float
-        One value per call, for each curve.
+    ``curves`` are functions of the scores of all documents, by the names of a set and of a curve.
+    ``weights`` are those of the first curves, whose mean decides, under ``name``. ``history`` has
+    the values of all curves for each call.
 
     Examples
     --------
@@ -116,26 +86,22 @@ class Watched:
     >>> curves = {("validation", "ndcg of a"): a, ("validation", "ndcg of b"): b}
     >>> watched = Watched("ndcg", curves, weights=[1, 1])
     >>> round(watched(np.array([1.0, 0.0])), 3), watched.history[0]
-    (0.815, [1.0])
+    (0.815, [1.0, 0.6309297535714575])
     """
 
     name: str
     curves: dict[tuple[str, str], Callable[[np.ndarray], float]]
-    weights: list[float] | None = None
-    history: list[list[float]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.history = [[] for _ in self.curves]
+    weights: Sequence[float] = (1.0,)
+    history: list[list[float]] = field(default_factory=list)
 
     def __call__(self, scores: np.ndarray) -> float:
-        """Return the value that decides, and record those of all curves."""
+        """Return the value that decides, and record those of all curves; outputs are added up."""
+        if scores.ndim > 1:
+            scores = scores.sum(axis=1)
         values = [float(metric(scores)) for metric in self.curves.values()]
-        for found, value in zip(self.history, values, strict=True):
-            found.append(value)
-        if self.weights is None:
-            return values[0]
+        self.history.append(values)
         total = sum(self.weights)
-        return sum(w * value for w, value in zip(self.weights, values, strict=True)) / total
+        return sum(w * value for w, value in zip(self.weights, values, strict=False)) / total
 
     def results(self, recorded: History, earlier: History) -> History:
         """Return the values of the iterations that a fit has recorded, by set and curve.
@@ -143,53 +109,82 @@ class Watched:
         A continued fit has measured its new iterations only, and a chain all of its parts.
         """
         n_recorded = len(recorded.get("validation", {}).get(self.name, ()))
+        if not n_recorded:  # by what learns in one step
+            return recorded
         found = {part: dict(curves) for part, curves in recorded.items()}
-        for (part, name), values in zip(self.curves, self.history, strict=True):
-            longer = earlier.get(part, {}).get(name, []) + values
-            found.setdefault(part, {})[name] = longer[max(len(longer) - n_recorded, 0) :]
+        for place, (part, name) in enumerate(self.curves):
+            values = earlier.get(part, {}).get(name, []) + [row[place] for row in self.history]
+            found.setdefault(part, {}).setdefault(name, values[-n_recorded:])
         return found
 
 
-def watching(sets: list[HeldOut], metrics: list[Any]) -> HeldOut:
-    """Return several sets of documents as one, with the metrics of each."""
-    if any(isinstance(each.X, BatchedMatrix) for each in sets):
-        raise ValueError("eval_set must be a single one, without eval_metric, for Batches.")
-    ends = np.cumsum([len(each.y) for each in sets]).tolist()
-    names = ["validation", *(f"validation_{n}" for n in range(1, len(sets)))]
-    curves: dict[tuple[str, str], Any] = {
-        (name, metric.name): partial(
-            _value_of_rows, metric.prepared(each.y, each.groups), slice(end - len(each.y), end)
-        )
-        for name, each, end in zip(names, sets, ends, strict=True)
-        for metric in metrics
-    }
-    stacked = stacked_rows([each.X for each in sets])
-    starts = np.cumsum([0, *(each.groups.n_queries for each in sets)])
-    codes = [each.groups.codes + start for each, start in zip(sets, starts, strict=False)]
-    groups = QueryGroups.from_qid(np.concatenate(codes))
-    watched = Watched(metrics[0].name, curves)
-    return HeldOut(stacked, np.concatenate([each.y for each in sets]), groups, watched)
+def hold_out(ranker: Any, labels: Iterable[str] | None, eval_set: Any, eval_metric: Any) -> HeldOut:
+    """Return the documents of one ``eval_set`` or several, with all metrics of each of them.
+
+    ``labels`` are the names of several labels, or ``None`` for a single one.
+    """
+    names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
+    with naming("eval_metric"):
+        metrics = [get_metric(ranker.metric if name is None else name) for name in names]
+    is_list = isinstance(eval_set, list) and eval_set
+    several = is_list and all(isinstance(unpacked(each), tuple) for each in eval_set)
+    with naming("eval_set"):
+        given = eval_set if several else [eval_set]
+        sets = [_checked(ranker, labels, *read_eval_set(ranker, each)) for each in given]
+        weights = [1.0] if labels is None else weights_of_labels(ranker.label_weights, labels)
+        return watching(sets, metrics, weights)
 
 
-def _value_of_rows(metric: Any, rows: slice | np.ndarray, scores: np.ndarray) -> float:
-    """Return the value of a metric of some documents, given the scores of all."""
-    return float(metric(scores[rows]))
-
-
-def hold_out_labels(
-    estimator: Any, eval_set: EvalSet, names: list[str], metric: Any, weights: dict[str, float]
-) -> HeldOut:
-    """Return the documents of an ``eval_set`` with several labels; ``names`` are those of ``y``."""
-    X, y, qid = eval_set
+def _checked(ranker: Any, names: Iterable[str] | None, X: Any, y: Any, qid: Any) -> LabeledSet:
+    """Return the documents of an ``eval_set`` with the labels that the training set has."""
     labels = split_labels(y)
-    if labels is None or list(labels) != names:
-        raise ValueError(f"eval_set must have the labels of y, {names}.")
-    X = check_features(estimator, X)
-    labels = check_labels_by_name(labels, X.shape[0])
-    groups, found = QueryGroups.from_qid(qid, X.shape[0]), get_metric(metric)
-    curves: dict[tuple[str, str], Any] = {}
-    for name, column in labels.items():
-        rows = np.flatnonzero(~np.isnan(column))
-        prepared = found.prepared(column[rows], groups.among(rows))
-        curves["validation", f"{found.name} of {name}"] = partial(_value_of_rows, prepared, rows)
-    return HeldOut(X, labels[names[0]], groups, Watched(found.name, curves, list(weights.values())))
+    if names is None and labels is not None:
+        raise ValueError(f"eval_set must have a single label, as y; got {[*labels]}.")
+    if names is not None and (labels is None or [*labels] != [*names]):
+        raise ValueError(f"eval_set must have the labels of y, {[*names]}.")
+    if labels is None:
+        X, y, groups = check_eval_set(ranker, X, y, qid)
+    else:
+        X = check_features(ranker, X)
+        labels = check_labels_by_name(labels, X.shape[0])
+        groups = QueryGroups.from_qid(qid, X.shape[0])
+    ranker.warn_of_one_query(qid, X.shape[0], " in eval_set")
+    return X, labels or {"": y}, groups
+
+
+def watching(
+    sets: Sequence[LabeledSet], metrics: Sequence[Any], weights: Sequence[float] = (1.0,)
+) -> HeldOut:
+    """Return sets of documents as one, with the metrics of each label of each set."""
+    curves, n_before = {}, 0
+    for number, (_, labels, groups) in enumerate(sets):
+        part = f"validation_{number}" if number else "validation"
+        for metric, (label, y) in product(metrics, labels.items()):
+            name = f"{metric.name} of {label}" if label else metric.name
+            curves[part, name] = _curve(metric, y, groups, n_before)
+        n_before += groups.n_documents
+    watched = Watched(metrics[0].name, curves, weights)
+    matrices, every_label, every_group = zip(*sets, strict=True)
+    columns = [next(iter(labels.values())) for labels in every_label]
+    codes, n_queries = zip(*((each.codes, each.n_queries) for each in every_group), strict=True)
+    X, y, groups = stacked_rows(matrices), np.concatenate(columns), _joined(codes, n_queries)
+    return HeldOut(X, y, groups, watched, len(columns[0]))
+
+
+def _joined(codes: Sequence[np.ndarray], n_queries: Sequence[int]) -> QueryGroups:
+    """Return the queries of several sets, each of which has numbered its own from 0."""
+    firsts = np.cumsum(n_queries) - n_queries
+    every = [own + first for own, first in zip(codes, firsts, strict=True)]
+    return QueryGroups.from_qid(np.concatenate(every))
+
+
+def _curve(metric: Any, y: np.ndarray, groups: QueryGroups, start: int) -> Any:
+    """Return a metric of documents as a function of all scores, of which theirs begin at start."""
+    judged = np.flatnonzero(~np.isnan(y))
+    prepared = metric.prepared(y[judged], groups.among(judged))
+    whole = len(judged) == len(y)
+    return partial(_value_of, prepared, slice(start, start + len(y)) if whole else start + judged)
+
+
+def _value_of(metric: Any, rows: slice | np.ndarray, scores: np.ndarray) -> float:
+    return float(metric(scores[rows]))

@@ -71,17 +71,13 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
         return {_FOREST: value.as_state()}
     if not has_methods(value, "get_params"):
         return value
+    if fitted and not has_methods(value, "get_state"):
+        raise TypeError(f"feature_part must have get_state to be saved; got {value!r}.")
     params = _plain(value.get_params(deep=False), fitted=False)
     if params.get("init_model") is not None:
         params["init_model"] = _plain(value.init_part())
-    state = _plain(_state(value)) if fitted else None
+    state = _plain(value.get_state()) if fitted else None
     return {_CLASS: type(value).__name__, "params": params, "state": state}
-
-
-def _state(estimator: Any) -> dict[str, Any]:
-    if not has_methods(estimator, "get_state"):
-        raise TypeError(f"feature_part must have get_state to be saved; got {estimator!r}.")
-    return estimator.get_state()
 
 
 def _restored(content: Any, classes: Mapping[str, Any]) -> Any:

@@ -18,23 +18,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, naming, shown, warn_user
+from treerank.checks import check_count, check_number, shown, warn_user
 from treerank.files.states import StateRule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
-from treerank.inputs.documents import check_documents, check_eval_set, feature_names_of
-from treerank.metrics.registry import get_metric
+from treerank.inputs.documents import check_documents, feature_names_of
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
-from treerank.rankers.calibration import Calibration, fit_steepness, scale_of, scale_state
+from treerank.rankers.calibration import Calibration, fit_steepness, scale_of
 from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.held_out import EvalSet, HeldOut, Watched, watching
+from treerank.rankers.held_out import HeldOut, hold_out
 from treerank.rankers.reading import (
     Clicks,
+    check_labels_by_name,
     check_propensities,
     read_documents,
-    read_eval_sets,
     relevance_of_clicks,
     split_labels,
+    weights_of_labels,
 )
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
@@ -52,8 +52,8 @@ class Ranker(Scored):
     :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` is that of
     :class:`~treerank.rankers.scored.Scored`.
 
-    A subclass declares what it can do by ``reads_sparse``, ``reads_batches``, ``n_threads`` and
-    ``learns_from_clicks``; a class attribute may take the place of a property.
+    A subclass declares what it can do by ``reads_sparse``, ``reads_batches``, ``n_threads``,
+    ``takes_several_labels`` and ``learns_from_clicks``, class attributes or properties.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold.
@@ -111,6 +111,8 @@ class Ranker(Scored):
 
     #: Whether ``fit`` learns anything that clicks at positions could tell.
     learns_from_clicks = True
+    #: Whether ``y`` may be several labels.
+    takes_several_labels = False
     propensities_: np.ndarray | None = None
     evals_result_: Any
 
@@ -214,9 +216,8 @@ class Ranker(Scored):
         self.steepness_, self.relevance_scale_ = 1.0, None
         earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
-        watched = None if held_out is None else held_out.metric
-        if isinstance(watched, Watched) and "evals_result_" in vars(self):
-            self.evals_result_ = watched.results(self.evals_result_, earlier)
+        if held_out is not None and "evals_result_" in vars(self):
+            self.evals_result_ = held_out.metric.results(self.evals_result_, earlier)
         if calibrating is not None:
             self._fit_steepness(calibrating)
         return self
@@ -246,7 +247,7 @@ class Ranker(Scored):
             "n_features": self.n_features_in_,
             "had_queries": self._had_queries,
             "propensities": self.propensities_,
-            "relevance_scale": scale_state(self.relevance_scale_),
+            "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
             "learned": {name: getattr(self, name) for name in self._learned},
         }
 
@@ -300,17 +301,18 @@ class Ranker(Scored):
 
     def _set_aside(self, data, eval_set, eval_metric, seed):
         """Return the documents for training, for early stopping and for calibration."""
-        held_out = first = eval_set
+        held_out = eval_set
         if not isinstance(eval_set, HeldOut | None):
-            first, held_out = self._held_out_sets(data, eval_set, eval_metric)
+            held_out = hold_out(self, data.labels, eval_set, eval_metric)
         elif eval_metric is not None:
             raise ValueError("eval_set must be given where eval_metric is.")
-        calibrating = first if self.calibration == "eval_set" else None
-        if self.calibration not in (None, "eval_set"):
+        calibrating, source = None, "eval_set"
+        if self.calibration == "eval_set":
+            calibrating = held_out and held_out.first.judged()
+        elif self.calibration is not None:
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
-            calibrating = HeldOut(rest.features, rest.y, rest.groups)
-        source = "eval_set" if calibrating is first else "calibration"
-        calibrating = calibrating and calibrating.judged()
+            calibrating = HeldOut(rest.features, rest.y, rest.groups).judged()
+            source = "calibration"
         if calibrating is not None and not calibrating.has_pairs:
             raise ValueError(
                 f"{source} must hold out a query with two different labels; got none among "
@@ -318,35 +320,21 @@ class Ranker(Scored):
             )
         return data, held_out, calibrating
 
-    def _held_out_sets(self, data, eval_set, eval_metric):
-        """Return the documents of the first ``eval_set``, and of all with all metrics."""
-        with naming("eval_set"):
-            parts = read_eval_sets(self, eval_set)
-            sets = [self._held_out(data, each) for each in parts]
-        for (_, _, qid), each in zip(parts, sets, strict=True):
-            self.warn_of_one_query(qid, len(each.y), " in eval_set")
-        if len(sets) == 1 and eval_metric is None:
-            return sets[0], sets[0]
-        if data.labels is not None:
-            raise ValueError("eval_set must be one, and eval_metric None, for several labels.")
-        names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
-        with naming("eval_metric"):
-            metrics = [get_metric(self.metric if name is None else name) for name in names]
-        return sets[0], watching(sets, metrics)
-
-    def _held_out(self, data: TrainingSet, eval_set: EvalSet) -> HeldOut:
-        """Return the documents of ``eval_set`` and their metric."""
-        X, y, groups = check_eval_set(self, *eval_set)
-        return HeldOut(X, y, groups, get_metric(self.metric).prepared(y, groups))
-
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
-        """Return several labels by name, or ``None`` for one; refuse several by default."""
+        """Return several labels by name, or ``None`` for one."""
         labels = split_labels(y)
-        if labels is not None:
+        if labels is None:
+            if self.label_weights is not None:
+                raise ValueError("label_weights must be None for a single label y.")
+            return None
+        if not self.takes_several_labels:
             raise ValueError(
                 f"y must be a single label for {type(self).__name__}; got {[*labels]}."
             )
-        return None
+        if given_pairs is not None:
+            raise ValueError("given_pairs must be None where y has several labels.")
+        weights_of_labels(self.label_weights, labels)
+        return check_labels_by_name(labels, len(next(iter(labels.values()))))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

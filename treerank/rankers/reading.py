@@ -12,7 +12,7 @@ relevant the documents are, and the ranker learns from that. Its modules are imp
 there are clicks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +32,6 @@ from treerank.inputs.documents import (
     check_documents,
     n_features_of,
     parts_of_eval_set,
-    unpacked,
 )
 from treerank.parameters import Rule
 from treerank.rankers.training_set import TrainingSet, training_set
@@ -65,25 +64,30 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
 
 
-def check_per_label(name: str, given: Any, labels: list[str], default: float) -> dict[str, float]:
-    """Return a number per label from a mapping by name or a sequence with one for each.
+def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
+    """Return the weight of each label from a mapping by name or a sequence with one for each.
 
-    Labels that are not named get the default.
+    Labels that are not named get 1.
 
     Examples
     --------
-    >>> check_per_label("label_weights", {"margin": 0.5}, ["relevance", "margin"], 1.0)
-    {'relevance': 1.0, 'margin': 0.5}
+    >>> weights_of_labels({"margin": 0.5}, ["relevance", "margin"])
+    [1.0, 0.5]
     """
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
+    labels, by_name = list(names), {} if given is None else given
+    if not isinstance(by_name, Mapping):
         if np.ndim(given) != 1 or len(given) != len(labels):
-            raise ValueError(f"{name} must have a number per label, {labels}; got {given!r}.")
-        given = dict(zip(labels, given, strict=True))
-    for label, value in given.items():
-        check_choice(f"each label of {name}", label, labels)
-        check_number(f"{name}[{label!r}]", value, at_least=0)
-    return {label: float(given.get(label, default)) for label in labels}
+            raise ValueError(
+                f"label_weights must have a number per label, {labels}; got {given!r}."
+            )
+        by_name = dict(zip(labels, given, strict=True))
+    for label, value in by_name.items():
+        check_choice("each label of label_weights", label, labels)
+        check_number(f"label_weights[{label!r}]", value, at_least=0)
+    weights = [float(by_name.get(label, 1.0)) for label in labels]
+    if not any(weights):
+        raise ValueError(f"label_weights must not all be 0; got {given!r}.")
+    return weights
 
 
 def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[str, np.ndarray]:
@@ -128,6 +132,8 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
 
 def stacked_rows(parts: Sequence[Any]) -> Any:
     """Return the rows of arrays, of sparse matrices or of data frames, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
     if issparse(parts[0]):
         return vstack(parts, format="csr")
     frames: list[Any] = [as_frame(part) for part in parts]
@@ -173,13 +179,6 @@ def read_documents(
         return *check_batches(ranker, X, reset=reset), None
     X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
     return X, y, qid, position
-
-
-def read_eval_sets(ranker: Any, eval_set: Any) -> list[tuple[Any, Any, Any]]:
-    """Return X, y and qid of an ``eval_set``, or of each of a list of them."""
-    is_list = isinstance(eval_set, list) and eval_set
-    several = is_list and all(isinstance(unpacked(each), tuple) for each in eval_set)
-    return [read_eval_set(ranker, each) for each in (eval_set if several else [eval_set])]
 
 
 def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:

@@ -35,7 +35,7 @@ from treerank.rankers.calibration import (
     pair_probability,
 )
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.reading import refuse_arrays, take_columns
+from treerank.rankers.reading import refuse_arrays, split_labels, take_columns, weights_of_labels
 
 if TYPE_CHECKING:  # they are imported where they are used
     from treerank.forests.forest import Forest
@@ -58,6 +58,14 @@ class Scored(BaseEstimator):
     __metadata_request__score: ClassVar = {"qid": True}
 
     metric: AnyMetric = "ndcg@10"
+    label_weights: Any = None
+
+    #: Whether ``_learn`` and ``_scores`` take sparse matrices.
+    reads_sparse = False
+    #: Whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`.
+    reads_batches = False
+    #: Number of threads of explanations.
+    n_threads = 1
 
     head_: AntisymmetricHead
     steepness_: float
@@ -174,27 +182,6 @@ class Scored(BaseEstimator):
         named = ExplainedMargins.of(parts, shown_names(self))
         return (named, errors) if with_errors else named
 
-    @check_arguments
-    def explain_interactions(
-        self, X_a: Any, X_b: Any, *, n_orders: Count = 16, random_state: Whole = 0
-    ) -> np.ndarray:
-        """Return how much pairs of features contribute to ranking a above b, row by row.
-
-        They are exact where the parts of :meth:`explain` are, whose parameters these are.
-
-        Returns
-        -------
-        ndarray of shape (n_pairs, n_features, n_features)
-            Half of the Shapley interaction of two features on either side of the diagonal, and on
-            it what a feature contributes alone. Rows add up to the parts of ``explain``.
-        """
-        from treerank.rankers.explanation import interactions_of_pairs, parts_of
-
-        def parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            return parts_of(self, a, b, n_orders, random_state)[0]
-
-        return interactions_of_pairs(parts, *self.read_pairs(X_a, X_b))
-
     def report(self, X: Any, y: Any = None, qid: ByRow = None, **options: Any) -> Any:
         """Return an HTML page on how good the ranker is, where it fails, and why.
 
@@ -270,21 +257,6 @@ class Scored(BaseEstimator):
         terms, names = self.terms(), feature_names_of(self)
         return Scorer(terms, None if names is None else list(names), self.columns_)
 
-    @property
-    def reads_sparse(self) -> bool:
-        """Whether ``_learn`` and ``_scores`` take sparse matrices."""
-        return False
-
-    @property
-    def reads_batches(self) -> bool:
-        """Whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
-        return False
-
-    @property
-    def n_threads(self) -> int:
-        """Number of threads of explanations."""
-        return 1
-
     def check_settings(self) -> None:
         """Refuse wrong settings before training, also those that are used after it."""
         check_parameters(self)
@@ -340,7 +312,11 @@ class Scored(BaseEstimator):
         return np.concatenate(scores), np.concatenate(labels), joined
 
     def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
-        """Return the mean of the metric over queries, weighed by ``sample_weight``."""
+        """Return the mean of the metric over queries, over several labels their weighted mean."""
+        labels = split_labels(y)
+        if labels is not None:
+            values = [self.measured(scores, each, qid, sample_weight) for each in labels.values()]
+            return float(np.average(values, weights=weights_of_labels(self.label_weights, labels)))
         metric = get_metric(self.metric)
         check_column("y", y, len(scores), some_unjudged=True)
         if sample_weight is None:

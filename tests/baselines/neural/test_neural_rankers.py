@@ -50,7 +50,7 @@ def test_every_ranker_learns(ranker):
 def test_the_head_of_ranknet_star_is_trained_and_squashes():
     ranker = RankNetStar((6, 3), activation="tanh", **SMALL, random_state=0)
     ranker.fit(DATA.X, DATA.y, DATA.qid)
-    features = ranker.transform(DATA.X)
+    features = ranker.feature_part_.transform(DATA.X)
     assert features.shape == (len(DATA.y), 3)
     assert (np.abs(features) < 1).all()
     margin = (features[:5] - features[5:10]) @ ranker.feature_part_.head_weight_
