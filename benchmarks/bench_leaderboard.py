@@ -6,8 +6,7 @@ Every ranker of the package and the engines' own, at its defaults, on the folds 
 (``paper/data_sets.py``). Each test query ranks the rankers by NDCG@10; mean ranks are over the
 queries of all sets, and the critical difference is Nemenyi's. A ranker that fails on a set comes
 last there. Finished fits are kept in ``build/paper``, so that the same command continues after a
-stop, and adds rankers and data sets. ``--into`` replaces the table in a file, and draws the diagram
-beside it.
+stop, and adds rankers and data sets. ``--into`` replaces the table in a file.
 """
 
 import functools
@@ -16,7 +15,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from leaderboard_table import pooled, render
+from leaderboard_table import render
 from scipy.stats import rankdata, sem
 
 from treerank import TreeDirectRanker
@@ -28,8 +27,8 @@ sys.path.append(str(Path(__file__).resolve().parent / "paper"))
 comparisons, contestants, data_sets = map(
     importlib.import_module, ("comparisons", "contestants", "data_sets")
 )
-draw, parameters, protocol, readme_table = map(
-    importlib.import_module, ("draw", "parameters", "protocol", "readme_table")
+parameters, protocol, readme_table = map(
+    importlib.import_module, ("parameters", "protocol", "readme_table")
 )
 METRIC, BEST = "ndcg@10", "TreeDirectRanker.best"
 ENGINES = {"LGBMRanker": "lightgbm", "XGBRanker": "xgboost", "CatBoostRanker": "catboost"}
@@ -88,11 +87,6 @@ def main(argv=None):
     if arguments.into is None:
         print(render(parts))
         return
-    names, result = pooled(parts)
-    from treerank.plots import critical_difference_diagram
-
-    axes = critical_difference_diagram(result, names)
-    draw.save(axes.figure, arguments.into.parent / "leaderboard.svg")
     readme_table.replace_block(arguments.into, render(parts), "leaderboard")
 
 

@@ -45,14 +45,14 @@ def folds_of(parts):
 
 
 def say(names, rows):
-    """Print the tests, mean ranks best first, and which rankers do not differ."""
+    """Print the tests, mean ranks best first, and which rankers differ."""
     friedman, nemenyi = friedman_test(rows), nemenyi_test(rows)
     print(f"{len(rows)} folds, chi-squared {friedman.chi_squared:.1f}, p = {friedman.p_value:.2g}")
     for place in np.argsort(nemenyi.mean_ranks, kind="stable"):
         print(f"{nemenyi.mean_ranks[place]:6.2f} {names[place]}")
     print(f"critical difference {nemenyi.critical_difference:.2f}")
-    for clique in nemenyi.cliques:
-        print("no difference shown:", ", ".join(names[place] for place in clique))
+    for pair in np.argwhere(np.triu(nemenyi.p_values < nemenyi.alpha)):
+        print("they differ:", " and ".join(names[place] for place in pair))
 
 
 if __name__ == "__main__":

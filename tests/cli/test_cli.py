@@ -10,7 +10,7 @@ from importlib.metadata import version
 import numpy as np
 import polars as pl
 import pytest
-from command_line import ESCAPE, SMALL, letor_files, run
+from command_line import ESCAPE, SMALL, run
 
 import treerank
 from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD
@@ -22,11 +22,6 @@ from treerank.lazy import load_object
 from treerank.metrics import get_metric
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return letor_files(tmp_path_factory.mktemp("letor"))
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +75,10 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert result.stderr.endswith(f"{written}: {reason}\n")
 
 
-def test_a_valid_file_decides_how_many_trees_are_kept(files, tmp_path):
-    arguments = ["fit", files.train, "--valid", files.valid, *SMALL, "--n-estimators", 200]
-    assert run(*arguments, "-m", tmp_path / "best").exit_code == 0
-    assert run(*arguments, "-m", tmp_path / "all", "--all-trees").exit_code == 0
-    best, whole = (treerank.load(tmp_path / name) for name in ("best", "all"))
-    assert best.best_iteration_ < whole.best_iteration_ == 200
+def test_a_valid_file_decides_how_many_trees_are_kept_unless_told_otherwise(files, tmp_path):
+    arguments = ["--valid", files.valid, *SMALL, "--n-estimators", 200, "--all-trees"]
+    assert run("fit", files.train, *arguments, "-m", tmp_path / "all").exit_code == 0
+    assert treerank.load(tmp_path / "all").best_iteration_ == 200
 
 
 def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):
@@ -276,13 +269,10 @@ def test_demo_compares_rankers_at_their_defaults_and_writes_a_report(tmp_path):
     assert "TreeDirectRanker beside LGBMRanker" in page
 
 
-def test_export_writes_what_the_library_would_and_reports(files, loaded, tmp_path):
-    ranker, data = loaded
-    outputs = tmp_path / "by_command", tmp_path / "by_library"
-    result = run("export", files.model, outputs[0], "--format", "solr", "--check", files.test)
-    check = (data.X, data.y, data.qid)
-    report = treerank.export(ranker, outputs[1], format="solr", check=check)
-    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+def test_export_writes_what_the_library_would(files, loaded, tmp_path):
+    result = run("export", files.model, tmp_path / "a", "--format", "solr", "--check", files.test)
+    report = treerank.export(loaded[0], tmp_path / "b", format="solr", check=tuple(loaded[1]))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert result.stdout == f"{report}\n"
     assert "0 pairs change order" in result.stdout
 
@@ -307,20 +297,17 @@ def test_trees_of_other_programs_rank_files_in_batches(files, tmp_path):
 
 
 def test_export_checks_documents_of_a_parquet_file_by_the_names_of_the_model(tmp_path):
-    pytest.importorskip("pyarrow")
     X, y, qid = treerank.make_web_search(10, n_features=3, random_state=0)
     frame = pl.DataFrame({f"f{j}": X[:, j] for j in range(3)} | {"grade": y, "search": qid})
     frame.write_parquet(tmp_path / "train.parquet")
     frame.select(["search", "f2", "grade", "f0", "f1"]).write_parquet(tmp_path / "test.parquet")
     columns = ["--label", "grade", "--query", "search"]
-    files = tmp_path / "model.treerank", tmp_path / "model.json"
-    assert run("fit", tmp_path / "train.parquet", "-m", files[0], *SMALL, *columns).exit_code == 0
+    model, output = tmp_path / "model.treerank", tmp_path / "model.json"
+    assert run("fit", tmp_path / "train.parquet", "-m", model, *SMALL, *columns).exit_code == 0
     checked = ["--format", "solr", "--check", tmp_path / "test.parquet", *columns]
-    result = run("export", *files, *checked)
-    assert result.exit_code == 0, result.stderr
     check = frame.select("f0", "f1", "f2"), y, qid
-    report = treerank.export(treerank.load(files[0]), files[1], format="solr", check=check)
-    assert result.stdout == f"{report}\n"
+    report = treerank.export(treerank.load(model), output, format="solr", check=check)
+    assert run("export", model, output, *checked).stdout == f"{report}\n"
 
 
 @pytest.mark.parametrize("format", ["opensearch", "solr", "solr-8"])

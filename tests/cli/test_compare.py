@@ -42,23 +42,6 @@ def test_hold_outs_take_the_place_of_folds(letor_file):
     assert "2 splits" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--ranker", "Oracle"), "got 'Oracle'"),
-        (("--ranker", "PRank", "--convention", "trec"), "got 'trec'"),
-        (("--ranker", "PRank", "--metric", "ndgc"), "got 'ndgc'"),
-        (("--ranker", "PRank", "--folds", 1), "--folds"),
-        (("--ranker", "PRank", "--folds", 3, "--hold-outs", 3), "must come without --folds"),
-        ((), "Missing option"),
-    ],
-)
-def test_wrong_usage_is_named(letor_file, options, message):
-    result = run("compare", letor_file[0], *options)
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
 def test_folds_of_a_folder_are_not_split_again(tmp_path):
     (tmp_path / "Fold1").mkdir()
     for name in ("train", "vali", "test"):
@@ -66,12 +49,3 @@ def test_folds_of_a_folder_are_not_split_again(tmp_path):
     result = run("compare", tmp_path, "--ranker", "PRank", "--folds", 2)
     assert result.exit_code == 1
     assert result.stderr == ("treerank: cv must be None for data in folds; got 2.\n")
-
-
-def test_an_output_for_which_the_disk_is_full_is_named(letor_file, tmp_path):
-    (tmp_path / "table.md").symlink_to("/dev/full")
-    result = run(
-        "compare", letor_file[0], "--ranker", "PRank", "--output", tmp_path / "table.md", "--quiet"
-    )
-    assert result.exit_code == 1
-    assert result.stderr == f"treerank: {tmp_path / 'table.md'}: No space left on device\n"

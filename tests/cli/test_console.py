@@ -8,16 +8,11 @@ import sys
 import time
 
 import pytest
-from command_line import ESCAPE, SMALL, letor_files, run, start
+from command_line import ESCAPE, SMALL, run, start
 
 from treerank.cli import console
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return letor_files(tmp_path_factory.mktemp("letor"))
 
 
 def test_a_terminal_gets_bars_and_tables(files, tmp_path):
@@ -90,29 +85,16 @@ def test_help_and_version_import_no_large_packages():
     assert done.stdout == "[0, 0]\n[]\n"
 
 
-def wait_until_trees_grow(process):
-    next(line for line in process.stderr if line.startswith("growing"))
-
-
-def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):
+@pytest.mark.parametrize("workers", [[], ["--feature-part", "histogram", "--workers", 2]])
+def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path, workers):
+    """Ctrl-C reaches workers as well, which may be importing modules."""
     model = tmp_path / "old"
     model.write_bytes(b"old")
-    with start("fit", files.train, "-m", model, *SMALL, "--n-estimators", 10**7) as process:
-        wait_until_trees_grow(process)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == "treerank: interrupted\n"
-        assert process.wait(timeout=120) == 130
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
-
-
-def test_an_interrupt_of_a_fit_by_several_workers_is_one_line_too(files, tmp_path):
-    """Ctrl-C reaches the workers as well, which may be importing modules."""
-    words = "fit", files.train, "-m", tmp_path / "new", *SMALL[2:]
-    words += "--feature-part", "histogram", "--workers", 2
-    with start(*words, "--n-estimators", 10**7, start_new_session=True) as process:
-        wait_until_trees_grow(process)
-        time.sleep(1)
+    words = "fit", files.train, "-m", model, *SMALL[2:], *workers, "--n-estimators", 10**7
+    with start(*words, start_new_session=True) as process:
+        next(line for line in process.stderr if line.startswith("growing"))
+        time.sleep(len(workers) / 4)
         os.killpg(process.pid, signal.SIGINT)
         assert process.stderr.read() == "treerank: interrupted\n"
         assert process.wait(timeout=120) == 130
-    assert not list(tmp_path.iterdir())
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]

@@ -20,7 +20,7 @@ from certificates import make_certificate
 from ranking_sample import make_ranking_sample
 
 from treerank import TreeDirectRanker
-from treerank.distributed import Predictor, fit
+from treerank.distributed import fit
 from treerank.distributed.dask_workers import DaskWorkers
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -114,25 +114,6 @@ def test_an_error_in_one_partition_is_raised(client, change, message):
     pieces = [FRAME[:100], change(FRAME[100:])]
     with pytest.raises(ValueError, match=message):
         fit(RANKER, of_pieces(pieces), "label", "query", workers=DaskWorkers(client))
-
-
-def test_partitions_are_scored_by_a_model_that_is_sent_once(client, alone):
-    frame, fitted = partitions([30, 0, len(Y) - 30]), RANKER.fit(FRAME[list("abcde")], Y, QID)
-    predict = client.scatter(Predictor(fitted, "s"), broadcast=True)
-    scored = frame.map_partitions(lambda part, f: f(part), predict, meta=FRAME.assign(s=0.0))
-    found = scored.compute().sort_index()
-    np.testing.assert_array_equal(found["s"], alone)
-    assert list(found.columns) == [*FRAME.columns, "s"]
-
-
-def test_a_predictor_names_what_it_misses():
-    fitted = RANKER.fit(FRAME[list("abcde")], Y, QID)
-    with pytest.raises(ValueError, match=r"X must have the columns of training; .*'a'"):
-        Predictor(fitted)(FRAME[["b", "c"]])
-    with pytest.raises(ValueError, match="column must not be a feature; got 'a'"):
-        Predictor(fitted, "a")
-    with pytest.raises(ValueError, match="ranker must be fitted to columns with names"):
-        Predictor(RANKER.fit(X, Y, QID))
 
 
 def test_all_columns_are_computed_before_workers_wait_for_each_other(client):

@@ -1,6 +1,5 @@
 """Several workers fit the model of one, bit for bit; what they cannot do is refused."""
 
-import multiprocessing
 import os
 import re
 import signal
@@ -26,7 +25,7 @@ from worker_fits import SETTINGS, assert_same, model_of
 from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
-from treerank.distributed import fit, processes
+from treerank.distributed import fit
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import agree_on_columns
 from treerank.distributed.connections import Connection
@@ -41,11 +40,10 @@ from treerank.files.checkpoint import checkpointing
 from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
-from treerank.objectives.judgments import Totals
 from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
-from treerank.team import current_team, working_in
+from treerank.team import working_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -98,8 +96,7 @@ def test_weights_stopping_calibration_and_names_are_those_of_one_worker(launcher
     frame = pd.DataFrame(X, columns=["a", "b c", "ü", "d", "e"])
     weight = (QID % 3).astype(float)
     columns = {"sample_weight": weight, "eval_set": (frame[::2], Y[::2], QID[::2])}
-    assert_same(ranker, launcher, 2, frame, Y, QID, **columns)
-    several = fit(ranker, frame, Y, QID, workers=launcher, **columns)
+    several = assert_same(ranker, launcher, 2, frame, Y, QID, **columns)
     assert several.feature_names_in_.tolist() == ["a", "b c", "ü", "d", "e"]
 
 
@@ -143,14 +140,10 @@ def test_workers_that_search_different_features_find_the_split_of_one(launcher, 
     assert {0, 2} <= set(one.forest().feature // 8)
 
 
-def test_workers_of_histogram_trees_may_have_no_rows(launcher):
-    ranker, rows = TreeDirectRanker(HistogramTrees(n_estimators=4), random_state=0), QID < 2
+@pytest.mark.parametrize("trees", [TREES, HistogramTrees(n_estimators=4)])
+def test_workers_may_have_no_rows(launcher, trees):
+    ranker, rows = TreeDirectRanker(trees, random_state=0), QID < 2
     assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows])
-
-
-def test_there_are_no_more_workers_than_queries(launcher):
-    rows = QID < 2
-    assert_same(TreeDirectRanker(TREES, random_state=0), launcher, 3, X[rows], Y[rows], QID[rows])
 
 
 def test_an_error_of_the_workers_is_raised(tmp_path):
@@ -160,23 +153,6 @@ def test_an_error_of_the_workers_is_raised(tmp_path):
     with Processes(2) as own, pytest.raises(ValueError, match=wrong) as caught:
         fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=path, workers=own)
     assert re.search("In a worker:\n.*fit_share.*ValueError", caught.value.__notes__[0], re.DOTALL)
-
-
-def test_an_early_end_of_a_file_in_a_worker_is_an_error_and_not_the_end_of_the_worker(monkeypatch):
-    def end_early(**task):
-        raise EOFError("the file ended too early")
-
-    monkeypatch.setattr(processes, "fit_share", end_early)
-    ours, theirs = multiprocessing.Pipe()
-    ours.send(({}, 0, 1, b""))
-    thread = threading.Thread(target=processes.serve, args=(theirs, 1))
-    thread.start()
-    kind, error = ours.recv()
-    assert kind == "error"
-    assert isinstance(error, EOFError)
-    ours.close()
-    thread.join(60)
-    assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("eval_set", [3, (X,), (X[:, :4], Y, QID), (X, Y[:3], QID)])
@@ -235,13 +211,11 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
 
 _FIT = """
 from treerank import TreeDirectRanker
-from treerank.distributed import fit, processes
-from treerank.distributed.processes import Processes
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.distributed import Processes, fit
 from treerank.progress import listening
 if __name__ == "__main__":
     with Processes(1) as workers, listening(lambda *note: print(workers._workers[0][0].pid)):
-        ranker = TreeDirectRanker(XGBoostTrees(n_estimators=10**6, n_jobs=1))
+        ranker = TreeDirectRanker("xgboost").set_params(feature_part__n_estimators=10**6)
         fit(ranker, [[1.0], [2.0]], [0, 1], [1, 1], workers=workers)
 """
 
@@ -286,9 +260,8 @@ def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
         np.testing.assert_array_equal(X[placed], X[whole])
 
 
-@pytest.mark.parametrize("size", [20, 10**6])
-def test_every_worker_gets_the_bin_sample_of_one(monkeypatch, size):
-    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
+def test_every_worker_gets_the_bin_sample_of_one(monkeypatch):
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 20)
     alone = bin_sample.sample_of(Rows(X), 7).array()
     parts = shards(3, np.random.default_rng(0))
 
@@ -297,16 +270,6 @@ def test_every_worker_gets_the_bin_sample_of_one(monkeypatch, size):
 
     for values in in_threads(3, sample):
         np.testing.assert_array_equal(values, alone)
-
-
-def test_all_queries_are_described_to_every_worker():
-    parts, labels = shards(3, np.random.default_rng(0)), Y.astype(float)
-
-    def whole(rank):
-        rows = parts[rank]
-        return Totals.of_team(labels[rows], QueryGroups.from_qid(QID[rows]))
-
-    assert in_threads(3, whole) == [Totals.of(labels, QueryGroups.from_qid(QID))] * 3
 
 
 def test_queries_become_whole_and_loads_are_even():
@@ -380,12 +343,11 @@ def test_the_shell_fits_by_workers(tmp_path):
     one, two = (load(model) for model in models)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     assert one.evals_result_ == two.evals_result_
-    for more in ([], ["--best"], ["--feature-part", "streaming"]):
+    alone, other = "must come without --memory", "must come with --feature-part histogram"
+    for message, *more in ([other], [other, "--best"], [alone, *own, "--memory", "1GB"]):
         wrong = run("fit", data, "-m", models[0], "--workers", "2", *more)
         assert wrong.exit_code == 2
-        assert "must come with --feature-part histogram" in wrong.stderr
-    wrong = run("fit", data, "-m", models[0], "--workers", "2", *own, "--memory", "1GB")
-    assert (wrong.exit_code, "must come without --memory" in wrong.stderr) == (2, True)
+        assert message in wrong.stderr
 
 
 def test_workers_of_other_versions_are_refused():
@@ -395,11 +357,6 @@ def test_workers_of_other_versions_are_refused():
 
     with working_in(WithAnOldOne()), pytest.raises(RuntimeError, match=r"same versions; .*'0\.1'"):
         agree_on_columns(TreeDirectRanker(), [], None)
-
-
-def test_outside_of_a_team_a_fit_is_alone():
-    team = current_team()
-    assert (team.rank, team.size, team.gather(3)) == (0, 1, [3])
 
 
 @pytest.mark.parametrize(

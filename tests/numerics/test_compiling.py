@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -153,24 +154,15 @@ def test_a_kernel_is_stored_while_no_other_process_stores_one(tmp_path, monkeypa
     monkeypatch.delenv("TREERANK_PLAIN_NUMBA", raising=False)
     inside, free = Event(), Event()
 
-    class Stored:
-        cache_path = str(tmp_path)
+    def save(types, code):
+        inside.set()
+        assert free.wait(60)
 
-        def save_overload(self, types, code):
-            inside.set()
-            assert free.wait(60)
-
-    class Kernel:
-        def __init__(self):
-            self._cache = Stored()
-
-    first, second = Kernel(), Kernel()
-    for kernel in (first, second):
-        one_writer.let_one_process_write(kernel)
-    threads = [
-        Thread(target=kernel._cache.save_overload, args=("types", "code"))
-        for kernel in (first, second)
-    ]
+    threads = []
+    for _ in range(2):
+        stored = SimpleNamespace(cache_path=str(tmp_path), save_overload=save)
+        one_writer.let_one_process_write(SimpleNamespace(_cache=stored))
+        threads.append(Thread(target=stored.save_overload, args=("types", "code")))
     threads[0].start()
     assert inside.wait(60)
     inside.clear()
@@ -182,17 +174,13 @@ def test_a_kernel_is_stored_while_no_other_process_stores_one(tmp_path, monkeypa
         thread.join()
 
 
-@pytest.mark.parametrize("plain", ["by name", "by version"])
-def test_kernels_are_left_to_numba_where_its_parts_are_not_known(plain, monkeypatch):
-    if plain == "by name":
-        monkeypatch.setenv("TREERANK_PLAIN_NUMBA", "1")
-    else:
-        monkeypatch.setattr(one_writer, "KNOWN", ((0, 0), (0, 0)))
-    assert "save_overload" not in vars(njit(kernel_folder._room)._cache)
-
-
-def test_numba_has_the_part_that_one_writer_replaces(monkeypatch):
+@pytest.mark.parametrize("plain", ["by name", "by version", "not at all"])
+def test_numba_has_the_part_that_one_writer_replaces_unless_told_or_not_known(plain, monkeypatch):
     """Without it nothing fails, but two processes may write at the same time."""
     monkeypatch.delenv("TREERANK_PLAIN_NUMBA", raising=False)
+    if plain == "by name":
+        monkeypatch.setenv("TREERANK_PLAIN_NUMBA", "1")
+    elif plain == "by version":
+        monkeypatch.setattr(one_writer, "KNOWN", ((0, 0), (0, 0)))
     is_replaced = "save_overload" in vars(njit(kernel_folder._room)._cache)
-    assert is_replaced == (one_writer.fcntl is not None)
+    assert is_replaced == (plain == "not at all" and one_writer.fcntl is not None)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.numerics.random_keys import _stream_output, gumbel, stream, uniform, uniforms
+from treerank.numerics.random_keys import _stream_output, gumbel, stream, uniform
 
 words = st.integers(0, 2**63 - 1)
 
@@ -54,15 +54,8 @@ def test_streams_are_those_of_splitmix64():
 )
 def test_known_keys_keep_their_numbers(key, expected):
     assert uniform(*key) == expected
-    np.testing.assert_allclose(
-        gumbel(stream(*key[:2]), key[2]), -np.log(-np.log(expected)), rtol=1e-14
-    )
-
-
-def test_many_keys_have_the_numbers_of_each():
-    documents = np.array([5, 0, 2**40])
-    expected = [uniform(7, 3, document) for document in documents]
-    np.testing.assert_array_equal(uniforms(7, 3, documents), expected)
+    found = gumbel(stream(*key[:2]), key[2])
+    np.testing.assert_allclose(found, -np.log(-np.log(expected)), rtol=1e-14)
 
 
 @pytest.mark.slow
@@ -85,9 +78,8 @@ def test_numbers_lie_strictly_between_zero_and_one(seed, iteration, document):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**62])
-@pytest.mark.parametrize("axis", ["iterations", "documents"])
-def test_numbers_are_uniform_along_every_axis(seed, axis):
-    shape = (20_000, 1) if axis == "iterations" else (1, 20_000)
+@pytest.mark.parametrize("shape", [(20_000, 1), (1, 20_000)])
+def test_numbers_are_uniform_along_every_axis(seed, shape):
     numbers = table(seed, *shape).ravel()
     assert stats.kstest(numbers, "uniform").pvalue > 0.001
     assert len(np.unique(numbers)) == 20_000
@@ -96,11 +88,6 @@ def test_numbers_are_uniform_along_every_axis(seed, axis):
 def test_seeds_are_uniform_too():
     numbers = [uniform(seed, 0, 0) for seed in range(2_000)]
     assert stats.kstest(numbers, "uniform").pvalue > 0.001
-
-
-def test_gumbel_numbers_are_gumbel():
-    numbers = [gumbel(stream(0, 0), document) for document in range(2_000)]
-    assert stats.kstest(numbers, "gumbel_r").pvalue > 0.001
 
 
 @pytest.mark.parametrize("lag", [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2)])

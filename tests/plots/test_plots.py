@@ -9,15 +9,9 @@ import pytest
 
 from treerank.clicks import PropensityIntervals
 from treerank.metrics import NDCG
-from treerank.plots import (
-    critical_difference_diagram,
-    learning_curves,
-    ndcg_over_k,
-    p_value_matrix,
-    propensity_curves,
-)
+from treerank.plots import learning_curves, ndcg_over_k, p_value_matrix, propensity_curves
 from treerank.plots.style import COLUMN, line_styles, shown
-from treerank.statistics import nemenyi_test, pairwise_tests
+from treerank.statistics import pairwise_tests
 
 plt = pytest.importorskip("matplotlib.pyplot")
 plt.switch_backend("Agg")
@@ -35,9 +29,6 @@ INTERVALS = PropensityIntervals(*np.array([[1, 0.4, 0.3], [1, 0.3, 0.2], [1, 0.6
 CALLS = {
     "learning_curves": lambda ax: learning_curves({"a": [0.1, 0.3, 0.2], "b": [0.2] * 3}, ax=ax),
     "ndcg_over_k": lambda ax: ndcg_over_k(Y, {"ours": SCORES}, QID, k_max=5, ax=ax),
-    "critical_difference_diagram": lambda ax: critical_difference_diagram(
-        nemenyi_test(VALUES), NAMES, ax=ax
-    ),
     "p_value_matrix": lambda ax: p_value_matrix(pairwise_tests(VALUES, NAMES), ax=ax),
     "propensity_curves": lambda ax: propensity_curves({"a": INTERVALS, "b": [1, 0.5]}, ax=ax),
 }
@@ -47,10 +38,6 @@ CALLS = {
 def _closed():
     yield
     plt.close("all")
-
-
-def texts(ax):
-    return [text.get_text().strip() for text in ax.texts]
 
 
 @pytest.mark.parametrize("name", list(CALLS))
@@ -111,17 +98,6 @@ def test_matrix_shows_every_pair_and_points_to_the_better():
     assert "Holm" in ax.get_title()
 
 
-def test_diagram_names_all_rankers_with_their_ranks_and_bars():
-    result = nemenyi_test(VALUES)
-    ax = critical_difference_diagram(result, NAMES)
-    words = " ".join(texts(ax))
-    for name, rank in zip(NAMES, result.mean_ranks, strict=True):
-        assert f"{name} {rank:.2f}" in words or f"{rank:.2f} {name}" in words
-    assert f"critical difference {result.critical_difference:.2f}" in words
-    bars = [line for line in ax.lines if line.get_linewidth() > 3]
-    assert len(bars) == len(result.cliques)
-
-
 def test_names_are_drawn_as_they_are_and_long_ones_by_both_ends():
     assert shown(["a $ b", "_private"]) == [r"a \$ b", " _private"]
     long = [f"gradient boosted trees, {n} leaves" for n in (15, 31)]
@@ -156,7 +132,6 @@ def test_no_two_lines_look_alike():
     ("call", "message"),
     [
         (lambda: learning_curves({"a": ([1, 2], [0.5])}), "as many values as places; .* for 'a'"),
-        (lambda: critical_difference_diagram(nemenyi_test(VALUES), ["a"]), "one per ranker, 4"),
         (lambda: learning_curves({"a": [np.nan, np.nan]}), "not NaN; got none for 'a'"),
         (lambda: learning_curves({"a": SimpleNamespace(evals_result_={})}), "'a' was fitted witho"),
         (lambda: ndcg_over_k(0 * Y, {"a": SCORES}, QID), "a relevant document; got none"),
@@ -170,12 +145,11 @@ def test_bad_input_is_named(call, message):
 
 @pytest.mark.parametrize("given", [{}, [0.1, 0.2]])
 def test_curves_without_names_are_refused(given):
-    with pytest.raises(TypeError, match="curves must be a dict by name of ranker; got"):
-        learning_curves(given)
-    with pytest.raises(TypeError, match="scores must be a dict by name of ranker; got"):
+    for name, draw in {"curves": learning_curves, "propensities": propensity_curves}.items():
+        with pytest.raises((TypeError, ValueError), match=f"{name} must .* by name; got"):
+            draw(given)
+    with pytest.raises((TypeError, ValueError), match=r"scores must .* by name; got"):
         ndcg_over_k(Y, given, QID)
-    with pytest.raises(TypeError, match="propensities must be a dict by name; got"):
-        propensity_curves(given)
 
 
 @pytest.mark.slow

@@ -171,19 +171,12 @@ def test_programs_add_a_line_to_trees_bit_for_bit(format, tmp_path):
         np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
 
 
-def test_search_engines_compute_the_scores_of_a_line_that_are_expected(data):
+def test_opensearch_computes_the_scores_of_a_line_that_are_expected():
     random = np.random.default_rng(0)
     line = LinearTerm.centered(random.normal(size=4), random.normal(size=4))
     X = random.normal(size=(50, 4))
-    conversion = converted("solr", Terms(no_trees(4), line), NAMES)
-    model = json.loads(content_of(conversion))
-    weights = np.float32([model["params"]["weights"][name] for name in NAMES])
-    norms = np.float32([float(each["norm"]["params"]["avg"]) for each in model["features"]])
-    rows = X.astype(np.float32)
-    scores = [added((x - norms) * weights) for x in rows]
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
     conversion = converted("opensearch", Terms(no_trees(4), line), NAMES)
-    model = json.loads(content_of(conversion))
+    model, rows = json.loads(content_of(conversion)), X.astype(np.float32)
     scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
     np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X)[1], rtol=1e-15)
 

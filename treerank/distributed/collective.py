@@ -16,12 +16,7 @@ from treerank.team import Filling, Table, Team
 class Collective(Team):
     """The workers of a fit, of whom the first hears from all others.
 
-    Parameters
-    ----------
-    rank, size : int
-        Number of this worker, and number of workers.
-    connections : dict from int to Connection
-        Connections of the first worker to all others, or of another one to the first.
+    ``connections`` are those of the first worker to all others, or of another one to the first.
     """
 
     def __init__(self, rank: int, size: int, connections: Mapping[int, Connection]):

@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import treerank
 from treerank.checks import check_weight, shown
 from treerank.distributed.parts import Arguments
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import feature_names_of
 from treerank.rankers.reading import read_share
 from treerank.team import current_team
-
-#: Packages that must have the same version in all workers, where they are installed.
-_ENGINES = ("lightgbm", "xgboost")
 
 
 def dense_columns(ranker: Any, columns: Mapping[str, Any]) -> Arguments:
@@ -37,17 +33,10 @@ def agree_on_columns(
 ) -> list[Arguments]:
     """Return shards with the columns of all workers, at least one; set the ranker's columns.
 
-    Parameters
-    ----------
-    ranker : DirectRanker
-        Ranker that knows the columns of the shards, if there are any.
-    shards : sequence of dict
-        Documents of this worker, maybe none.
-    names : sequence of str or None
-        Names of the features, where the shards have none.
+    The ranker knows the columns of the shards, if there are any. ``names`` are those of the
+    features, where the shards have none.
     """
-    versions = {name: version(name) for name in _ENGINES if find_spec(name)}
-    versions["treerank"] = treerank.__version__
+    versions = {name: version(name) for name in ("treerank", "xgboost") if find_spec(name)}
     own = None
     if shards:
         names = names if feature_names_of(ranker) is None else ranker.feature_names_in_

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-LOSS = "every worker must live until the fit is done; another one has ended."
+_LOSS = "every worker must live until the fit is done; another one has ended."
 #: Seconds to reach another worker.
 _REACH = 120
 #: Seconds between two looks at whether the fit is over.
@@ -28,6 +28,9 @@ _NONCE, _SIGNATURE, _NUMBER = 32, 32, 8
 class LostTeamError(RuntimeError):
     """A worker cannot go on, since another one has ended."""
 
+    def __init__(self, text: str = _LOSS):
+        super().__init__(text)
+
 
 @contextmanager
 def naming_the_loss() -> Iterator[None]:
@@ -35,22 +38,20 @@ def naming_the_loss() -> Iterator[None]:
     try:
         yield
     except (ConnectionError, TimeoutError, ssl.SSLError) as error:
-        raise LostTeamError(LOSS) from error
+        raise LostTeamError from error
+
+
+def never() -> bool:
+    """Tell that a fit is not over."""
+    return False
 
 
 class Connection:
     """A connection to another worker, which waits until ``is_over`` tells that the fit is.
 
-    Parameters
-    ----------
-    opened : socket
-        Connected socket.
-    is_over : callable
-        Tells whether to wait no longer.
-
     Examples
     --------
-    >>> here, there = (Connection(each, lambda: False) for each in socket.socketpair())
+    >>> here, there = (Connection(each, never) for each in socket.socketpair())
     >>> here.send({"a": ("x", b"y", np.arange(2))})
     >>> there.receive()
     {'a': ['x', b'y', array([0, 1])]}
@@ -61,6 +62,8 @@ class Connection:
     def __init__(self, opened: socket.socket, is_over: Callable[[], bool]):
         self.socket, self.is_over = opened, is_over
         opened.settimeout(_PULSE)
+        with suppress(OSError):  # small pieces would wait 40 ms for the answer to earlier ones
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
         """Close the connection."""
@@ -142,21 +145,15 @@ def challenge(connection: Connection, secret: bytes) -> int:
     return int.from_bytes(theirs[_NONCE:])
 
 
-def send_at_once(opened: socket.socket) -> None:
-    """Let small pieces not wait for the answer to earlier ones, which costs 40 ms a message."""
-    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
 def reached(
     address: Any,
     rank: int,
     secret: bytes,
     context: ssl.SSLContext | None = None,
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool] = never,
 ) -> Connection:
     """Return a connection to the first worker, as the worker of a number."""
     opened = socket.create_connection(tuple(address), _REACH)
-    send_at_once(opened)
     try:
         if context is not None:
             opened = context.wrap_socket(opened)

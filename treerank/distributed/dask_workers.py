@@ -1,6 +1,5 @@
 """Dask: the workers of a Dask cluster fit one model, on collections that are spread over them."""
 
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -11,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from treerank.distributed.launcher import PULSE, Address, Channel, News, results_of
+from treerank.distributed.launcher import PULSE, Channel, News, results_of
 from treerank.distributed.parts import Part, blocks
 from treerank.distributed.worker import fit_share
 
@@ -67,23 +66,22 @@ class DaskWorkers:
             raise RuntimeError(
                 f"The cluster must keep its {len(tasks)} workers; it has {len(addresses)} now."
             )
-        from distributed import Variable
-
-        fit, secret = f"treerank-{uuid4().hex}", secrets.token_bytes()
+        fit, futures = f"treerank-{uuid4().hex}", []
         heard: SimpleQueue[News] = SimpleQueue()
-        self.client.subscribe_topic(fit, lambda event: heard.put((0, "progress", event[1])))
-        futures = []
-        for rank, (task, address) in enumerate(zip(tasks, addresses, strict=True)):
-            known = rank, len(tasks), secret, fit
-            future = self.client.submit(fit_here, known, task, workers=[address], pure=False)
+
+        def start(known: dict[str, Any]) -> None:
+            rank = known["rank"]
+            where = {"workers": [addresses[rank]], "pure": False}
+            future = self.client.submit(fit_here, tasks[rank], fit, known, **where)
             future.add_done_callback(partial(_hear_end, heard, rank))
             futures.append(future)
+
+        self.client.subscribe_topic(fit, lambda event: heard.put((0, *event[1])))
         try:
-            return results_of(len(tasks), self._news(heard, addresses))
+            return results_of(len(tasks), start, self._news(heard, addresses))
         finally:
             self.client.cancel(futures, force=True)
             self.client.unsubscribe_topic(fit)
-            Variable(fit, self.client).delete()
 
     def _news(self, heard: "SimpleQueue[News]", addresses: list[str]) -> Iterator[News | None]:
         """Yield what is heard of the workers; raise the death of one, from which errors follow."""
@@ -133,44 +131,28 @@ class DaskWorkers:
         return self.client.compute(list(np.ravel(column.to_delayed())))
 
 
-def fit_here(known: tuple[Any, ...], task: dict[str, Any]) -> Any:
+def fit_here(task: dict[str, Any], fit: str, known: dict[str, Any]) -> Any:
     """Fit the share of the worker of Dask that runs this task, see ``fit_share``."""
-    return fit_share(**task, channel=_DaskChannel(*known))
+    from distributed import get_worker
 
+    worker = get_worker()
+    key = worker.get_current_task()
 
-class _DaskChannel(Channel):
-    """A channel over the scheduler: a variable of the cluster holds where the first worker is."""
+    def tell(*news: Any) -> None:
+        worker.log_event(fit, news)
 
-    def __init__(self, rank: int, size: int, secret: bytes, fit: str):
-        from distributed import Variable, get_worker
+    def is_over() -> bool:
+        own = worker.state.tasks.get(key)
+        return own is None or own.state == "cancelled"
 
-        super().__init__(rank, size, secret)
-        self.fit, self.worker, self.place = fit, get_worker(), Variable(fit)
-        self.task = self.worker.get_current_task()
-        address = urlsplit(self.worker.address)
-        if address.scheme in ("tcp", "tls"):
-            self.host = str(address.hostname)
-        if address.scheme == "tls":
-            security = self.worker.security
-            ways = security.get_connection_args("worker"), security.get_listen_args("worker")
-            self.encryption = ways[0]["ssl_context"], ways[1]["ssl_context"]
-
-    def first_address(self, own: Address | None) -> Address:
-        if own is not None:
-            self.place.set(list(own))
-            return own
-        while not self.is_over():
-            with suppress(TimeoutError):
-                host, port = self.place.get(timeout=PULSE)
-                return host, port
-        raise ConnectionAbortedError("the fit is over")
-
-    def tell(self, *progress: Any) -> None:
-        self.worker.log_event(self.fit, progress)
-
-    def is_over(self) -> bool:
-        task = self.worker.state.tasks.get(self.task)
-        return task is None or task.state == "cancelled"
+    channel, address = Channel(**known, tell=tell, is_over=is_over), urlsplit(worker.address)
+    if address.scheme in ("tcp", "tls"):
+        channel.host = str(address.hostname)
+    if address.scheme == "tls":
+        security = worker.security
+        ways = security.get_connection_args("worker"), security.get_listen_args("worker")
+        channel.encryption = ways[0]["ssl_context"], ways[1]["ssl_context"]
+    return fit_share(**task, channel=channel)
 
 
 def _hear_end(heard: "SimpleQueue[News]", rank: int, future: Any) -> None:

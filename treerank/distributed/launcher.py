@@ -1,13 +1,14 @@
 """Launchers: what starts the workers of a fit. Each one is a class with the methods of Launcher."""
 
 import math
+import secrets
 import ssl
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from treerank.distributed.connections import LostTeamError
+from treerank.distributed.connections import LostTeamError, never
 from treerank.distributed.parts import Part
 from treerank.progress import current_listener
 
@@ -17,7 +18,8 @@ _PATIENCE = 5
 PULSE = 1
 #: Host and port.
 Address = tuple[str, int]
-#: Number of a worker, and its ``"result"``, its ``"error"``, or ``"progress"`` for a listener.
+#: Number of a worker, and its ``"result"``, its ``"error"``, its ``"address"`` if it is the first
+#: one, or ``"progress"`` for a listener.
 News = tuple[int, str, Any]
 
 
@@ -31,6 +33,12 @@ class Channel:
         Number of this worker, from 0, and number of workers.
     secret : bytes
         What only the workers of this fit know.
+    address : Address or None
+        Where the first worker listens; None for itself, which tells it.
+    tell : callable
+        Tells the launcher ``"address"`` or ``"progress"``, and a value of JSON.
+    is_over : callable
+        Tells whether the launcher has given the fit up.
     host : str
         Address of this machine at which other workers reach it.
     encryption : tuple of ssl.SSLContext, or None
@@ -40,20 +48,11 @@ class Channel:
     rank: int
     size: int
     secret: bytes
+    address: Address | None
+    tell: Callable[[str, Any], None]
+    is_over: Callable[[], bool] = never
     host: str = "127.0.0.1"
     encryption: tuple[ssl.SSLContext, ssl.SSLContext] | None = None
-
-    def first_address(self, own: Address | None) -> Address:
-        """Return where the first worker listens, which tells it by ``own``."""
-        raise NotImplementedError
-
-    def tell(self, n_done: int, n_total: int | None, note: Any) -> None:
-        """Tell the launcher how far the fit is."""
-        raise NotImplementedError
-
-    def is_over(self) -> bool:
-        """Tell whether the launcher has given the fit up."""
-        return False
 
 
 @runtime_checkable
@@ -91,33 +90,46 @@ class Launcher(Protocol):
         ...
 
 
-def results_of(n_workers: int, news: Iterator[News | None]) -> list[Any]:
-    """Return the results of all workers; raise the error that the others follow from.
+def results_of(
+    n_workers: int, start: Callable[[dict[str, Any]], None], news: Iterator[News | None]
+) -> list[Any]:
+    """Start all workers, and return their results; raise the error that the others follow from.
 
     Parameters
     ----------
     n_workers : int
         Number of workers.
+    start : callable
+        Starts a worker, given the first members of its ``Channel``, by name. The first one comes
+        first, and the others once it has told its address.
     news : iterator
         Waits for news, and is None from time to time. It is not asked again after all workers have
         a result or an error.
 
     Examples
     --------
-    >>> results_of(2, iter([(1, "result", "b"), None, (0, "result", "a")]))
+    >>> news = (0, "address", ("127.0.0.1", 7)), (1, "result", "b"), None, (0, "result", "a")
+    >>> results_of(2, lambda known: print(known["rank"], known["address"]), iter(news))
+    0 None
+    1 ('127.0.0.1', 7)
     ['a', 'b']
     """
     listener, found, end = current_listener(), dict[int, Any](), math.inf
     losses: list[Exception] = []
+    known = {"size": n_workers, "secret": secrets.token_bytes()}
+    start(known | {"rank": 0, "address": None})
     while len(found) < n_workers and time.monotonic() < end:
         told = next(news)
         if told is None:
             continue
         rank, kind, value = told
-        if kind == "progress":
+        if kind == "address":
+            for other in range(1, n_workers):
+                start(known | {"rank": other, "address": value})
+        elif kind == "progress":
             listener(*value)
-            continue
-        found[rank] = value
+        else:
+            found[rank] = value
         if kind == "error":
             if not isinstance(value, LostTeamError):
                 raise value

@@ -8,13 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager, suppress
 
 from treerank.distributed.collective import Collective
-from treerank.distributed.connections import (
-    Connection,
-    challenge,
-    naming_the_loss,
-    reached,
-    send_at_once,
-)
+from treerank.distributed.connections import Connection, challenge, naming_the_loss, reached
 from treerank.distributed.launcher import Channel
 from treerank.team import working_in
 
@@ -43,8 +37,7 @@ def meeting(channel: Channel) -> Iterator[Collective]:
 
 def _to_the_first(channel: Channel) -> Iterator[tuple[int, Connection]]:
     context = channel.encryption[0] if channel.encryption else None
-    address = channel.first_address(None)
-    yield 0, reached(address, channel.rank, channel.secret, context, channel.is_over)
+    yield 0, reached(channel.address, channel.rank, channel.secret, context, channel.is_over)
 
 
 def _accepted(channel: Channel) -> Iterator[tuple[int, Connection]]:
@@ -60,7 +53,7 @@ def _accepted(channel: Channel) -> Iterator[tuple[int, Connection]]:
         stack.callback(pool.shutdown, wait=False)  # its threads end soon
         server = socket.create_server((channel.host, 0), family=family, backlog=1000)
         stack.enter_context(server).settimeout(_PULSE)
-        channel.first_address(server.getsockname()[:2])
+        channel.tell("address", server.getsockname()[:2])
         while missing:
             if channel.is_over() or time.monotonic() > end:
                 raise TimeoutError("a worker has not come")
@@ -83,7 +76,6 @@ def _heard(
     """Return who has proved to be a worker; close the connection of anybody else."""
     limit = time.monotonic() + _PATIENCE_WITH_STRANGERS
     try:
-        send_at_once(opened)
         if context is not None:
             opened.settimeout(_PATIENCE_WITH_STRANGERS)
             opened = context.wrap_socket(opened, server_side=True)

@@ -37,16 +37,7 @@ def read_file_share(
     """Yield the rows of a share of a data file, or of a folder of Parquet files, some at a time.
 
     Of a Parquet file, every ``of``-th row group is read. Any other file is read as a whole, but
-    only every ``of``-th batch of rows is kept.
-
-    Parameters
-    ----------
-    path : Path
-        File or folder.
-    y, qid : str or None
-        Columns of a Parquet file; ``None`` is ``label`` and ``query``.
-    number, of : int
-        Number of the share, from 0, and number of shares.
+    only every ``of``-th batch of rows is kept. Shares have numbers from 0.
     """
     if format_of(path) is PARQUET:
         with naming_the_extra("read_parquet"):

@@ -4,11 +4,9 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import secrets
 import signal
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
@@ -17,7 +15,7 @@ from typing import Any, Self
 import joblib
 import numpy as np
 
-from treerank.distributed.launcher import PULSE, Address, Channel, News, results_of
+from treerank.distributed.launcher import PULSE, Channel, News, results_of
 from treerank.distributed.parts import Part, blocks
 from treerank.distributed.worker import fit_share
 
@@ -90,12 +88,15 @@ class Processes:
                 f"workers must have {len(tasks)} running processes; got {len(self._workers)}. "
                 "They end with the block of `with`, and after an error."
             )
-        workers, secret = self._workers[: len(tasks)], secrets.token_bytes()
+        workers = self._workers[: len(tasks)]
+
+        def start(known: dict[str, Any]) -> None:
+            rank = known["rank"]
+            with contextlib.suppress(BrokenPipeError):  # of one that is dead: told by _news_of
+                workers[rank][1].send((tasks[rank], known))
+
         try:
-            for rank, ((_, pipe), task) in enumerate(zip(workers, tasks, strict=True)):
-                with contextlib.suppress(BrokenPipeError):  # of one that is dead: told below
-                    pipe.send((task, rank, len(tasks), secret))
-            return results_of(len(tasks), _news_of(workers))
+            return results_of(len(tasks), start, _news_of(workers))
         except BaseException:
             self._kill()
             raise
@@ -122,24 +123,8 @@ def _held_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@dataclass
-class _PipeChannel(Channel):
-    """A channel over a pipe; the launcher ends processes whose fit is over."""
-
-    pipe: Any = field(kw_only=True)
-
-    def first_address(self, own: Address | None) -> Address:
-        if own is not None:
-            self.pipe.send(("address", own))
-        address: Address = own or self.pipe.recv()
-        return address
-
-    def tell(self, *progress: Any) -> None:
-        self.pipe.send(("progress", progress))
-
-
 def _news_of(workers: Sequence[tuple[Any, Any]]) -> Iterator[News | None]:
-    """Yield what workers send; hand the address of the first one on to the others."""
+    """Yield what workers send, and their deaths as errors."""
     pending: dict[Any, int] = {pipe: rank for rank, (_, pipe) in enumerate(workers)}
     while True:
         for ready in wait(pending, PULSE):
@@ -149,12 +134,7 @@ def _news_of(workers: Sequence[tuple[Any, Any]]) -> Iterator[News | None]:
                 kind, value = pipe.recv()
             except (EOFError, ConnectionResetError):
                 kind, value = "error", _death_of(workers[rank][0])
-            if kind == "address":
-                for _, other in workers[1:]:
-                    with contextlib.suppress(BrokenPipeError):
-                        other.send(value)
-                continue
-            if kind != "progress":
+            if kind in ("result", "error"):
                 del pending[pipe]
             yield rank, kind, value
         yield None
@@ -164,19 +144,20 @@ def serve(pipe: Any, n_threads: int) -> None:
     """Receive tasks, and send the result or the error of each one."""
     Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
-    while True:
-        try:
-            task = pipe.recv_bytes()
-        except EOFError:  # the process that has started this one is gone
-            return
-        pipe.send(_answer_to(task, pipe))
+
+    def tell(*news: Any) -> None:
+        pipe.send(news)
+
+    with contextlib.suppress(EOFError):  # the process that has started this one is gone
+        while True:
+            tell(*_answer_to(pipe.recv_bytes(), tell))
 
 
-def _answer_to(message: bytes, pipe: Any) -> tuple[str, Any]:
+def _answer_to(message: bytes, tell: Callable[..., None]) -> tuple[str, Any]:
     """Return the result of a pickled task, or an error."""
     try:
-        task, *known = pickle.loads(message)
-        return "result", fit_share(**task, channel=_PipeChannel(*known, pipe=pipe))
+        task, known = pickle.loads(message)
+        return "result", fit_share(**task, channel=Channel(**known, tell=tell))
     except Exception as error:
         return "error", portable(error)
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from treerank.checks import naming, shown
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import agree_on_columns, dense_columns
-from treerank.distributed.connections import LOSS, LostTeamError
+from treerank.distributed.connections import LostTeamError
 from treerank.distributed.launcher import Channel
 from treerank.distributed.meeting import meeting
 from treerank.distributed.parts import Arguments, Part
@@ -37,21 +37,9 @@ def fit_share(
 ) -> tuple[Any, list[tuple[str, type[Warning]]]]:
     """Fit a ranker together with the other workers; the first that has documents returns it.
 
-    Also returns texts and categories of warnings.
-
-    Parameters
-    ----------
-    ranker : DirectRanker
-        Ranker that is not fitted.
-    train, held_out : dict
-        Arguments of :func:`whole_queries`: documents of this worker for training, and for early
-        stopping and calibration. The latter are None for all workers if there are none.
-    seed : int
-        Seed of everything random, the same for all workers.
-    checkpoint : Checkpoint or None
-        Where the first worker saves the trees.
-    channel : Channel
-        What this worker knows of the others.
+    Also returns texts and categories of warnings. ``train`` and ``held_out`` are arguments of
+    :func:`whole_queries`, the latter for early stopping and calibration. All workers have the same
+    ``seed``.
     """
     with (
         warnings.catch_warnings(record=True) as caught,
@@ -94,10 +82,10 @@ def _listener(channel: Channel) -> Listener:
 
     def hear(n_done: int, n_total: int | None, note: Note) -> None:
         if channel.is_over():
-            raise LostTeamError(LOSS)
+            raise LostTeamError
         if channel.rank == 0:
             values = note if isinstance(note, str) else {name: float(note[name]) for name in note}
-            channel.tell(n_done, n_total, values)
+            channel.tell("progress", (n_done, n_total, values))
 
     return hear
 
@@ -105,14 +93,8 @@ def _listener(channel: Channel) -> Listener:
 def whole_queries(ranker: Any, parts: Sequence[Part], names: Sequence[str] | None) -> Arguments:
     """Exchange rows with the other workers, and tell the ranker its columns.
 
-    Parameters
-    ----------
-    ranker : DirectRanker
-        Ranker that knows no columns.
-    parts : sequence of Part
-        Documents of this worker, maybe none.
-    names : sequence of str or None
-        Names of the features, where the parts do not know them.
+    ``names`` are those of the features, where the parts, of which there may be none, do not know
+    them.
     """
     shards = [
         _checked(ranker, columns)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from treerank.distributed.collective import Collective
-from treerank.distributed.connections import LOSS, LostTeamError
+from treerank.distributed.connections import LostTeamError
 from treerank.lazy import naming_the_extra
 
 with naming_the_extra("XGBoostTrees"):
@@ -36,4 +36,4 @@ def xgboost_network(team: Collective, host: str) -> Iterator[None]:
     except ValueError as error:  # XGBoost's errors are such
         if "collective" not in str(error):
             raise
-        raise LostTeamError(LOSS) from error
+        raise LostTeamError from error

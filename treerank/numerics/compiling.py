@@ -30,17 +30,7 @@ _OWN = __name__.partition(".")[0] + "."
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function with ``numba.njit`` and store its machine code on disk.
 
-    Parameters
-    ----------
-    function : callable, default=None
-        The function, if the decorator is used without parentheses.
-    **options
-        Options of ``numba.njit``.
-
-    Returns
-    -------
-    callable
-        The compiled function, or a decorator.
+    ``options`` are those of ``numba.njit``.
 
     Examples
     --------
@@ -60,18 +50,6 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     The parts are part of the name under which machine code is stored. Nothing is stored if a part
     is a function of the user, which may change while its name does not, or if the kernel is not
     defined in a file.
-
-    Parameters
-    ----------
-    *parts : callable or bool
-        Functions and flags that the kernel uses.
-    **options
-        Options of ``numba.njit``.
-
-    Returns
-    -------
-    callable
-        The decorator.
 
     Examples
     --------
@@ -117,18 +95,6 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
     the time to compile it, if it is short and has one or two calls: a function of its own is
     optimized alone, and again in each kernel. No kernel may hold such a function in its closure,
     as it would not be found on disk again.
-
-    Parameters
-    ----------
-    function : callable, default=None
-        The function, if the decorator is used without parentheses.
-    **options
-        Options of ``numba.njit``.
-
-    Returns
-    -------
-    callable
-        The function itself, a compiled one if it is always copied, or a decorator.
 
     Examples
     --------

@@ -2,9 +2,9 @@
 
 That is ``NUMBA_CACHE_DIR``, or the cache folder of the system: ``$XDG_CACHE_HOME`` or ``~/.cache``,
 on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``. ``treerank`` in it has a folder for
-each version of treerank and numba and for each state of the source files. So after an update, or an
-edit of a function that is compiled into functions of other files, kernels are compiled anew. Below,
-numba makes a folder for each place where treerank is installed.
+each version of numba and for each state of the source files. So after an update, or an edit of a
+function that is compiled into functions of other files, kernels are compiled anew. Below, numba
+makes a folder for each place where treerank is installed.
 
 A folder that is new removes those that no process has used for some days. What is deleted is
 compiled again when it is needed.
@@ -18,7 +18,6 @@ import tempfile
 import time
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def _made(parent):
     """Return the folder of this version below ``parent``, ready to be written, or None."""
     if not parent:
         return None
-    folder = Path(parent, "treerank", f"{_version()}-numba-{numba.__version__}-{_sources()}")
+    folder = Path(parent, "treerank", f"numba-{numba.__version__}-{_sources()}")
     is_new = not folder.is_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,23 +65,11 @@ def _made(parent):
 
 
 def remove_unused(parent: Path) -> None:
-    """Remove the folders that no process has used for ``DAYS`` days, as far as the system allows.
-
-    Parameters
-    ----------
-    parent : Path
-        Where the folders of all versions are. Nothing else in it is touched.
-    """
+    """Remove the folders of versions that no process has used for ``DAYS`` days, where it can."""
     with suppress(OSError):
-        for folder in parent.glob("*-numba-*"):
+        for folder in parent.glob("*numba-*"):
             if time.time() - folder.stat().st_mtime > DAYS * 24 * 3600:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _version():
-    with suppress(PackageNotFoundError):
-        return version("treerank")
-    return "source"  # run without an installation
 
 
 @cache

@@ -27,16 +27,8 @@ _STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ra
 def uniform(seed: int, iteration: int, document: int) -> float:
     """Return the random number of a key, uniform on the open interval (0, 1).
 
-    Parameters
-    ----------
-    seed, iteration, document : int
-        The key; non-negative.
-
-    Returns
-    -------
-    float
-        One of the 2^52 midpoints ``(i + 1/2) / 2^52``. It is never 0 or 1, so that its logarithm
-        is finite.
+    It is one of the 2^52 midpoints ``(i + 1/2) / 2^52``: never 0 or 1, so that its logarithm is
+    finite.
 
     Examples
     --------
@@ -69,19 +61,7 @@ def uniform_of(state: int, document: int) -> float:
 
 @njit(nogil=True)
 def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
-    """Return the uniform random numbers of many keys.
-
-    Parameters
-    ----------
-    seed, iteration : int
-        First two numbers of all keys; non-negative.
-    documents : ndarray of int, shape (n_documents,)
-        Last number of each key; non-negative.
-
-    Returns
-    -------
-    ndarray of shape (n_documents,)
-        ``uniform(seed, iteration, document)`` of each document.
+    """Return :func:`uniform` of each document.
 
     Examples
     --------
@@ -99,19 +79,8 @@ def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
 def gumbel(state: int, document: int) -> float:
     """Return the random number of a document with the standard Gumbel distribution.
 
-    Sorting scores with independent Gumbel noise draws an order from the Plackett-Luce model.
-
-    Parameters
-    ----------
-    state : int
-        The :func:`stream` of the seed and the iteration.
-    document : int
-        Last number of the key; non-negative.
-
-    Returns
-    -------
-    float
-        ``-log(-log(uniform_of(...)))``, between about -3.6 and 36.8.
+    Sorting scores with independent Gumbel noise draws an order from the Plackett-Luce model. The
+    number, ``-log(-log(uniform_of(...)))``, is between about -3.6 and 36.8.
 
     Examples
     --------

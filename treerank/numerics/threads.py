@@ -87,17 +87,9 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
     """Call ``kernel(first, last, *arguments)`` in each thread, for a part of the queries.
 
     The kernel must release Python's lock (``nogil``). It has no parallel loop of its own, which
-    would take as long to compile as the rest. Threads that wait here sleep.
-
-    Parameters
-    ----------
-    kernel : callable
-        It handles the queries ``first`` to ``last``, or is several of them by :func:`in_turn`.
-    ends : ndarray of shape (n_queries + 1,) or int
-        Where each query begins, and where the last one ends: parts have about as many documents.
-        A number if all are equally long.
-    *arguments : Any
-        What else the kernel gets.
+    would take as long to compile as the rest. Threads that wait here sleep. ``ends`` is where each
+    query begins, and where the last one ends, so that parts have about as many documents; or the
+    number of queries, if all are equally long.
 
     Examples
     --------

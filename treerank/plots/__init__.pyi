@@ -1,5 +1,4 @@
 from treerank.plots.curves import learning_curves as learning_curves
 from treerank.plots.curves import ndcg_over_k as ndcg_over_k
 from treerank.plots.propensities import propensity_curves as propensity_curves
-from treerank.plots.significance import critical_difference_diagram as critical_difference_diagram
 from treerank.plots.significance import p_value_matrix as p_value_matrix

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_count
 from treerank.metrics.graded_metrics import NDCG
-from treerank.plots.style import legend, line_styles, make_axes, shown, tidy
+from treerank.plots.style import check_named, legend, line_styles, make_axes, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def learning_curves(
     >>> ax.get_ylabel()
     'ndcg@10'
     """
-    _check_named("curves", curves)
+    check_named("curves", curves)
     found = {name: _as_curve(curve, name) for name, curve in curves.items()}
     ax = make_axes(ax)
     styles = line_styles(len(found))
@@ -60,7 +60,9 @@ def learning_curves(
         shown(found), found.values(), styles, strict=True
     ):
         ax.plot(places, values, label=label, linewidth=1.4, **style)
-        _shade(ax, places, values, errors, style["color"])
+        if errors is not None:
+            bounds = values - errors, values + errors
+            ax.fill_between(places, *bounds, color=style["color"], alpha=0.15, linewidth=0)
         if mark_best:
             best = np.nanargmax(values)
             ax.plot(places[best], values[best], "o", color=style["color"], markersize=4)
@@ -112,7 +114,7 @@ def ndcg_over_k(
     >>> ax.lines[0].get_xdata()
     array([1., 2., 3.])
     """
-    _check_named("scores", scores)
+    check_named("scores", scores)
     check_count("k_max", k_max)
     ks = np.arange(1, k_max + 1)
     curves = {}
@@ -128,19 +130,6 @@ def ndcg_over_k(
     ax.set_xlim(1, max(k_max, 2))
     ax.set_xticks([1, *range(5, k_max + 1, 5)])
     return ax
-
-
-def _shade(ax, places, values, errors, color):
-    """Shade the band of errors around a curve, if there are errors."""
-    if errors is not None:
-        bounds = (values - errors, values + errors)
-        ax.fill_between(places, *bounds, color=color, alpha=0.15, linewidth=0)
-
-
-def _check_named(name, given):
-    """Refuse what is not a mapping from names of rankers."""
-    if not isinstance(given, Mapping) or not given:
-        raise TypeError(f"{name} must be a dict by name of ranker; got {type(given)}.")
 
 
 def _as_curve(curve, name):

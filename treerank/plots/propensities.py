@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, check_column
 from treerank.clicks.propensities import PropensityIntervals
-from treerank.plots.style import legend, line_styles, make_axes, shown, tidy
+from treerank.plots.style import check_named, legend, line_styles, make_axes, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +39,7 @@ def propensity_curves(
     >>> ax.get_xlabel()
     'position'
     """
-    if not isinstance(propensities, Mapping) or not propensities:
-        raise TypeError(f"propensities must be a dict by name; got {type(propensities)}.")
+    check_named("propensities", propensities)
     ax = make_axes(ax)
     styles = line_styles(len(propensities))
     for label, found, style in zip(shown(propensities), propensities.values(), styles, strict=True):

@@ -1,12 +1,10 @@
-"""Significance: plots of which rankers differ."""
+"""Significance: a plot of which rankers differ."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treerank.plots.style import COLORS, COLUMN, GRAY, LETTER, LIGHT, make_axes, shown, tidy
-from treerank.statistics.mean_ranks import NemenyiResult
+from treerank.plots.style import COLORS, COLUMN, LETTER, LIGHT, make_axes, shown, tidy
 from treerank.statistics.paired import format_p
 from treerank.statistics.pairwise_tests import PairwiseResult
 
@@ -19,55 +17,6 @@ _CELL = 0.46
 #: Arrow and color of a p-value: not significant, the row is better, the column is better.
 ARROWS = ("", "\N{LEFTWARDS ARROW}", "\N{UPWARDS ARROW}")
 CELL_COLORS = (LIGHT, COLORS[0], COLORS[1])
-
-
-def critical_difference_diagram(
-    result: NemenyiResult, names: Sequence[str], *, ax: "Axes | None" = None
-) -> "Axes":
-    """Draw mean ranks on a line, and bars over rankers that do not differ.
-
-    Parameters
-    ----------
-    result : NemenyiResult
-        Result of :func:`~treerank.statistics.nemenyi_test`.
-    names : sequence of str
-        Names of the rankers, in the order of the columns that were tested.
-    ax : Axes, default=None
-        Axes to draw on; ``None`` makes a figure.
-
-    Returns
-    -------
-    Axes
-
-    References
-    ----------
-    Demsar (2006), Statistical comparisons of classifiers over multiple data sets.
-
-    Examples
-    --------
-    >>> from treerank.statistics import nemenyi_test
-    >>> values = [[0.9, 0.8, 0.7], [0.8, 0.6, 0.5], [0.7, 0.5, 0.6], [0.9, 0.8, 0.6]]
-    >>> ax = critical_difference_diagram(nemenyi_test(values), ["a", "b", "c"])
-    """
-    ranks, cliques = result.mean_ranks, result.cliques
-    if len(names) != len(ranks):
-        raise ValueError(f"names must be one per ranker, {len(ranks)}; got {len(names)}.")
-    names = shown(names)
-    first = 0.55 + 0.22 * len(cliques)
-    depth = first + 0.4 * ((len(ranks) + 1) // 2 - 1)
-    name_width = (max(map(len, names)) + 6) * LETTER  # with the rank beside it
-    ax = make_axes(ax, height=0.36 * (depth + 1.5), width=_width(2.4 * name_width))
-    low = int(np.floor(ranks.min()))
-    edges = _draw_scale(ax, name_width, low, max(int(np.ceil(ranks.max())), low + 1))
-    _draw_names(ax, ranks, names, edges, first)
-    for height, clique in enumerate(cliques):
-        ends = ranks[clique].min() - 0.03, ranks[clique].max() + 0.03
-        bar = [0.3 + 0.22 * height] * 2
-        ax.plot(ends, bar, color=COLORS[0], linewidth=3.5, solid_capstyle="butt")
-    _draw_ruler(ax, low, result.critical_difference)
-    ax.set_ylim(depth + 0.3, -1.2)
-    ax.axis("off")
-    return ax
 
 
 def p_value_matrix(
@@ -98,7 +47,7 @@ def p_value_matrix(
     """
     k, names = len(result.names), shown(result.names)
     name_width = max(map(len, names)) * LETTER
-    width = _width(name_width + _CELL * (k - 1))
+    width = min(max(COLUMN, name_width + _CELL * (k - 1)), 2 * COLUMN)
     ax = make_axes(ax, height=max(1.6, 0.42 * k + 0.7), width=width)
     font_size = 7 * min(1, (width - name_width) / (k - 1) / _CELL)
     for row, column in zip(*np.tril_indices(k, -1), strict=True):
@@ -127,44 +76,3 @@ def _draw_p_value(ax, x, y, p_value, winner, font_size):
     text = f"{ARROWS[winner]} {format_p(p_value)}".strip().replace("0.", ".")
     look = {"color": "white", "fontweight": "bold"} if winner else {"color": "black"}
     ax.text(x, y, text, ha="center", va="center", fontsize=font_size, **look)
-
-
-def _width(inches):
-    """Return a width of at least one and at most two columns."""
-    return min(max(COLUMN, inches), 2 * COLUMN)
-
-
-def _draw_names(ax, ranks, names, edges, first):
-    """Draw a line from each rank to the name of its ranker, the better half on the left."""
-    order = np.argsort(ranks, kind="stable")
-    n_left = (len(ranks) + 1) // 2
-    sides = (order[:n_left], order[n_left:][::-1])
-    for side, edge, alignment in zip(sides, edges, ("right", "left"), strict=True):
-        for place, ranker in enumerate(side):
-            rank, y = ranks[ranker], first + 0.4 * place
-            ax.plot([rank, rank, edge], [0, y, y], color=GRAY, linewidth=0.7)
-            words = (names[ranker], f"{rank:.2f}")
-            text = " ".join(words if alignment == "right" else words[::-1])
-            ax.text(edge, y, f" {text} ", ha=alignment, va="center", fontsize=7, in_layout=False)
-
-
-def _draw_scale(ax, name_width, low, high):
-    """Draw the line of ranks between the space for names; return where the names end."""
-    share = min(name_width / ax.figure.get_figwidth(), 0.42)  # of the width, on each side
-    margin = (high - low) * share / (1 - 2 * share)
-    ax.set_xlim(low - margin, high + margin)
-    ax.plot([low, high], [0, 0], color="black", linewidth=1)
-    for tick in range(low, high + 1):
-        ax.plot([tick, tick], [0, -0.12], color="black", linewidth=1)
-        ax.text(tick, -0.18, str(tick), ha="center", va="bottom", fontsize=7)
-    return low - 0.05 * margin, high + 0.05 * margin
-
-
-def _draw_ruler(ax, low, critical_difference):
-    """Draw a line as long as the critical difference."""
-    ends, y = (low, low + critical_difference), -0.75
-    ax.plot(ends, [y, y], color="black", linewidth=1)
-    for end in ends:
-        ax.plot([end, end], [y - 0.08, y + 0.08], color="black", linewidth=1)
-    text = f" critical difference {critical_difference:.2f}"
-    ax.text(ends[1], y, text, ha="left", va="center", fontsize=7, in_layout=False)

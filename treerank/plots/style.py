@@ -4,10 +4,10 @@ Colors are those of Okabe and Ito, which color-blind readers can distinguish. Li
 their dashes, too. matplotlib is imported only when something is drawn.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import cycle, islice
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from treerank.checks import check_mapping
 from treerank.lazy import naming_the_extra
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ _MAX_LETTERS = 26
 
 #: Width of a letter at 7 points, in inches.
 LETTER = 0.056
+
+
+def check_named(name: str, given: Any) -> None:
+    """Refuse what is not a dict by name with an entry."""
+    check_mapping(name, given)
+    if not given:
+        raise ValueError(f"{name} must have an entry by name; got none.")
 
 
 def make_axes(ax: "Axes | None" = None, *, height: float = 2.4, width: float = COLUMN) -> "Axes":
@@ -70,14 +77,8 @@ def shown(names: Iterable[str]) -> list[str]:
 
 def line_styles(n_lines: int) -> list[dict[str, Any]]:
     """Return the color and the dashes of each line, no two of them alike."""
-    styles = ({"color": c, "linestyle": d} for c, d in zip(cycle(COLORS), _dashes(), strict=False))
-    return list(islice(styles, n_lines))
-
-
-def _dashes() -> Iterator[Any]:
-    """Yield the dashes, shifted by one each time that the colors begin again."""
-    for shift in range(len(DASHES)):
-        yield from DASHES[shift:] + DASHES[:shift]
+    n = len(COLORS)  # as many as dashes, which are shifted by one when the colors begin again
+    return [{"color": COLORS[i % n], "linestyle": DASHES[(i + i // n) % n]} for i in range(n_lines)]
 
 
 def legend(ax: "Axes") -> None:

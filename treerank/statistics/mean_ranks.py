@@ -79,9 +79,8 @@ class NemenyiResult:
     Examples
     --------
     >>> values = [[0.9, 0.8, 0.7], [0.8, 0.6, 0.5], [0.7, 0.5, 0.6], [0.9, 0.8, 0.6]]
-    >>> result = nemenyi_test(values)
-    >>> result.cliques  # no difference is shown within them
-    [array([0, 1]), array([1, 2])]
+    >>> nemenyi_test(values).p_values[0].round(3)
+    array([1.   , 0.181, 0.036])
     """
 
     n: int
@@ -97,18 +96,6 @@ class NemenyiResult:
             f"Nemenyi test over {self.n}: mean ranks {ranks}; critical difference "
             f"{self.critical_difference:.4g} at {self.alpha:g}"
         )
-
-    @property
-    def cliques(self) -> list[np.ndarray]:
-        """Largest sets of two or more rankers, best first, within which no two differ."""
-        order = np.argsort(self.mean_ranks, kind="stable")
-        ranks, cliques, covered = self.mean_ranks[order], [], 0
-        for start in range(len(ranks)):
-            end = int(np.searchsorted(ranks, ranks[start] + self.critical_difference, "right"))
-            if end - start > 1 and end > covered:
-                cliques.append(order[start:end])
-                covered = end
-        return cliques
 
 
 @check_arguments

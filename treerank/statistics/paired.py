@@ -80,13 +80,7 @@ def measured(name: str, values: ArrayLike) -> np.ndarray:
 
 
 def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
-    """Return ``a - b`` without the entries that are NaN in both.
-
-    Raises
-    ------
-    ValueError
-        The two are not paired, fewer than two pairs are left, or all differences are equal, so
-        that their mean cannot be tested.
+    """Return ``a - b`` without the entries that are NaN in both; refuse what cannot be tested.
 
     Examples
     --------
