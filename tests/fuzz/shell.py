@@ -47,7 +47,6 @@ FITTING = {
     "--ranker": ["PRank", "RankSVM", "TreeDirectRanker", "NestedRanker", "RankBoost"],
     "--loss": ["logistic", "hinge", "listnet", "exponential"],
     "--weight": ["ndcg", "uniform", "map", "mrr"],
-    "--pairs": ["all", "adjacent"],
     "--feature-part": ["lightgbm", "xgboost", "histogram", "linear", "streaming"],
     "--format": ["tsv", "trec"],
     "--convention": ["treerank", "letor4"],
