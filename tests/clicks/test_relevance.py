@@ -136,14 +136,6 @@ def test_a_ranker_learns_relevance_and_not_the_old_ranking(data, fitted):
     assert ranker.score(X, y, qid) > 0.95 > naive.score(X, y, qid) + 0.02
 
 
-def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted):
-    log = data[3]
-    rate = log.counts().by_item(log.counts().clicked) / fitted.exposure_
-    lower, upper = np.minimum(fitted.predicted_, rate), np.maximum(fitted.predicted_, rate)
-    between = (fitted.relevance_ > lower * 0.5) & (fitted.relevance_ < upper * 2)
-    assert between.mean() > 0.95
-
-
 def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
     X, y, qid, log = data
     found = relevance_of(data, part=None)

@@ -57,14 +57,12 @@ def draw_table(random: np.random.Generator) -> Table:
     names = [NAMES[i] for i in random.permutation(len(NAMES))[:d]]
     categories = {}
     for column in np.flatnonzero(random.random(d) < random.choice([0.0, 0.4])):
-        texts = sorted(random.permutation(TEXTS)[: random.integers(1, len(TEXTS) + 1)].tolist())
-        values[:, column] = random.integers(len(texts), size=n)
-        values[random.random(n) < random.choice([0.0, 0.2]), column] = np.nan
-        used = np.unique(values[:, column])
-        used = used[~np.isnan(used)]
-        known = ~np.isnan(values[:, column])
-        values[known, column] = np.searchsorted(used, values[known, column])
-        categories[int(column)] = [texts[int(code)] for code in used]
+        texts = random.permutation(TEXTS)[: random.integers(1, len(TEXTS) + 1)]
+        known = random.random(n) >= random.choice([0.0, 0.2])
+        used, codes = np.unique(random.choice(texts, size=known.sum()), return_inverse=True)
+        values[:, column] = np.nan
+        values[known, column] = codes
+        categories[int(column)] = used.tolist()
     return Table(values, names, {c: t for c, t in categories.items() if t})
 
 

@@ -10,7 +10,6 @@ import io
 import math
 import re
 import sys
-from dataclasses import dataclass
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -44,17 +43,6 @@ class RefusedError(Exception):
     """What the plain parser refuses; holds the line, or None where any line will do."""
 
 
-@dataclass
-class Parsed:
-    """What the plain parser reads."""
-
-    y: list
-    qid: list
-    rows: list
-    comments: list
-    width: int
-
-
 def decimal(token: bytes) -> float:
     """Return the number of a token."""
     if token.lower() == b"null":
@@ -81,14 +69,14 @@ def parse_row(content: bytes, n_features: int | None) -> tuple[float, bytes, dic
     return y, qid[4:], entries
 
 
-def parse(content: bytes, sparse: bool, n_features: int | None) -> Parsed:
+def parse(content: bytes, sparse: bool, n_features: int | None) -> SimpleNamespace:
     """Parse a LETOR file the plain way."""
     if content[:2] == b"\x1f\x8b":
         try:
             content = gzip.GzipFile(fileobj=io.BytesIO(content)).read()
         except Exception as error:
             raise RefusedError(None) from error
-    found = Parsed([], [], [], [], n_features or 0)
+    found = SimpleNamespace(y=[], qid=[], rows=[], comments=[], width=n_features or 0)
     for number, line in enumerate(content.split(b"\n"), start=1):
         row, _, comment = line.partition(b"#")
         if not row.split():
@@ -200,7 +188,7 @@ def bits(values) -> bytes:
     return np.where(np.isnan(values), np.nan, values).astype(values.dtype).tobytes()
 
 
-def check(data, expected: Parsed, dtype: type, sparse: bool) -> None:
+def check(data, expected: SimpleNamespace, dtype: type, sparse: bool) -> None:
     """Compare what was read with what the plain parser read."""
     n_rows = len(expected.y)
     assert data.X.shape == (n_rows, expected.width)
