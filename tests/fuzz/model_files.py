@@ -37,20 +37,14 @@ _MANIFEST = "treerank.json"
 _SETS = {"categorical_features": [3]}
 #: LightGBM splits by categories of few rows only with these.
 _FEW_ROWS = {"min_data_per_group": 1, "cat_smooth": 1.0}
+_PLAIN = "histogram", "mlp", "linear", "polynomial", "soft_trees", "lightgbm", "xgboost"
 #: Feature parts under TreeDirectRanker, by name: a name in the registry and parameters.
-_PARTS = {
-    "histogram": ("histogram", {}),
+_PARTS = {name: (name, {}) for name in _PLAIN} | {
     "histogram sets": ("histogram", _SETS | {"min_child_samples": 2}),
     "histogram large": ("histogram", {"num_leaves": 600, "min_child_samples": 1}),
-    "mlp": ("mlp", {}),
     "mlp with a head": ("mlp", {"n_outputs": 3, "activation": "relu", "dropout": 0.1}),
-    "linear": ("linear", {}),
-    "polynomial": ("polynomial", {}),
-    "soft trees": ("soft_trees", {}),
     "soft trees normalized": ("soft_trees", {"batch_norm": True}),
-    "lightgbm": ("lightgbm", {}),
     "lightgbm sets": ("lightgbm", _SETS | {"engine_params": _FEW_ROWS}),
-    "xgboost": ("xgboost", {}),
     "xgboost sets": ("xgboost", _SETS),
 }
 KINDS = (*_PARTS, "categories", *(name for name in RANKERS if name != "TreeDirectRanker"))

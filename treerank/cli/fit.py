@@ -41,6 +41,7 @@ _HELP = {
     "2.5 / learning rate.",
     "trees": f"Number of trees. {_FOUND}",
     "leaves": f"Largest number of leaves of a tree. {_FOUND}",
+    "rate": f"Factor of each tree. {_FOUND}",
     "metric": "Metric of the --valid file.",
     "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
@@ -58,13 +59,8 @@ _NEEDS = {
 }
 
 FeaturePart = Annotated[str, shared.choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
-LearningRate = Annotated[
-    float | None,
-    typer.Option(
-        callback=shared.checked(lambda rate: check_number("learning_rate", rate, above=0)),
-        help=f"Factor of each tree. {_FOUND}",
-    ),
-]
+_check_rate = shared.checked(lambda rate: check_number("learning_rate", rate, above=0))
+LearningRate = Annotated[float | None, typer.Option(callback=_check_rate, help=_HELP["rate"])]
 
 
 def fit(
@@ -120,8 +116,8 @@ def fit(
         (is_watched and valid is None, "--early-stopping-rounds", "with --valid"),
     )
     shared.check_written(model, train, valid)
-    settings = shared.given(weight=weight)
-    ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
+    settings = shared.given(loss=loss, weight=weight, metric=metric, random_state=random_state)
+    ranker = TreeDirectRanker(part, **settings)
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
