@@ -71,14 +71,14 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert model.metric == "map"
     assert model.best_iteration_ < 50
     written = f"wrote {tmp_path / 'm'}: {model.best_iteration_} of 50 trees"
-    reason = "map of the --valid file was best there (--all-trees keeps all)"
+    reason = "map of the --valid file was best there"
     assert result.stderr.endswith(f"{written}: {reason}\n")
 
 
-def test_a_valid_file_decides_how_many_trees_are_kept_unless_told_otherwise(files, tmp_path):
-    arguments = ["--valid", files.valid, *SMALL, "--n-estimators", 200, "--all-trees"]
-    assert run("fit", files.train, *arguments, "-m", tmp_path / "all").exit_code == 0
-    assert treerank.load(tmp_path / "all").best_iteration_ == 200
+def test_a_valid_file_decides_how_many_trees_are_kept(files, tmp_path):
+    arguments = ["fit", files.train, "--valid", files.valid, *SMALL, "--n-estimators", 200]
+    assert run(*arguments, "-m", tmp_path / "best").exit_code == 0
+    assert treerank.load(tmp_path / "best").best_iteration_ < 200
 
 
 def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):
@@ -111,9 +111,8 @@ def test_a_command_of_another_name_is_answered_with_ours(name):
     ("options", "settings"),
     [
         (["--weight", "uniform"], {"weight": "uniform"}),
-        (["--pairs", "adjacent"], {"pairs": "adjacent"}),
         (["--loss", "listnet"], {"loss": "listnet"}),
-        (["--smoothing", "1.5", "--random-state", "3"], {"smoothing": 1.5, "random_state": 3}),
+        (["--random-state", "3"], {"random_state": 3}),
         (["--learning-rate", "0.5"], {"feature_part__learning_rate": 0.5}),
     ],
 )
@@ -294,20 +293,6 @@ def test_trees_of_other_programs_rank_files_in_batches(files, tmp_path):
     by = [run("rank", tmp_path / "model.txt", files.test, *o) for o in ([], ["--memory", "1GB"])]
     assert by[1].exit_code == 0, by[1].stderr
     assert by[0].stdout == by[1].stdout
-
-
-def test_export_checks_documents_of_a_parquet_file_by_the_names_of_the_model(tmp_path):
-    X, y, qid = treerank.make_web_search(10, n_features=3, random_state=0)
-    frame = pl.DataFrame({f"f{j}": X[:, j] for j in range(3)} | {"grade": y, "search": qid})
-    frame.write_parquet(tmp_path / "train.parquet")
-    frame.select(["search", "f2", "grade", "f0", "f1"]).write_parquet(tmp_path / "test.parquet")
-    columns = ["--label", "grade", "--query", "search"]
-    model, output = tmp_path / "model.treerank", tmp_path / "model.json"
-    assert run("fit", tmp_path / "train.parquet", "-m", model, *SMALL, *columns).exit_code == 0
-    checked = ["--format", "solr", "--check", tmp_path / "test.parquet", *columns]
-    check = frame.select("f0", "f1", "f2"), y, qid
-    report = treerank.export(treerank.load(model), output, format="solr", check=check)
-    assert run("export", model, output, *checked).stdout == f"{report}\n"
 
 
 @pytest.mark.parametrize("format", ["opensearch", "solr", "solr-8"])

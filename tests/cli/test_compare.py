@@ -48,4 +48,12 @@ def test_folds_of_a_folder_are_not_split_again(tmp_path):
         (tmp_path / "Fold1" / f"{name}.txt").write_text("1 qid:1 1:0.5\n")
     result = run("compare", tmp_path, "--ranker", "PRank", "--folds", 2)
     assert result.exit_code == 1
-    assert result.stderr == ("treerank: cv must be None for data in folds; got 2.\n")
+    assert result.stderr == "treerank: cv must be None for data in folds; got 2.\n"
+
+
+def test_an_output_for_which_the_disk_is_full_is_named(letor_file, tmp_path):
+    (tmp_path / "table.md").symlink_to("/dev/full")
+    options = ("--ranker", "PRank", "--output", tmp_path / "table.md", "--quiet")
+    result = run("compare", letor_file[0], *options)
+    assert result.exit_code == 1
+    assert result.stderr == f"treerank: {tmp_path / 'table.md'}: No space left on device\n"

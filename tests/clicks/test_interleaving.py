@@ -20,15 +20,12 @@ def test_each_of_three_rankers_places_a_document_in_every_round():
     assert len(team_draft(*lists, k=5).documents) == 5
 
 
-def test_a_list_of_documents_without_an_id_is_named():
-    with pytest.raises(ValueError, match=r"^others\[0\] must not be missing"):
-        team_draft([1], [2], [np.nan])
-
-
 def test_lists_may_differ_in_length_and_repeat_documents():
     found = team_draft(["a", "a"], ["b", "a", "c", "d"], k=10, random_state=0)
     assert sorted(found.documents.tolist()) == ["a", "b", "c", "d"]
     assert len(team_draft([], [], random_state=0).documents) == 0
+    with pytest.raises(ValueError, match=r"^others\[0\] must not be missing"):
+        team_draft([1], [2], [np.nan])
 
 
 def test_the_better_ranker_wins_and_sessions_without_clicks_are_ties():

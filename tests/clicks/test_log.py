@@ -5,14 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from treerank.clicks import (
-    ClickCounts,
-    ClickLog,
-    count_data,
-    estimate_propensities,
-    make_click_log,
-    simulate_clicks,
-)
+from treerank import clicks
+from treerank.clicks import ClickCounts, ClickLog, make_click_log
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -56,18 +50,13 @@ def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read()
     names = {"session": ("user", "query"), "first_position": 0, "cut_repeats": True}
     log = ClickLog.from_table(table, extra=["position"], **names)
     kept = {name: np.delete(column, 0) for name, column in table.items()}
-    expected = ClickLog.from_columns(
-        [0, 0, 0, 1, 2], *(kept[name] for name in ("query", "document")), kept["position"] + 1,
-        kept["click"],
-    )  # fmt: skip
+    columns = kept["query"], kept["document"], kept["position"] + 1, kept["click"]
+    expected = ClickLog.from_columns([0, 0, 0, 1, 2], *columns)
     for name in ("n_at", "item", "clicked"):
         np.testing.assert_array_equal(getattr(log, name), getattr(expected, name))
     assert log.extra["position"].tolist() == [0, 0, 0, 1, 2]
-    for name, remedy in [
-        ("session", "session=\\('query', 'session'\\)"),
-        ("first_position", "first_position=0 counts"),
-        ("cut_repeats", "cut_repeats=True ends"),
-    ]:
+    remedies = r"session=\('query', 'session'\)", "first_position=0 counts", "cut_repeats=True ends"
+    for name, remedy in zip(names, remedies, strict=True):
         others = {key: value for key, value in names.items() if key != name}
         with pytest.raises(ValueError, match=remedy):
             ClickLog.from_table(table, **{"session": "user"} | others)
@@ -163,12 +152,10 @@ def test_counts_teach_what_their_log_does():
     table = as_table(log)
     days = [{name: column[day::2] for name, column in table.items()} for day in (0, 1)]
     counts = ClickCounts.from_table(pl.concat(map(counted, days)))  # rows are added up
-    assert (estimate_propensities(counts) == estimate_propensities(log)).all()
     features = np.arange(160.0).reshape(80, 2), log.items.query, log.items.document
-    for found, expected in zip(
-        count_data(counts, features), count_data(log, features), strict=True
-    ):
-        assert (found == expected).all()
+    assert (clicks.estimate_propensities(counts) == clicks.estimate_propensities(log)).all()
+    both = (clicks.count_data(each, features) for each in (counts, log))
+    assert all((found == expected).all() for found, expected in zip(*both, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +197,8 @@ def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
 
 def test_simulated_users_examine_by_position_and_click_by_label():
     y, qid = np.array([0, 4, 0, 4]), [1, 1, 2, 2]
-    log = simulate_clicks(y, qid, [2, 1, 1, 2], n_sessions=20_000, exploration=0.0, random_state=0)
+    options = {"n_sessions": 20_000, "exploration": 0.0, "random_state": 0}
+    log = clicks.simulate_clicks(y, qid, [2, 1, 1, 2], **options)
     rates = log.counts().clicked / log.counts().shown
     assert rates == pytest.approx([0.1, 0.5, 0.05, 1.0], abs=0.02)
     assert log.counts().slot.tolist() == [0, 1, 1, 0]

@@ -1,5 +1,7 @@
 """Relevance from clicks: propensities, the objective of click shares, features and corrections."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -106,9 +108,8 @@ def test_a_position_without_a_click_has_no_propensity():
 def test_click_shares_have_the_derivatives_of_their_value():
     rng = np.random.default_rng(0)
     clicks, exposure = rng.integers(0, 5, size=6), rng.uniform(1, 9, size=6)
-    objective = make_objective(
-        clicks / exposure, [1, 1, 1, 2, 2, 2], loss=ClickShares(), sample_weight=exposure
-    )
+    settings = {"loss": ClickShares(), "sample_weight": exposure}
+    objective = make_objective(clicks / exposure, [1, 1, 1, 2, 2, 2], **settings)
     scores, step = rng.normal(size=6), 1e-5
     value, gradient, hessian = objective(scores)
     p = exposure * np.exp(scores)
@@ -133,20 +134,6 @@ def test_a_ranker_learns_relevance_and_not_the_old_ranking(data, fitted):
     naive = TreeDirectRanker(FEW_TREES, gain="linear", random_state=0)
     naive.fit(X[log.items.document], rates, log.items.query)
     assert ranker.score(X, y, qid) > 0.95 > naive.score(X, y, qid) + 0.02
-
-
-def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted):
-    log = data[3]
-    rate = log.counts().by_item(log.counts().clicked) / fitted.exposure_
-    lower, upper = np.minimum(fitted.predicted_, rate), np.maximum(fitted.predicted_, rate)
-    between = (fitted.relevance_ > lower * 0.5) & (fitted.relevance_ < upper * 2)
-    assert between.mean() > 0.95
-    true = np.exp2(data[1][fitted.items_.document])
-    corrected, predicted, clicked = (
-        np.corrcoef(np.log(value + 0.01), np.log(true))[0, 1]
-        for value in (fitted.relevance_, fitted.predicted_, rate)
-    )
-    assert corrected > max(predicted, clicked) - 0.02
 
 
 def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
@@ -226,10 +213,9 @@ def test_many_clicks_are_corrected_in_full_whatever_features_predict(data):
 
 def test_a_log_without_clicks_tells_no_relevance(data):
     without = data[3].with_clicks(np.zeros(len(data[3].item), dtype=bool))
-    with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
-        relevance_of(data, without, propensities=np.ones(10))
-    with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
-        estimate_trust_bias(without)
+    for fit in (partial(relevance_of, data, propensities=np.ones(10)), estimate_trust_bias):
+        with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
+            fit(without)
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "Parquet", sparse.coo_matrix])

@@ -18,17 +18,6 @@ ONE, TWO = Decimal(1), Decimal(2)
 # ------------------------------------------------------------------------------------- metrics
 
 GAINS = {"exponential": lambda label: TWO**label - 1, "linear": Decimal}
-CUTS = {
-    "ndcg": (None, 1, 3, 10),
-    "map": (None, 3),
-    "mrr": (None, 2),
-    "p": (1, 5),
-    "recall": (1, 3),
-    "success": (1, 3),
-    "err": (None, 5),
-    "rbp": (None, 3),
-    "pairwise_accuracy": (None,),
-}
 
 
 @cache
@@ -94,16 +83,17 @@ def pairwise_accuracy(labels, case):
     return Decimal(sum(pairs)) / len(pairs)
 
 
+#: Function and cuts of each metric.
 METRICS = {
-    "ndcg": ndcg,
-    "map": average_precision,
-    "mrr": reciprocal_rank,
-    "p": precision,
-    "recall": recall,
-    "success": success,
-    "err": err,
-    "rbp": rank_biased_precision,
-    "pairwise_accuracy": pairwise_accuracy,
+    "ndcg": (ndcg, (None, 1, 3, 10)),
+    "map": (average_precision, (None, 3)),
+    "mrr": (reciprocal_rank, (None, 2)),
+    "p": (precision, (1, 5)),
+    "recall": (recall, (1, 3)),
+    "success": (success, (1, 3)),
+    "err": (err, (None, 5)),
+    "rbp": (rank_biased_precision, (None, 3)),
+    "pairwise_accuracy": (pairwise_accuracy, (None,)),
 }
 
 
@@ -125,7 +115,7 @@ def metric_value(case):
     """Return the mean, or the least, over the orders of tied documents; None for nothing."""
     if not has_something_to_find(case):
         return None
-    function = METRICS[case["metric"]]
+    function, _ = METRICS[case["metric"]]
     values = [function([case["labels"][i] for i in way], case) for way in orders(case["scores"])]
     return min(values) if case["ties"] == "pessimistic" else sum(values) / len(values)
 
@@ -142,7 +132,7 @@ def draw_scores(rng, n):
 
 
 def metric_cases(rng, n_each):
-    for metric, cuts in CUTS.items():
+    for metric, (_, cuts) in METRICS.items():
         for _ in range(n_each * (3 if metric == "ndcg" else 1)):
             n = rng.randint(1, 6)
             case = {"metric": metric, "k": rng.choice(cuts)}
@@ -203,25 +193,16 @@ def squared_hinge(m):
     return ((1 - m) ** 2, -2 * (1 - m), TWO) if m < 1 else (Decimal(0),) * 3
 
 
-PAIR_LOSSES = {
-    "logistic": logistic,
-    "half_squared": half_squared,
-    "half_squared_tanh": half_squared_tanh,
-    "squared_sigmoid": squared_sigmoid,
-    "hinge": hinge,
-    "squared_hinge": squared_hinge,
-    "exponential": exponential,
-    "fidelity": fidelity,
-}
+_LOSSES = logistic, half_squared, half_squared_tanh, squared_sigmoid, hinge, squared_hinge
+PAIR_LOSSES = {loss.__name__: loss for loss in (*_LOSSES, exponential, fidelity)}
 WHOLE = {"k": None, "gain": "exponential", "threshold": 1}
 METRIC_WEIGHTS = {"ndcg": ndcg, "map": average_precision, "mrr": reciprocal_rank}
 WEIGHTS = ["uniform", "query", "label", "label_gap", *METRIC_WEIGHTS]
 
 
 def pairs_of(labels):
-    return [
-        (i, j) for i, j in itertools.permutations(range(len(labels)), 2) if labels[i] > labels[j]
-    ]
+    places = itertools.permutations(range(len(labels)), 2)
+    return [(i, j) for i, j in places if labels[i] > labels[j]]
 
 
 def pair_weight(case, i, j):

@@ -168,23 +168,15 @@ def light_gbm(case):
         return None
     n = len(case["labels"])
     labels = np.array(case["labels"])
-    data = lightgbm.Dataset(
-        np.arange(n)[:, None],
-        labels if case["metric"] == "ndcg" else labels >= case["threshold"],
-        group=[n],
-        init_score=case["scores"],
-        params={"verbose": -1, "min_data_in_bin": 1, "feature_pre_filter": False},
-    )
-    settings = {"metric": case["metric"], "eval_at": [case["k"] or n], "min_data_in_leaf": n + 1}
+    y = labels if case["metric"] == "ndcg" else labels >= case["threshold"]
+    params = {"verbose": -1, "min_data_in_bin": 1, "feature_pre_filter": False}
+    lists = {"group": [n], "init_score": case["scores"], "params": params}
+    data = lightgbm.Dataset(np.arange(n)[:, None], y, **lists)
+    settings = {"objective": "lambdarank", "min_data_in_leaf": n + 1, "verbose": -1, "n_jobs": 1}
+    settings |= {"metric": case["metric"], "eval_at": [case["k"] or n]}
     found = {}  # a tree without a split keeps the scores
-    lightgbm.train(
-        {"objective": "lambdarank", "verbose": -1, "num_threads": 1, **settings},
-        data,
-        num_boost_round=1,
-        valid_sets=[data],
-        valid_names=["case"],
-        callbacks=[lightgbm.record_evaluation(found)],
-    )
+    record = [lightgbm.record_evaluation(found)]
+    lightgbm.train(settings, data, 1, valid_sets=[data], callbacks=record)
     ((values,),) = (values.values() for values in found.values())
     return values
 

@@ -33,8 +33,8 @@ def file(tmp_path):
 MESSY = (
     b"# a line of comment\r\n\r\n"
     b"2 qid:10 1:0.5 3:-1.25e1 # docid = GX1 inc = 1\r\n"
-    b"\t0.5  qid:10\t2:NULL   4:1_\r\n".replace(b"1_", b"1")
-    + b"   \n 1 qid:9 #docid = GX2\n"
+    b"\t0.5  qid:10\t2:NULL   4:1\r\n"
+    b"   \n 1 qid:9 #docid = GX2\n"
     b"-3 qid:9 1:nan 2:.5 3:5. 4:+7#no space\n"
     b"1e0 qid:9 4:0.1234567890123456789012"
 )
@@ -44,13 +44,8 @@ def test_reads_the_format_in_all_its_looks(file):
     file.write_bytes(MESSY)
     X, y, qid = data = read_letor(file, comments=True)
     nan = np.nan
-    expected = [
-        [0.5, 0, -12.5, 0],
-        [0, nan, 0, 1],
-        [0, 0, 0, 0],
-        [nan, 0.5, 5, 7],
-        [0, 0, 0, 0.12345678901234568],
-    ]
+    expected = [[0.5, 0, -12.5, 0], [0, nan, 0, 1], [0] * 4, [nan, 0.5, 5, 7]]
+    expected += [[0, 0, 0, 0.12345678901234568]]
     np.testing.assert_array_equal(X, expected)
     assert y.tolist() == [2, 0.5, 1, -3, 1]
     assert qid.dtype == np.int64
@@ -72,14 +67,6 @@ def test_blocks_and_chunks_and_the_mark_of_utf8_leave_no_trace(file):
             assert same_bits(data.X, whole.X)
             for name in ("y", "qid", "comments"):
                 assert getattr(data, name).tolist() == getattr(whole, name).tolist()
-
-
-def test_the_width_may_grow_from_block_to_block(file):
-    file.write_bytes(b"".join(b"1 qid:1 1:%d %d:5\n" % (i + 1, i + 2) for i in range(30)))
-    X, _, _ = read_in_blocks(file, 16, 1)
-    np.testing.assert_array_equal(X[:, 0], np.arange(1, 31))
-    np.testing.assert_array_equal(X[:, 1:], 5 * np.eye(30))
-    np.testing.assert_array_equal(read_in_blocks(file, 16, 1, sparse=True).X.toarray(), X)
 
 
 def test_float32_is_the_double_rounded(file):
@@ -165,9 +152,7 @@ def letor_contents(draw):
 
 @given(contents=letor_contents(), sparse=st.booleans(), suffix=st.sampled_from(["txt", "gz"]))
 @settings(max_examples=60)
-def test_reading_gives_back_what_was_written_bit_for_bit(
-    tmp_path_factory, contents, sparse, suffix
-):
+def test_what_was_written_is_read_bit_for_bit(tmp_path_factory, contents, sparse, suffix):
     X, y, qid, comments = contents
     path = tmp_path_factory.getbasetemp() / f"written.{suffix}"
     write_letor(path, csr_matrix(X) if sparse else X, y, qid, comments=comments)
@@ -183,9 +168,8 @@ def test_reading_gives_back_what_was_written_bit_for_bit(
 
 
 def test_written_files_look_like_letor_files(file):
-    write_letor(
-        file, [[0.25, 3, -0.0], [np.nan, 1e20, 0]], [2, 0.5], [7, 7], comments=["a.0 b", ""]
-    )
+    X = [[0.25, 3, -0.0], [np.nan, 1e20, 0]]
+    write_letor(file, X, [2, 0.5], [7, 7], comments=["a.0 b", ""])
     assert file.read_text() == "2 qid:7 1:0.25 2:3 3:-0 # a.0 b\n0.5 qid:7 1:nan 2:1e+20 3:0\n"
 
 

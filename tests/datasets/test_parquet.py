@@ -11,15 +11,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command_line import run
 
 from treerank.datasets.formats import read_ranking_data
 from treerank.datasets.letor import read_letor, write_letor
-from treerank.datasets.parquet import (
-    parquet_batches,
-    read_parquet,
-    write_parquet,
-    write_parquet_batches,
-)
+from treerank.datasets.parquet import parquet_batches, read_parquet, write_parquet
+from treerank.datasets.parquet import write_parquet_batches as write_batches
 from treerank.inputs.columns import Columns
 
 GOOD = {"label": [1.0, 0.0], "query": ["a", "a"], "price": pa.array([0.5, None], pa.float32())}
@@ -105,7 +102,7 @@ def test_batches_are_the_same_rows(file):
     np.testing.assert_array_equal(np.asarray(whole.X), X)
     assert whole.qid.tolist() == qid.tolist()
     assert whole.doc_ids.tolist() == [str(i) for i in range(1000)]
-    write_parquet_batches(file, parquet_batches(file, batch_size=99, comments=True))
+    write_batches(file, parquet_batches(file, batch_size=99, comments=True))
     again = read_parquet(file, comments=True)
     assert again.X.equals(whole.X)
     assert again.comments.tolist() == comments
@@ -156,10 +153,7 @@ WHOLE = pa.table(GOOD)
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (
-            pa.table(GOOD | {"price": [1, 2]}),
-            "'price': must be as in .*, float; got int64",
-        ),
+        (pa.table(GOOD | {"price": [1, 2]}), "'price': must be as in .*, float; got int64"),
         (WHOLE.append_column("new", [[1, 2]]), "'new': must be as in .*, no column; got int64"),
         (WHOLE.append_column("price", GOOD["price"]), "'price': must be there once; got it twice"),
     ],
@@ -193,14 +187,12 @@ def test_a_failed_write_leaves_the_old_file(file):
     with pytest.raises(ValueError, match="qid must have one entry per row; got 2 for 1 rows"):
         write_parquet(file, [[1.0]], [1], [7, 8])
     with pytest.raises(ValueError, match="batches must have rows; got no batch"):
-        write_parquet_batches(file, [])
+        write_batches(file, [])
     assert file.read_bytes() == content
     assert [each.name for each in file.parent.iterdir()] == [file.name]
 
 
 def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
-    from command_line import run
-
     text = tmp_path / "train.txt"
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[0] = [np.nan, np.inf, -0.0]

@@ -81,11 +81,7 @@ LINE = {"qid": ["q"], "doc_ids": ["a"]}
         (write_trec_run, {"scores": [1], "tag": " "}, "tag must be words without spaces; got ' '"),
         (write_trec_run, {"scores": [1], "tag": 5}, "tag must be text; got 5"),
         (write_trec_qrels, {"y": [0.5]}, "y must be whole numbers of at most"),
-        (
-            write_trec_qrels,
-            {"y": [1], "qid": ["q", "p"]},
-            "qid must have one entry per docum",
-        ),
+        (write_trec_qrels, {"y": [1], "qid": ["q", "p"]}, "qid must have one entry per docum"),
     ],
 )
 def test_what_lines_cannot_hold_is_refused(tmp_path, write, columns, message):

@@ -8,7 +8,7 @@ answer is the answer for plain arrays and plain numbers as query ids, bit for bi
 
 import functools
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 from scipy import sparse
 
+from tests.fuzz import pick
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -33,17 +34,18 @@ NAMES = (
 TEXTS = ("blue", "a", "B", "", "ü", "10", "9")
 
 
-@dataclass
-class Table:
+class Table(NamedTuple):
     """A matrix of values that single precision holds, with names and categories of columns."""
 
     values: np.ndarray
     names: list[str]
     categories: dict[int, list[str]]
 
-    def taking(self, rows) -> "Table":
-        """Return some rows."""
-        return Table(self.values[rows], self.names, self.categories)
+    def column(self, place):
+        """Return the entries of a column, None where they are missing."""
+        texts = self.categories.get(place)
+        read = float if texts is None else lambda code: texts[int(code)]
+        return [None if v != v else read(v) for v in self.values[:, place]]
 
 
 def draw_table(random: np.random.Generator) -> Table:
@@ -55,15 +57,12 @@ def draw_table(random: np.random.Generator) -> Table:
     names = [NAMES[i] for i in random.permutation(len(NAMES))[:d]]
     categories = {}
     for column in np.flatnonzero(random.random(d) < random.choice([0.0, 0.4])):
-        texts = sorted(random.permutation(TEXTS)[: random.integers(1, len(TEXTS) + 1)].tolist())
-        values[:, column] = random.integers(len(texts), size=n)
-        values[random.random(n) < random.choice([0.0, 0.2]), column] = np.nan
-        used = np.unique(values[:, column])
-        used = used[~np.isnan(used)]
-        values[:, column] = np.where(
-            np.isnan(values[:, column]), np.nan, np.searchsorted(used, values[:, column])
-        )
-        categories[int(column)] = [texts[int(code)] for code in used]
+        texts = random.permutation(TEXTS)[: random.integers(1, len(TEXTS) + 1)]
+        known = random.random(n) >= random.choice([0.0, 0.2])
+        used, codes = np.unique(random.choice(texts, size=known.sum()), return_inverse=True)
+        values[:, column] = np.nan
+        values[known, column] = codes
+        categories[int(column)] = used.tolist()
     return Table(values, names, {c: t for c, t in categories.items() if t})
 
 
@@ -81,10 +80,10 @@ def array(random, table):
     kinds = [np.float64, np.float32, object]
     if _is_whole(values) and not np.isnan(values).any():
         kinds += [np.int8, np.int16, np.int64]
-    result = values.astype(kinds[random.integers(len(kinds))])
+    result = values.astype(pick(random, kinds))
     if result.dtype == object and random.random() < 0.5:
         result[np.isnan(values)] = None
-    return [np.asfortranarray, np.ascontiguousarray, _strided][random.integers(3)](result)
+    return pick(random, [np.asfortranarray, np.ascontiguousarray, _strided])(result)
 
 
 def _is_whole(values):
@@ -106,7 +105,7 @@ def sparse_matrix(random, table):
     """Return a sparse matrix of any format, with explicit zeros at times."""
     kinds = ["csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "coo_array", "lil_matrix"]
     dtype = random.choice([np.float64, np.float32])
-    return getattr(sparse, kinds[random.integers(len(kinds))])(table.values.astype(dtype))
+    return getattr(sparse, pick(random, kinds))(table.values.astype(dtype))
 
 
 def pandas_frame(random, table):
@@ -119,17 +118,16 @@ def pandas_frame(random, table):
 
 
 def _pandas_column(random, table, c):
-    values = table.values[:, c]
+    values, entries = table.values[:, c], table.column(c)
     if c in table.categories:
-        texts = [None if v != v else table.categories[c][int(v)] for v in values]
         kinds = ["str", "string", object, "category", "listed"]
-        kind = kinds[random.integers(len(kinds))]
+        kind = pick(random, kinds)
         if kind == "listed":
             kind = pd.CategoricalDtype(random.permutation(TEXTS))
-        return pd.Series(texts, dtype=kind)
+        return pd.Series(entries, dtype=kind)
     kinds = ["float64", "float32", "Float64", "Float32", "object"]
     kinds += ["Int8", "Int64"] * _is_whole(values)
-    return pd.Series(values).astype(kinds[random.integers(len(kinds))])
+    return pd.Series(values).astype(pick(random, kinds))
 
 
 def polars_frame(random, table):
@@ -139,17 +137,13 @@ def polars_frame(random, table):
 
 
 def _polars_column(random, table, c):
-    values = table.values[:, c]
+    values, entries = table.values[:, c], table.column(c)
     if c in table.categories:
-        texts = [None if v != v else table.categories[c][int(v)] for v in values]
         kinds = [pl.String, pl.Categorical, pl.Enum(random.permutation(TEXTS).tolist())]
-        return pl.Series(texts, dtype=kinds[random.integers(len(kinds))])
-    numbers = [None if v != v else float(v) for v in values]
-    if random.random() < 0.3:
-        numbers = values
-    series = pl.Series(numbers, dtype=pl.Float64)
+        return pl.Series(entries, dtype=pick(random, kinds))
+    series = pl.Series(values if random.random() < 0.3 else entries, dtype=pl.Float64)
     kinds = [pl.Float64, pl.Float32, *([pl.Int8, pl.Int64] * _is_whole(values))]
-    return series.fill_nan(None).cast(kinds[random.integers(len(kinds))])
+    return series.fill_nan(None).cast(pick(random, kinds))
 
 
 def arrow_table(random, table):
@@ -196,14 +190,14 @@ def ids_of(random: np.random.Generator, codes: np.ndarray):
         [code if code < 2 else f"{code:03}" for code in codes.tolist()],
         [f"a{chr(0) * code}" for code in codes.tolist()],
     ]
-    return forms[random.integers(len(forms))]
+    return pick(random, forms)
 
 
 def labels_of(random: np.random.Generator, y: np.ndarray):
     """Return labels of any type."""
     forms = [y, y.astype(int), y.tolist(), y.astype(np.float32), y.astype(object), pd.Series(y)]
     forms += [pl.Series(y), pa.array(y), pd.array(y.astype(int), dtype="Int64"), tuple(y.tolist())]
-    return forms[random.integers(len(forms))]
+    return pick(random, forms)
 
 
 # ------------------------------------------------------------------------------------- the case
@@ -224,33 +218,25 @@ def case(random: np.random.Generator) -> None:
         kinds = tuple(kind for kind in kinds if kind != "polars")
     codes = random.integers(random.integers(1, 6), size=len(table.values))
     y = random.integers(random.integers(2, 4), size=len(codes)).astype(float)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        usual, drawn = _rankers(engine, table)
-        given = sparse.csr_matrix(table.values) if is_sparse else table.values
-        usual.fit(given, y, codes)
-        drawn.fit(form_of(random, table, kinds), labels_of(random, y), ids_of(random, codes))
-        _check_answers(random, usual, drawn, table, given, kinds, y, codes)
-        if random.random() < 0.5:
+    given = sparse.csr_matrix(table.values) if is_sparse else table.values
+    of_plain = {"categorical_features": list(table.categories) or None}
+    usual, drawn = (
+        TreeDirectRanker(ENGINES[engine](**settings), warm_start=True, random_state=0)
+        for settings in (of_plain, {})
+    )
+    with warnings.catch_warnings(action="ignore"):
+        for n_estimators in (3, 5)[: random.integers(1, 3)]:
             for ranker in (usual, drawn):
-                ranker.set_params(feature_part__n_estimators=5)
+                ranker.set_params(feature_part__n_estimators=n_estimators)
             usual.fit(given, y, codes)
             drawn.fit(form_of(random, table, kinds), labels_of(random, y), ids_of(random, codes))
             _check_answers(random, usual, drawn, table, given, kinds, y, codes)
 
 
-def _rankers(engine, table):
-    """Return a ranker for plain numbers and one for any form, with the same settings."""
-    settings = {"warm_start": True, "random_state": 0}
-    made = ENGINES[engine](n_estimators=3)
-    plain = ENGINES[engine](n_estimators=3, categorical_features=list(table.categories) or None)
-    return TreeDirectRanker(plain, **settings), TreeDirectRanker(made, **settings)
-
-
 def _check_answers(random, usual, drawn, table, given, kinds, y, codes):
     """Compare what two rankers answer."""
     rows = random.permutation(len(y))[: random.integers(1, len(y) + 1)]
-    some = table.taking(rows)
+    some = table._replace(values=table.values[rows])
     plain, y, codes = given[rows], y[rows], codes[rows]
     form = lambda: form_of(random, some, kinds)  # noqa: E731
     ids = lambda: ids_of(random, codes)  # noqa: E731

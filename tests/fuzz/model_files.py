@@ -15,7 +15,6 @@ import io
 import json
 import re
 import struct
-import tempfile
 import warnings
 import zipfile
 from functools import cache
@@ -25,6 +24,7 @@ import numpy as np
 import pandas as pd
 from small_rankers import made
 
+from tests.fuzz import attempt, change_json, folder, pick
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.forests.scoring import forest_scores
@@ -37,20 +37,14 @@ _MANIFEST = "treerank.json"
 _SETS = {"categorical_features": [3]}
 #: LightGBM splits by categories of few rows only with these.
 _FEW_ROWS = {"min_data_per_group": 1, "cat_smooth": 1.0}
+_PLAIN = "histogram", "mlp", "linear", "polynomial", "soft_trees", "lightgbm", "xgboost"
 #: Feature parts under TreeDirectRanker, by name: a name in the registry and parameters.
-_PARTS = {
-    "histogram": ("histogram", {}),
+_PARTS = {name: (name, {}) for name in _PLAIN} | {
     "histogram sets": ("histogram", _SETS | {"min_child_samples": 2}),
     "histogram large": ("histogram", {"num_leaves": 600, "min_child_samples": 1}),
-    "mlp": ("mlp", {}),
     "mlp with a head": ("mlp", {"n_outputs": 3, "activation": "relu", "dropout": 0.1}),
-    "linear": ("linear", {}),
-    "polynomial": ("polynomial", {}),
-    "soft trees": ("soft_trees", {}),
     "soft trees normalized": ("soft_trees", {"batch_norm": True}),
-    "lightgbm": ("lightgbm", {}),
     "lightgbm sets": ("lightgbm", _SETS | {"engine_params": _FEW_ROWS}),
-    "xgboost": ("xgboost", {}),
     "xgboost sets": ("xgboost", _SETS),
 }
 KINDS = (*_PARTS, "categories", *(name for name in RANKERS if name != "TreeDirectRanker"))
@@ -73,34 +67,34 @@ def case(random: np.random.Generator) -> None:
     forge = _Forge(random, manifest, members)
     for name in random.choice(_CHANGES, size=random.integers(1, 4)):
         getattr(forge, name)()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "forged.treerank"
-        path.write_bytes(forge.file())
-        _check(path)
+    path = folder() / "forged.treerank"
+    path.write_bytes(forge.file())
+    _check(path)
 
 
 def _check(path):
     """Load a file and refuse any other answer than one clear error or finite scores."""
-    before = _reset_peak()
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            ranker = load(path)
-            rows = _rows(ranker)
-            scores = None if rows is None else ranker.predict(rows)
-            _check_forest(ranker, rows, scores)
-            proba = None if rows is None else ranker.predict_pair_proba(rows, rows[:1])
-    except ValueError as error:
-        refusal = str(error)
+    Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak of this process
+    before = _peak()
+    answer = attempt(_answers, path)
+    if isinstance(answer, ValueError):
+        assert str(path) in str(answer), f"no path in {str(answer)[:300]}"
+        assert len(str(answer)) < 3000, f"a message of {len(str(answer))} characters"
     else:
-        refusal = None
-    if refusal is not None:
-        assert str(path) in refusal, f"no path in {refusal[:300]}"
-        assert len(refusal) < 3000, f"a message of {len(refusal)} characters"
-    elif scores is not None:
-        assert np.isfinite(scores).all(), f"scores are {scores[:5]}"
-        assert np.isfinite(proba).all(), f"probabilities are {proba[:5]}"
+        assert all(np.isfinite(numbers).all() for numbers in answer), f"{answer}"
     taken, most = _peak() - before, 20 * path.stat().st_size + 200 * 2**20
     assert taken <= most, f"{taken / 2**20:.0f} MB for a file of {path.stat().st_size} bytes"
+
+
+def _answers(path):
+    """Return scores and probabilities of a loaded ranker, none if its documents are too wide."""
+    ranker = load(path)
+    if ranker.n_features_in_ > 10_000:
+        return ()
+    rows = _rows(ranker)
+    scores = ranker.predict(rows)
+    _check_forest(ranker, rows, scores)
+    return scores, ranker.predict_pair_proba(rows, rows[:1])
 
 
 def _check_forest(ranker, rows, scores):
@@ -113,23 +107,14 @@ def _check_forest(ranker, rows, scores):
             assert scores.tobytes() == expected.tobytes(), "scores differ from the forest's"
 
 
-def _reset_peak():
-    """Let Linux forget the peak of this process's memory; return what is taken now."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return _peak()
-
-
 def _peak():
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
 def _rows(ranker):
-    """Return documents for a ranker, or None where they would be too wide."""
-    n_features = ranker.n_features_in_
-    if n_features > 10_000:
-        return None
-    rows = np.random.default_rng(1).normal(size=(40, n_features))
+    """Return documents for a ranker."""
+    rows = np.random.default_rng(1).normal(size=(40, ranker.n_features_in_))
     rows[::7] = np.nan
     if not ranker.columns_.categories:
         return rows
@@ -150,10 +135,10 @@ def _model(kind):
     X[:, 3] = rng.integers(0, 4, 120)
     if kind == "categories":
         X = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 3] > 1, "red", "blue")})
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
-        _ranker(kind).fit(X, y, qid).save(Path(folder) / "model")
-        with zipfile.ZipFile(Path(folder) / "model") as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
+    with warnings.catch_warnings(action="ignore"):
+        _ranker(kind).fit(X, y, qid).save(folder() / "model")
+    with zipfile.ZipFile(folder() / "model") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
     return json.loads(members.pop(_MANIFEST)), members
 
 
@@ -173,6 +158,9 @@ class _Forge:
         self.methods = [zipfile.ZIP_DEFLATED]
         self.lies = False
 
+    def _pick(self, values):
+        return pick(self.random, values)
+
     def file(self):
         """Return the bytes of the file."""
         text = json.dumps(self.manifest)
@@ -189,21 +177,10 @@ class _Forge:
         return bytes(data)
 
     def replace_value(self):
-        """Replace, remove, add or repeat a JSON value somewhere."""
-        inside = self._container()
-        if isinstance(inside, dict):
-            key = self._pick(list(inside) or ["x"])
-            change = self.random.integers(8)
-            if change == 0:
-                inside.pop(key, None)
-            elif change == 1:
-                inside[self._pick(["x", "$x", "$array", "__class__", "params"])] = self._value()
-            else:
-                inside[key] = self._value()
-        elif inside and self.random.random() < 0.6:
-            inside[self.random.integers(len(inside))] = self._value()
-        else:
-            inside.append(self._value())
+        """Change a JSON value somewhere, mostly in the content."""
+        is_content = self.random.random() < 0.95
+        whole = self.manifest.get("content") if is_content else self.manifest
+        change_json(self.random, whole, [self._value() for _ in range(7)])
 
     def change_text(self):
         """Change the JSON text: constants, endless brackets, huge numbers, text that is none."""
@@ -220,21 +197,13 @@ class _Forge:
                 self.members[name] = _npy(self._changed(array))
 
     def _changed(self, array):
-        match self.random.integers(18):
-            case 0:
-                return array.astype(self._pick(_DTYPES))
-            case 1:
-                return array.reshape(-1)
-            case 2:
-                return array[: self.random.integers(len(array) + 1)] if array.ndim else array
-            case 3:
-                return np.concatenate([array, array]) if array.ndim else array[None]
-            case 4:
-                return np.asfortranarray(np.stack([array, array], axis=-1))
-            case 5:
-                return np.zeros(self.random.integers(0, 5, size=self.random.integers(4)))
-        if array.dtype.kind not in "biuf" or not array.size:
-            return array
+        if array.dtype.kind not in "biuf" or not array.size or self.random.random() < 0.3:
+            rows = np.atleast_1d(array)
+            forms = [array.astype(self._pick(_DTYPES)), array.reshape(-1), array[None]]
+            forms += [rows[: self.random.integers(len(rows) + 1)], np.concatenate([rows, rows])]
+            forms += [np.asfortranarray(np.stack([array, array], axis=-1))]
+            forms += [np.zeros(self.random.integers(0, 5, size=self.random.integers(4)))]
+            return self._pick(forms)
         if array.ndim and self.random.random() < 0.2:
             return self.random.permutation(array)
         places = slice(None) if self.random.random() < 0.3 else self.random.integers(array.size)
@@ -289,16 +258,10 @@ class _Forge:
             at, other = self.random.integers(len(lines), size=2)
             name, sign, value = lines[at].partition("=")
             words = value.split(" ")
-            match self.random.integers(5):
-                case 0:
-                    lines[at] = lines[other]
-                case 1:
-                    lines[at] = (
-                        self._pick(["", "x", "Tree", "\r", "\0", "is_linear"]) + sign + value
-                    )
-                case _:
-                    words[self.random.integers(len(words))] = self._pick([*_WORDS, *words])
-                    lines[at] = name + sign + " ".join(words)
+            words[self.random.integers(len(words))] = self._pick([*_WORDS, *words])
+            changed = name + sign + " ".join(words)
+            renamed = self._pick(["", "x", "Tree", "\r", "\0", "is_linear"]) + sign + value
+            lines[at] = self._pick([lines[other], renamed, changed, changed, changed])
             body, end, rest = "\n".join(lines).partition("end of trees\n")
             blocks = re.split(r"^Tree=", body, flags=re.MULTILINE)[1:]
             sizes = "tree_sizes=" + " ".join(str(len(f"Tree={each}".encode())) for each in blocks)
@@ -324,69 +287,41 @@ class _Forge:
         self.lies = True
 
     def _lie(self, data):
-        places = [i for i in range(len(data) - 46) if data[i : i + 4] == b"PK\x01\x02"]
-        place = self._pick(places)
+        place = self._pick([found.start() for found in re.finditer(b"PK\x01\x02", data)])
         # method, CRC, compressed size, size, lengths of name and of extra data, offset
-        field, form = self._pick(
-            [(10, "<H"), (16, "<I"), (20, "<I"), (24, "<I"), (28, "<H"), (30, "<H"), (42, "<I")]
-        )
+        fields = [
+            (10, "<H"),
+            (16, "<I"),
+            (20, "<I"),
+            (24, "<I"),
+            (28, "<H"),
+            (30, "<H"),
+            (42, "<I"),
+        ]
+        field, form = self._pick(fields)
         value = self._pick([0, 1, 100, 2**16 - 1, 2**31, 2**32 - 1])
         struct.pack_into(form, data, place + field, value & (2 ** (8 * struct.calcsize(form)) - 1))
 
-    def _pick(self, values):
-        return values[self.random.integers(len(values))]
-
-    def _container(self):
-        """Return a dict or a list of the manifest, mostly one of the content."""
-        start = self.manifest if self.random.random() < 0.05 else self.manifest.get("content")
-        found, places = [], [start]
-        while places:
-            place = places.pop()
-            if isinstance(place, dict | list):
-                found.append(place)
-                if len(found) < 1000:
-                    places += place.values() if isinstance(place, dict) else place
-        return self._pick(found) if found else self.manifest
-
     def _value(self):
         """Return some JSON value."""
-        match self.random.integers(11):
-            case 0 | 1 | 2:
-                return self._pick(_NUMBERS)
-            case 3:
-                return {"$float": self._pick(_FLOATS)}
-            case 4:
-                return self._pick(_TEXTS)
-            case 5:
-                return self._pick([None, True, False, [], {}, [[]], {"$tuple": []}, "x" * 10**5])
-            case 6:
-                return {"$array": self._pick([*self.members, "none"])}
-            case 7:
-                return {"$bytes": self._pick([*self.members, "none"])}
-            case 8:
-                return {"$tuple": [self._pick(_NUMBERS) for _ in range(self.random.integers(4))]}
-            case 9:
-                return self._nested(int(10 ** self.random.uniform(0, 2)))
-        return copy.deepcopy(self._container())
-
-    def _nested(self, depth):
-        value = 0
-        for _ in range(depth):
-            value = [value] if self.random.random() < 0.5 else {"$tuple": [value]}
-        return value
+        names = [*self.members, "none"]
+        nested = 0
+        for _ in range(int(10 ** self.random.uniform(0, 2))):
+            nested = self._pick([[nested], {"$tuple": [nested]}])
+        few = [self._pick(_NUMBERS) for _ in range(self.random.integers(4))]
+        values = [*[self._pick(_NUMBERS)] * 3, self._pick(_TEXTS), nested, {"$tuple": few}]
+        values += [{"$float": self._pick(_FLOATS)}, {"$array": self._pick(names)}]
+        values += [{"$bytes": self._pick(names)}]
+        values += [self._pick([None, True, False, [], {}, [[]], {"$tuple": []}, "x" * 10**5])]
+        return self._pick(values)
 
     def _array(self):
         """Return the name and the values of an array member; None if it cannot be read."""
-        names = [name for name in self.members if name.endswith(".npy")]
-        if not names:
-            return "0.npy", None
+        names = [name for name, data in self.members.items() if len(data) <= 10**6] or ["0.npy"]
         name = self._pick(names)
-        if len(self.members[name]) > 10**6:
-            return name, None
-        try:
-            return name, np.load(io.BytesIO(self.members[name]))
-        except Exception:
-            return name, None
+        content = io.BytesIO(self.members.get(name, b""))
+        array = attempt(np.load, content, errors=Exception)
+        return name, array if isinstance(array, np.ndarray) else None
 
 
 def _npy(array):

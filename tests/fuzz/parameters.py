@@ -8,13 +8,11 @@ ValueError or TypeError with a short message that names one of the arguments tha
 import inspect
 import itertools
 import re
-import tempfile
-import warnings
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 
+from tests.fuzz import attempt, folder, pick
 from treerank import LightGBMTrees, clicks, inspection, statistics
 from treerank.baselines import RankSVM
 from treerank.datasets.letor import write_letor
@@ -91,12 +89,6 @@ def ranker():
 def log():
     """Return a log of 60 sessions."""
     return clicks.make_click_log(60, random_state=0)
-
-
-@cache
-def folder():
-    """Return a folder for files."""
-    return Path(tempfile.mkdtemp())
 
 
 def of_ranker():
@@ -310,8 +302,8 @@ def drawn_value(random, call, name):
     """Return a value for an argument, of any kind or likely to be allowed, but nothing endless."""
     rule = rules_of(call).get(name) if isinstance(call, type) else None
     near = [*NEAR, *(rule or Rule(None)).bounds.get("allowed", ())]
-    values = (VALUES, near, COLUMNS)[random.integers(2 if isinstance(call, type) else 3)]
-    value = values[random.integers(len(values))]
+    kinds = (VALUES, near) if isinstance(call, type) else (VALUES, near, COLUMNS)
+    value = pick(random, pick(random, kinds))
     if name == "test" and callable(value):
         return "wilcoxon"
     if not isinstance(value, int) or isinstance(value, bool):
@@ -322,15 +314,15 @@ def drawn_value(random, call, name):
 
 def case(random: np.random.Generator) -> None:
     """Call one target with one or two arguments of any kind."""
-    call, run, right = targets()[random.integers(len(targets()))]
+    call, run, right = pick(random, targets())
     changeable = [name for name in right if name != "path"] or arguments(call)
     n_drawn = min(1 + (random.random() < 0.2), len(changeable))
     drawn = random.choice(changeable, n_drawn, replace=False).tolist()
     changed = {name: drawn_value(random, call, name) for name in drawn}
     text = f"{call.__qualname__}({', '.join(f'{k}={short(v)}' for k, v in changed.items())})"
-    result, error = attempt(partial(run, **(right | changed)))
-    if error is None:
-        assert right or np.isfinite(result).all(), f"{text}: numbers that are not finite"
+    error = attempt(run, **(right | changed), errors=Exception)
+    if not isinstance(error, Exception):
+        assert right or np.isfinite(error).all(), f"{text}: numbers that are not finite"
         return
     if any(isinstance(changed.get(name), str) for name in FILES):
         return
@@ -341,16 +333,6 @@ def case(random: np.random.Generator) -> None:
     named = named or (right and re.search("entr(y|ies)|shape", str(error)))
     assert named, f"{text}: no argument is named by {short(error)}"
     assert len(str(error)) <= LARGEST_MESSAGE, f"{text}: a message of {len(str(error))} characters"
-
-
-def attempt(run):
-    """Return the result, or the error, of a call whose warnings do not matter."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return run(), None
-        except Exception as error:
-            return None, error
 
 
 def short(value):

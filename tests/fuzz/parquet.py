@@ -6,14 +6,12 @@ that names the file.
 """
 
 import io
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.fuzz import change_bytes
+from tests.fuzz import change_bytes, folder
 from treerank.datasets.parquet import parquet_batches, read_parquet
 
 SECONDS = 30
@@ -58,7 +56,7 @@ def written(random, table: pa.Table) -> bytes:
 
 def case(random: np.random.Generator) -> None:
     """Read one file, as a whole and in batches."""
-    path = Path(tempfile.mkdtemp()) / "train.parquet"
+    path = folder() / "train.parquet"
     path.write_bytes(written(random, table_of(random, int(random.choice([1, 7, 300])))))
     data = None
     try:

@@ -5,22 +5,18 @@ is that of a plain parser, written here from the definition of the format: the s
 entries, values and comments, bit for bit, or an error in the same line.
 """
 
-import functools
 import gzip
 import io
 import math
 import re
 import sys
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
 from letor_blocks import read_in_blocks
 
-from tests.fuzz import change_bytes
+from tests.fuzz import attempt, change_bytes, folder, pick
 from treerank.datasets import ranking_data
 
 #: The smallest size of a dense matrix that may be refused; small, so that cases stay quick.
@@ -45,17 +41,6 @@ BYTES += [b"\x1c", b"\xef\xbb\xbf", b"\xc2\xa0", b"\r\n", b"\n\n", b"q", b"e", b
 
 class RefusedError(Exception):
     """What the plain parser refuses; holds the line, or None where any line will do."""
-
-
-@dataclass
-class Parsed:
-    """What the plain parser reads."""
-
-    y: list
-    qid: list
-    rows: list
-    comments: list
-    width: int
 
 
 def decimal(token: bytes) -> float:
@@ -84,14 +69,14 @@ def parse_row(content: bytes, n_features: int | None) -> tuple[float, bytes, dic
     return y, qid[4:], entries
 
 
-def parse(content: bytes, sparse: bool, n_features: int | None) -> Parsed:
+def parse(content: bytes, sparse: bool, n_features: int | None) -> SimpleNamespace:
     """Parse a LETOR file the plain way."""
     if content[:2] == b"\x1f\x8b":
         try:
             content = gzip.GzipFile(fileobj=io.BytesIO(content)).read()
         except Exception as error:
             raise RefusedError(None) from error
-    found = Parsed([], [], [], [], n_features or 0)
+    found = SimpleNamespace(y=[], qid=[], rows=[], comments=[], width=n_features or 0)
     for number, line in enumerate(content.split(b"\n"), start=1):
         row, _, comment = line.partition(b"#")
         if not row.split():
@@ -121,17 +106,14 @@ def parse(content: bytes, sparse: bool, n_features: int | None) -> Parsed:
 
 def draw_number(random) -> str:
     """Draw a number, mostly a valid one."""
-    kind = random.integers(6)
-    if kind == 0:
-        words = NUMBERS if random.random() < 0.95 else NO_NUMBERS
-        return str(random.choice(words.split()))
-    if kind == 1:
-        return repr(float(random.normal() * 10.0 ** random.integers(-330, 308)))
-    if kind == 2:
-        return f"{random.integers(10**18)}e{random.integers(-345, 310)}"
-    if kind == 3:
-        return f"{random.random():.{random.integers(1, 25)}f}"
-    return str(random.integers(-3, 100))
+    drawn = [
+        str(random.choice((NUMBERS if random.random() < 0.95 else NO_NUMBERS).split())),
+        repr(float(random.normal() * 10.0 ** random.integers(-330, 308))),
+        f"{random.integers(10**18)}e{random.integers(-345, 310)}",
+        f"{random.random():.{random.integers(1, 25)}f}",
+        str(random.integers(-3, 100)),
+    ]
+    return pick(random, drawn)
 
 
 def draw_row(random) -> str:
@@ -179,20 +161,12 @@ def change_lines(random, lines: list[str]) -> list[str]:
     elif kind == 3:
         tokens[place] = f"{random.choice(INDICES.split())}:{draw_number(random)}"
     else:
-        tokens.insert(
-            place,
-            str(random.choice([*NO_NUMBERS.split(), "nan", "qid:1", "\t", "qid:", ":", "1:"])),
-        )
+        words = [*NO_NUMBERS.split(), "nan", "qid:1", "\t", "qid:", ":", "1:"]
+        tokens.insert(place, pick(random, words))
     return [*lines[:at], " ".join(tokens), *lines[at + 1 :]]
 
 
 # ---------------------------------------------------------------------------- what is a good answer
-
-
-@functools.cache
-def folder() -> Path:
-    """Return the folder of the files."""
-    return Path(tempfile.mkdtemp())
 
 
 def read(content: bytes, random, options: dict):
@@ -214,7 +188,7 @@ def bits(values) -> bytes:
     return np.where(np.isnan(values), np.nan, values).astype(values.dtype).tobytes()
 
 
-def check(data, expected: Parsed, dtype: type, sparse: bool) -> None:
+def check(data, expected: SimpleNamespace, dtype: type, sparse: bool) -> None:
     """Compare what was read with what the plain parser read."""
     n_rows = len(expected.y)
     assert data.X.shape == (n_rows, expected.width)
@@ -253,22 +227,14 @@ def check_error(error: ValueError, line: int | None) -> None:
 def case(random: np.random.Generator) -> None:
     """Read one file in two ways."""
     content = draw_file(random)
-    sparse, dtype = bool(random.integers(2)), (np.float64, np.float32)[random.integers(2)]
+    sparse, dtype = bool(random.integers(2)), pick(random, (np.float64, np.float32))
     n_features = int(random.choice([9, 2000])) if random.random() < 0.2 else None
     options = {"sparse": sparse, "n_features": n_features}
-    expected = parsed_or_error(parse, RefusedError, content, **options)
-    data = parsed_or_error(read, ValueError, content, random, options | {"dtype": dtype})
+    expected = attempt(parse, content, **options, errors=RefusedError)
+    data = attempt(read, content, random, options | {"dtype": dtype})
     if isinstance(data, ValueError):
         assert isinstance(expected, RefusedError), f"{data} for {content[:2000]!r}"
         check_error(data, *expected.args)
     else:
         assert not isinstance(expected, RefusedError), f"{expected!r} for {content[:2000]!r}"
         check(data, expected, dtype, sparse)
-
-
-def parsed_or_error(function, error: type[Exception], *arguments, **options):
-    """Return what a parser reads, or its error."""
-    try:
-        return function(*arguments, **options)
-    except error as refused:
-        return refused

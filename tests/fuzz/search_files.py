@@ -6,19 +6,15 @@ names the file, or rows of which every id and label stands in the file. Of queri
 a short ValueError, or a log of what stands there.
 """
 
-import copy
 import json
 import math
 import re
-import tempfile
-import warnings
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 from search_files import ENGINES, FEATURES, JUDGED, LOGGED, judgment_files
 
-from tests.fuzz import change_bytes
+from tests.fuzz import attempt, change_bytes, change_json, folder, pick, places
 from treerank import read_feature_log, read_judgments
 from treerank.clicks import read_ubi
 from treerank.datasets.judgments import json_of
@@ -27,35 +23,10 @@ VALUES = [None, True, "", "a", "1", "NaN", "a=1", 0, -3, 1e300, math.inf, math.n
 VALUES += [{"a": 1}, [1, 2], "x" * 999, "\0", "\ud7ff", {"hits": {"hits": 3}}, [[1]], 10**400]
 
 
-@cache
-def folder() -> Path:
-    """Return a folder for files."""
-    return Path(tempfile.mkdtemp())
-
-
-def places(whole, found: list) -> list:
-    """Append each container with each of its keys to a list, and return it."""
-    keys = range(len(whole)) if isinstance(whole, list) else whole
-    for key in keys if isinstance(whole, list | dict) else ():
-        found.append((whole, key))
-        places(whole[key], found)
-    return found
-
-
 def mutate(random: np.random.Generator, whole):
-    """Replace, remove or exchange parts of a JSON value."""
+    """Return a JSON value of which up to three parts are changed."""
     for _ in range(random.integers(4)):
-        found = places(whole, [])
-        if not found:
-            break
-        (owner, key), (other, place) = (found[i] for i in random.integers(len(found), size=2))
-        kind = random.integers(3)
-        if kind == 0:
-            owner[key] = copy.deepcopy(VALUES[random.integers(len(VALUES))])
-        elif kind == 1:
-            del owner[key]
-        else:
-            owner[key] = copy.deepcopy(other[place])
+        change_json(random, whole, VALUES)
     return whole
 
 
@@ -64,17 +35,8 @@ def words_of(path: Path) -> set[str]:
     if path.suffix != ".json":
         cells = re.split(r"[,\n\r]" if path.suffix == ".csv" else r"[\t\n\r]", path.read_text())
         return {word for cell in cells for word in (cell.strip(), cell.strip(' "\0'))}
-    found = places(json_of(path), [])
+    found = places(json_of(path))
     return {str(x).strip().rstrip("\0") for owner, key in found for x in (key, owner[key])}
-
-
-def read_or_error(path: Path, is_log: bool):
-    """Return what is read, or the error."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return read_feature_log(path, features=FEATURES) if is_log else read_judgments(path)
-    except ValueError as error:
-        return error
 
 
 def events_case(random: np.random.Generator) -> None:
@@ -82,7 +44,7 @@ def events_case(random: np.random.Generator) -> None:
     hits = [["a", "b", "c"], [], None, "a", ["b", "c"]]
     keys = [str(key) for key in random.integers(4, size=6)]
     queries = [
-        {"query_id": key, "user_query": "q", "query_response_hit_ids": hits[random.integers(5)]}
+        {"query_id": key, "user_query": "q", "query_response_hit_ids": pick(random, hits)}
         | {"query": json.dumps({"from": int(random.choice([0, 0, 1, 3]))})}
         for key in keys
     ]
@@ -92,18 +54,15 @@ def events_case(random: np.random.Generator) -> None:
         for key, at in random.integers([4, 3], size=(12, 2)).tolist()
     ]
     whole = mutate(random, {"queries": queries, "events": events})
-    words = {str(x) for owner, key in places(whole, []) for x in (key, owner[key])}
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            log = read_ubi(whole.get("queries", []), whole.get("events", []))
-    except ValueError as error:
-        message = str(error)
-    except TypeError:  # one of the two is no list
-        message = "" if not all(isinstance(part, list) for part in whole.values()) else "x" * 999
+    words = {str(x) for owner, key in places(whole) for x in (key, owner[key])}
+    errors = ValueError, TypeError
+    log = attempt(read_ubi, whole.get("queries", []), whole.get("events", []), errors=errors)
+    if isinstance(log, TypeError):
+        assert not all(isinstance(part, list) for part in whole.values()), log
+    elif isinstance(log, ValueError):
+        assert len(str(log)) < 600, log
     else:
-        message = ""
         assert {*log.items.document.tolist()} <= {word.rstrip("\0") for word in words}
-    assert len(message) < 600, message
 
 
 def case(random: np.random.Generator) -> None:
@@ -112,9 +71,9 @@ def case(random: np.random.Generator) -> None:
         events_case(random)
         return
     is_log = bool(random.integers(2))
-    name, text = list(judgment_files(JUDGED).items())[random.integers(10)]
+    name, text = pick(random, list(judgment_files(JUDGED).items()))
     if is_log:
-        engine = list(ENGINES.values())[random.integers(len(ENGINES))]
+        engine = pick(random, list(ENGINES.values()))
         name, text = "log.json", json.dumps({query: engine(LOGGED[query]) for query in LOGGED})
     if name.endswith(".json"):
         text = json.dumps(mutate(random, json.loads(text)))
@@ -123,7 +82,10 @@ def case(random: np.random.Generator) -> None:
     for _ in range(random.choice([0, 0, 0, 1, 2])):
         content = change_bytes(random, content, [b'"', b",", b"\xff", b"\n"])
     path.write_bytes(content)
-    data = read_or_error(path, is_log)
+    if is_log:
+        data = attempt(read_feature_log, path, features=FEATURES)
+    else:
+        data = attempt(read_judgments, path)
     if isinstance(data, ValueError):
         assert str(path) in str(data), data
         assert len(str(data)) < 1000, str(data)[:1000]

@@ -8,32 +8,21 @@ from treerank.forests.forest import CategorySets
 from treerank.imports.growing import GrowingForest
 
 #: Numbers that are hard for some program: not in single precision, tiny, huge, zero of both signs.
-HARD = [0.0, -0.0, 5e-324, -5e-324, 1e-40, 1e-36, 1e-35, 1e-6, 0.1, 1 / 3, 1.0]
-HARD += [1 + 1e-7, 16777217.0]
+HARD = [0.0, -0.0, 5e-324, -5e-324, 1e-40, 1e-36, 1e-35, 1e-6, 0.1, 1 / 3, 1.0, 1 + 1e-7]
+HARD += [16777217.0]
 HUGE = [1e30, 1e300, -1e300, np.inf, -np.inf]
 
 
 def drawn_forest(
-    random,
-    *,
-    n_trees=5,
-    most_splits=12,
-    huge=False,
-    rule=None,
-    zeros=False,
-    sum_dtype="float64",
+    random, *, n_trees=5, most_splits=12, huge=False, rule=None, zeros=False, sum_dtype="float64",
     constant=False,
-):
+):  # fmt: skip
     """Return a forest of four features; the last one has categories if ``rule`` is given.
 
     Trees are leaves, chains and bushes. Numbers are small enough for single precision, unless
     ``huge``; ``zeros`` are missing; and all numbers are of single precision if sums are.
     """
-    single = sum_dtype == "float32"
-    pool = np.array(HARD + (HUGE if huge else []))
-    if single:
-        with np.errstate(over="ignore"):
-            pool = pool.astype(np.float32).astype(np.float64)
+    pool = np.array(HARD + HUGE if huge else HARD)
     growing, of_node, sets = GrowingForest(), {}, []
     for _ in range(n_trees):
         leaves = [growing.add_tree(random.normal())]
@@ -42,7 +31,6 @@ def drawn_forest(
             node = leaves.pop(-1 if is_chain else random.integers(len(leaves)))
             feature = int(random.integers(4))
             threshold = random.choice(pool) if random.random() < 0.3 else random.normal()
-            threshold = float(np.float32(threshold)) if single else threshold
             if rule is not None and feature == 3:
                 threshold, of_node[node] = 0.0, len(sets)
                 share = random.choice([0.3 if zeros else 0.0, 0.3, 0.3])  # some sets are empty
@@ -54,15 +42,17 @@ def drawn_forest(
             growing.missing_left[node] = random.random() < 0.5
             leaves += children
     forest = growing.forest(4, missing_up_to=0.0 if zeros else -1.0, sum_dtype=sum_dtype)
-    values = forest.values.astype(np.float32).astype(np.float64) if single else forest.values
-    constant = np.array([0.75 if constant else 0.0])
-    categories = None
-    if sets:
-        numbers = np.full(forest.n_nodes, -1, dtype=np.int32)
-        numbers[list(of_node)] = list(of_node.values())
-        starts = np.append(0, np.cumsum([len(codes) for codes in sets])).astype(np.int64)
-        categories = CategorySets(numbers, starts, np.concatenate(sets), rule)
-    return replace(forest, values=values, constant=constant, categories=categories)
+    with np.errstate(over="ignore"):  # numbers as precise as the sums
+        numbers = {
+            name: getattr(forest, name).astype(sum_dtype).astype(np.float64)
+            for name in ("values", "threshold")
+        }
+    forest = replace(forest, **numbers, constant=np.array([0.75 if constant else 0.0]))
+    if not sets:
+        return forest
+    starts = np.append(0, np.cumsum([len(codes) for codes in sets])).astype(np.int64)
+    numbered = np.array([of_node.get(node, -1) for node in range(forest.n_nodes)], dtype=np.int32)
+    return replace(forest, categories=CategorySets(numbered, starts, np.concatenate(sets), rule))
 
 
 def content_of(conversion):

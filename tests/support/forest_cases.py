@@ -13,28 +13,28 @@ from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import stored_as
 
-ZEROS, CATEGORIES = {"engine_params": {"zero_as_missing": True}}, {"categorical_features": [3]}
+_ZEROS, _CODED = {"engine_params": {"zero_as_missing": True}}, {"categorical_features": [3]}
 #: Fitted feature parts by name: class, data and parameters.
 FITTED = {
     "lightgbm": (LightGBMTrees, "dense", {}),
     "lightgbm, NaN": (LightGBMTrees, "missing", {}),
-    "lightgbm, categories": (LightGBMTrees, "codes", CATEGORIES),
+    "lightgbm, categories": (LightGBMTrees, "codes", _CODED),
     "lightgbm, DART": (LightGBMTrees, "missing", {"boosting": "dart"}),
-    "lightgbm, zeros": (LightGBMTrees, "missing", ZEROS),
-    "lightgbm, zeros and categories": (LightGBMTrees, "codes", ZEROS | CATEGORIES),
+    "lightgbm, zeros": (LightGBMTrees, "missing", _ZEROS),
+    "lightgbm, zeros and categories": (LightGBMTrees, "codes", _ZEROS | _CODED),
     "lightgbm, no NaN": (LightGBMTrees, "missing", {"engine_params": {"use_missing": False}}),
     "lightgbm, outputs": (LightGBMTrees, "outputs", {}),
     "lightgbm, sparse": (LightGBMTrees, "sparse", {}),
     "xgboost": (XGBoostTrees, "dense", {}),
     "xgboost, NaN": (XGBoostTrees, "missing", {}),
-    "xgboost, categories": (XGBoostTrees, "codes", CATEGORIES),
+    "xgboost, categories": (XGBoostTrees, "codes", _CODED),
     "xgboost, outputs": (XGBoostTrees, "outputs", {}),
     "xgboost, vectors": (XGBoostTrees, "outputs", {"multi_strategy": "multi_output_tree"}),
     "xgboost, sparse": (XGBoostTrees, "sparse", {}),
-    "xgboost, sparse categories": (XGBoostTrees, "sparse codes", CATEGORIES),
+    "xgboost, sparse categories": (XGBoostTrees, "sparse codes", _CODED),
     "histogram": (HistogramTrees, "dense", {}),
     "histogram, NaN": (HistogramTrees, "missing", {}),
-    "histogram, categories": (HistogramTrees, "codes", CATEGORIES),
+    "histogram, categories": (HistogramTrees, "codes", _CODED),
     "histogram, outputs": (HistogramTrees, "outputs", {}),
 }
 #: Those of them that an engine scores in its own way, too.

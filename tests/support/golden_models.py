@@ -24,8 +24,7 @@ def fitted(name):
     ranker = made(name)
     seeds = [each for each in ranker.get_params() if each.split("__")[-1] == "random_state"]
     ranker.set_params(**dict.fromkeys(seeds, 0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return ranker.fit(DATA.X, DATA.y, DATA.qid)
 
 

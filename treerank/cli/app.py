@@ -47,8 +47,7 @@ COMMANDS = {
         "Learn a ranker from a data file and write it to a model file.",
         [
             "treerank fit train.txt --model web.treerank",
-            "treerank fit train.txt --model web.treerank --valid vali.txt "
-            "--early-stopping-rounds 50",
+            "treerank fit train.txt --model web.treerank --valid vali.txt",
             "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
             "treerank fit train.csv --model web.treerank --label clicks --query session --id sku",
             "treerank fit large.parquet --model web.treerank --feature-part histogram --memory 4GB",
@@ -65,14 +64,11 @@ COMMANDS = {
     ),
     "evaluate": Command(
         "treerank.cli.evaluate:evaluate",
-        "Measure a model by the labels of a data file, or by a log of clicks.",
+        "Measure a model by the labels of a data file.",
         [
             "treerank evaluate web.treerank test.txt",
             "treerank evaluate web.treerank test.txt --metric ndcg@5 --metric map --json",
             "treerank evaluate web.treerank test.txt --per-query > queries.tsv",
-            "treerank evaluate web.treerank documents.parquet --log clicks.parquet",
-            "treerank evaluate web.treerank documents.parquet --log clicks.parquet "
-            "--reward first_click",
         ],
     ),
     "report": Command(
@@ -106,8 +102,6 @@ COMMANDS = {
         "Write a model in the format of another program, such as a search engine.",
         [
             "treerank export web.treerank model.json --format solr --check test.txt",
-            "treerank export web.treerank model.json --format opensearch --check test.txt "
-            "--features features.json",
             "treerank export web.treerank model.c --format c",
             "treerank export lightgbm.txt model.json --format solr --check test.txt",
         ],
@@ -224,15 +218,10 @@ def _print_version(is_asked_for: bool) -> None:
 
 
 def _root(
-    show_version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="The version.")
     ] = False,
-    traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show the traceback of an error.")
-    ] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show where errors are.")] = False,
 ) -> None:
     """Learn to rank by comparing two documents at a time.
 

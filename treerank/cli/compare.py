@@ -63,15 +63,11 @@ def compare(
         shared.check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
-    columns = shared.given(
-        label=label, query=query, document=document, features=features, drop=drop
-    )
+    named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
     if is_one_data_set(data) or not data.is_dir():
-        documents = shared.read_data(reporter, data, **columns)
-    elif columns:
-        raise typer.BadParameter(
-            "must come with one data set.", param_hint="--label, --query, --id"
-        )
+        documents = shared.read_data(reporter, data, **named)
+    elif named:
+        raise typer.BadParameter("must come with one data set.", param_hint="--label, --query")
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=random_state)

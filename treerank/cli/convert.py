@@ -10,16 +10,18 @@ import typer
 
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
-from treerank.datasets.formats import (
-    PARQUET,
-    format_names,
-    format_of,
-    format_to_write,
-    read_batches,
-)
+from treerank.datasets.formats import PARQUET, format_names, format_of, format_to_write
+from treerank.datasets.formats import read_batches as read_any
 from treerank.datasets.judgments import read_judgments
 from treerank.datasets.ranking_data import Batches, RankingData
 from treerank.lazy import load_object
+
+_HELP = {
+    "judgments": "Labels of the documents of DATA, which is a feature log: JSON that a search "
+    "engine returned, by query. Of several judges, the mean counts.",
+    "feature_set": "Set of features that the feature log must be of.",
+    "n_features": "Number of features; by default, the highest in DATA.",
+}
 
 
 def convert(
@@ -30,19 +32,9 @@ def convert(
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
-    judgments: Annotated[
-        Path | None,
-        typer.Option(
-            help="Labels of the documents of DATA, which is a feature log: JSON that a search "
-            "engine returned, by query. Of several judges, the mean counts."
-        ),
-    ] = None,
-    feature_set: Annotated[
-        Path | None, typer.Option(help="Set of features that the feature log must be of.")
-    ] = None,
-    n_features: Annotated[
-        int | None, typer.Option(min=1, help="Number of features; by default, the highest in DATA.")
-    ] = None,
+    judgments: Annotated[Path | None, typer.Option(help=_HELP["judgments"])] = None,
+    feature_set: Annotated[Path | None, typer.Option(help=_HELP["feature_set"])] = None,
+    n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
     quiet: shared.Quiet = False,
 ) -> None:
     """Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.
@@ -60,7 +52,7 @@ def convert(
     if columns and not reading and not writing:
         raise typer.BadParameter("must come with a table.", param_hint="--label, --query")
     if judgments is None and feature_set is None:
-        batches = read_batches(data, n_features=n_features, comments=True, **reading)
+        batches = read_any(data, n_features=n_features, comments=True, **reading)
     elif judgments is None or reading or n_features is not None:
         wrong = "must come with --judgments, and with no options for the columns of DATA."
         raise typer.BadParameter(wrong, param_hint="a feature log")

@@ -22,6 +22,7 @@ from treerank.reports.reporting import report
 
 #: Share of the queries in each file.
 SHARES = {"train.txt": 0.6, "vali.txt": 0.2, "test.txt": 0.2}
+PAGE = Path("treerank-demo.html")
 #: CatBoost's ranker takes minutes, at its 1,000 trees.
 _SLOW = "CatBoostRanker"
 
@@ -53,9 +54,7 @@ def sample(
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = Path(
-        "treerank-demo.html"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Report to write.")] = PAGE,
     queries: Annotated[int, typer.Option(min=20, help="Number of queries.")] = 300,
     random_state: RandomState = 0,
     quiet: Quiet = False,

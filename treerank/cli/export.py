@@ -14,34 +14,23 @@ from treerank.exports.formats import FORMATS
 from treerank.exports.solr import NAME
 from treerank.exports.uploads import FEATURE_SETS, write_feature_set
 
+_HELP = {
+    "check": "Data file with documents that the other program must rank equally, without labels.",
+    "allow": f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
+    "features": f"Also write a draft of the feature set; for {', '.join(FEATURE_SETS)}.",
+    "name": "Name in a search engine; the file is then the request that uploads it.",
+}
+_CHECKED: Any = {"callback": shared.checked(check_reason), "metavar": "NAME"}
+
 
 def export(
     model: shared.ModelFile,
     output: Annotated[Path, typer.Argument(help="File to write.")],
     format: Annotated[str, shared.choice("format", FORMATS, "Format of the file")],
-    check: Annotated[
-        Path | None,
-        typer.Option(
-            help="Data file with documents that the other program must rank equally; it needs no "
-            "labels."
-        ),
-    ] = None,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            callback=shared.checked(check_reason),
-            metavar="NAME",
-            help=f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
-        ),
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(help=f"Also write a draft of the feature set; for {', '.join(FEATURE_SETS)}."),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name in a search engine; the file is then the request that uploads it."),
-    ] = None,
+    check: Annotated[Path | None, typer.Option(help=_HELP["check"])] = None,
+    allow: Annotated[list[str] | None, typer.Option(help=_HELP["allow"], **_CHECKED)] = None,
+    features: Annotated[Path | None, typer.Option(help=_HELP["features"])] = None,
+    name: Annotated[str | None, typer.Option(help=_HELP["name"])] = None,
     label: shared.Label = None,
     query: shared.Query = None,
     sparse: shared.Sparse = False,

@@ -14,7 +14,6 @@ from treerank.datasets.formats import format_names
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.objectives.factory import LOSSES
-from treerank.objectives.pairs.rules import PAIRS
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 from treerank.progress import listening
@@ -36,15 +35,13 @@ _FOUND = "By default found from the numbers of documents, queries and features."
 _HELP = {
     "feature_part": "Feature part that grows trees, not a network; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
-    "pairs": "Which pairs count; by default all",
-    "smoothing": "Scale of the noise when scores are ranked; by default 1 where ranks count.",
     "valid": "Data file that decides how many trees are kept, and fits pair probabilities: "
     f"{format_names()}.",
-    "all_trees": "Keep all trees, also those after the best one by the --valid file.",
     "stop": "Stop after so many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
     "trees": f"Number of trees. {_FOUND}",
     "leaves": f"Largest number of leaves of a tree. {_FOUND}",
+    "rate": f"Factor of each tree. {_FOUND}",
     "metric": "Metric of the --valid file.",
     "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
@@ -61,13 +58,8 @@ _NEEDS = {
 }
 
 FeaturePart = Annotated[str, shared.choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
-LearningRate = Annotated[
-    float | None,
-    typer.Option(
-        callback=shared.checked(lambda rate: check_number("learning_rate", rate, above=0)),
-        help=f"Factor of each tree. {_FOUND}",
-    ),
-]
+_check_rate = shared.checked(lambda rate: check_number("learning_rate", rate, above=0))
+LearningRate = Annotated[float | None, typer.Option(callback=_check_rate, help=_HELP["rate"])]
 
 
 def fit(
@@ -78,13 +70,10 @@ def fit(
     feature_part: FeaturePart = _DEFAULTS["feature_part"],
     loss: Annotated[str, shared.choice("loss", LOSSES, "Loss")] = _DEFAULTS["loss"],
     weight: Annotated[str | None, shared.choice("weight", PAIR_WEIGHTS, _HELP["weight"])] = None,
-    pairs: Annotated[str | None, shared.choice("pairs", PAIRS, _HELP["pairs"])] = None,
-    smoothing: Annotated[float | None, typer.Option(min=0, help=_HELP["smoothing"])] = None,
     n_estimators: Annotated[int | None, typer.Option(min=1, help=_HELP["trees"])] = None,
     learning_rate: LearningRate = None,
     num_leaves: Annotated[int | None, typer.Option(min=2, help=_HELP["leaves"])] = None,
     early_stopping_rounds: Annotated[int | None, typer.Option(min=1, help=_HELP["stop"])] = None,
-    all_trees: Annotated[bool, typer.Option("--all-trees", help=_HELP["all_trees"])] = False,
     metric: Annotated[str, shared.metric_option(_HELP["metric"])] = _DEFAULTS["metric"],
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
     label: shared.Label = None,
@@ -109,12 +98,12 @@ def fit(
     else:
         sizes = {"n_estimators": n_estimators, "learning_rate": learning_rate}
         part = make_trees(feature_part, num_leaves=num_leaves, **sizes)
-        rounds = None if all_trees else early_stopping_rounds or "auto"
-        part.set_params(early_stopping_rounds=rounds, n_jobs=n_jobs)
+        part.set_params(early_stopping_rounds=early_stopping_rounds or "auto", n_jobs=n_jobs)
     part.set_params(random_state=random_state)
-    of_trees = n_estimators, num_leaves, learning_rate, early_stopping_rounds, all_trees
+    of_trees = n_estimators, num_leaves, learning_rate, early_stopping_rounds
     is_own_tree = any(of_trees) or feature_part != _DEFAULTS["feature_part"]
     is_spread, is_watched = workers is not None, early_stopping_rounds is not None
+    named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
     beside = memory, sparse, n_features, document, features, drop
     _refuse(
         (best and is_own_tree, "--best", "without settings of trees"),
@@ -124,20 +113,16 @@ def fit(
         (is_spread and any(beside), "--workers", _NEEDS["alone"]),
         (position and (memory or is_spread), "--position", "without --memory and --workers"),
         (is_watched and valid is None, "--early-stopping-rounds", "with --valid"),
-        (all_trees and is_watched, "--all-trees", "without --early-stopping-rounds"),
     )
     shared.check_written(model, train, valid)
-    settings = shared.given(weight=weight, pairs=pairs, smoothing=smoothing)
-    ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
+    settings = shared.given(loss=loss, weight=weight, metric=metric, random_state=random_state)
+    ranker = TreeDirectRanker(part, **settings)
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
     growing = reporter.counting("fitting an ensemble" if best else "growing trees", n_estimators)
     if workers is None:
-        columns = shared.given(
-            label=label, query=query, document=document, features=features, drop=drop
-        )
-        reading = {"sparse": sparse, "n_features": n_features} | columns
+        reading = {"sparse": sparse, "n_features": n_features} | named
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
         with growing as show, listening(show, reporter.tell):
             documents = data if memory is None else [data]
@@ -197,5 +182,5 @@ def _n_trees(ranker: TreeDirectRanker) -> str:
     if part.early_stopping_rounds is not None and ranker.evals_result_:
         ((metric, values),) = ranker.evals_result_["validation"].items()
         if n_trees < len(values):
-            reason = f"{metric} of the --valid file was best there (--all-trees keeps all)"
+            reason = f"{metric} of the --valid file was best there"
     return f"{n_trees} of {n_asked} trees: {reason}"

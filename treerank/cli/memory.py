@@ -35,13 +35,9 @@ def memory_size(text: str) -> int:
     return size
 
 
+_HELP = "Read the data in batches, for files larger than memory; such as 4GB."
 Memory = Annotated[
-    str | None,
-    typer.Option(
-        callback=checked(memory_size),
-        metavar="SIZE",
-        help="Read the data in batches, for files larger than memory; such as 4GB.",
-    ),
+    str | None, typer.Option(callback=checked(memory_size), metavar="SIZE", help=_HELP)
 ]
 
 

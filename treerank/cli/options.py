@@ -53,19 +53,11 @@ def metric_option(help: str) -> Any:
     return typer.Option(callback=checked(get_metric), metavar="NAME", help=help)
 
 
-ModelFile = Annotated[
-    Path,
-    typer.Argument(
-        help=f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
-    ),
-]
-DataFile = Annotated[
-    Path,
-    typer.Argument(help=f"Data file, folder of Parquet files, or - for stdin: {format_names()}."),
-]
-Sparse = Annotated[
-    bool, typer.Option("--sparse", help="Keep the features sparse; for files of very many.")
-]
+_MODEL = f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
+_DATA = f"Data file, folder of Parquet files, or - for stdin: {format_names()}."
+ModelFile = Annotated[Path, typer.Argument(help=_MODEL)]
+DataFile = Annotated[Path, typer.Argument(help=_DATA)]
+Sparse = Annotated[bool, typer.Option("--sparse", help="Keep very many features sparse.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 
@@ -75,25 +67,12 @@ def _names(values: list[str] | None) -> list[str] | None:
     return [name for value in values for name in value.split(",")] if values else None
 
 
-Label = Annotated[
-    str | None, typer.Option("--label", help="Label column of a table; by default label.")
-]
-Query = Annotated[
-    str | None, typer.Option("--query", help="Query column of a table; by default query.")
-]
-Document = Annotated[
-    str | None, typer.Option("--id", help="Column of document ids of a table; by default document.")
-]
-Features = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--features", callback=_names, metavar="A,B", help="Columns of features; by default others."
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", callback=_names, metavar="A,B", help="Columns that are no features."),
-]
+Label = Annotated[str | None, typer.Option(help="Column of labels; by default label.")]
+Query = Annotated[str | None, typer.Option(help="Column of queries; by default query.")]
+Document = Annotated[str | None, typer.Option("--id", help="Column of ids; by default document.")]
+_COLUMNS: Any = {"callback": _names, "metavar": "A,B"}
+Features = Annotated[list[str] | None, typer.Option(help="Columns of features.", **_COLUMNS)]
+Drop = Annotated[list[str] | None, typer.Option(help="Columns that are no features.", **_COLUMNS)]
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -31,15 +31,9 @@ STDOUT = Path("-")
 def rank(
     model: shared.ModelFile,
     data: shared.DataFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write; - is stdout.")
-    ] = STDOUT,
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Print only so many documents of each query.")
-    ] = None,
-    format: Annotated[
-        str, shared.choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
-    ] = "tsv",
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write, or -.")] = STDOUT,
+    top: Annotated[int | None, typer.Option(min=1, help="Documents to print of a query.")] = None,
+    format: Annotated[str, shared.choice("format", LINES, "Table, or lines for trec_eval")] = "tsv",
     query: shared.Query = None,
     document: shared.Document = None,
     memory: Memory = None,

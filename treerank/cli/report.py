@@ -12,6 +12,7 @@ from treerank.cli.rank import document_names
 from treerank.clicks.tables import named_columns
 from treerank.reports.reporting import report as make_report
 
+PAGE = Path("report.html")
 _HELP = {
     "output": "HTML file to write.",
     "baseline": "Model to compare with.",
@@ -25,9 +26,7 @@ _HELP = {
 def report(
     model: shared.ModelFile,
     data: shared.DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help=_HELP["output"])] = Path(
-        "report.html"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help=_HELP["output"])] = PAGE,
     baseline: Annotated[Path | None, typer.Option(help=_HELP["baseline"])] = None,
     train: Annotated[Path | None, typer.Option(help=_HELP["train"])] = None,
     metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,

@@ -6,7 +6,6 @@ from treerank.inspection.effects import Effect, effect
 from treerank.inspection.importance import Importances, permutation_importance
 from treerank.inspection.leaks import Copies, copies, single_features
 from treerank.inspection.pair_calibration import CalibrationCurve, calibration_curve
-from treerank.inspection.shap_explanation import shap_explanation
 from treerank.inspection.slices import Slice, slices
 from treerank.inspection.standing import explain_moves, explain_standing
 from treerank.inspection.swaps import Swaps, costly_swaps
@@ -28,7 +27,6 @@ __all__ = [
     "explain_moves",
     "explain_standing",
     "permutation_importance",
-    "shap_explanation",
     "single_features",
     "slices",
     "top_certainty",

@@ -13,6 +13,7 @@ from treerank.inputs.grouping import QueryGroups
 
 #: Rows of each sample that drift is measured on.
 _MOST_ROWS = 50_000
+_SPREAD: dict[str, Any] = {"least": np.min, "median": np.median, "mean": np.mean, "most": np.max}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +83,7 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
         n_documents=len(y),
         n_queries=groups.n_queries,
         n_features=X.shape[1],
-        documents_per_query={
-            "least": float(sizes.min()),
-            "median": float(np.median(sizes)),
-            "mean": float(sizes.mean()),
-            "most": float(sizes.max()),
-        },
+        documents_per_query={name: float(of(sizes)) for name, of in _SPREAD.items()},
         labels=dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         without_pairs=int(groups.n_queries - groups.with_two_labels(y).sum()),
         missing=missing,

@@ -168,6 +168,5 @@ def _accumulated(column, grid, by_value):
     effects = np.zeros(len(grid))
     for n, step in enumerate(np.diff(by_value[:, is_known], axis=0)):
         effects[n + 1] = effects[n] + (step[bins == n].mean() if (bins == n).any() else 0.0)
-    return (
-        effects - np.interp(column[is_known], grid, effects).mean() if is_known.any() else effects
-    )
+    mean = np.interp(column[is_known], grid, effects).mean() if is_known.any() else 0.0
+    return effects - mean

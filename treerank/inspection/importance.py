@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix, hstack, issparse
 
 from treerank.checks import check_count, shown
 from treerank.inputs.documents import check_labels, shown_names
@@ -170,12 +170,6 @@ def _exchanged(X, order, columns):
         changed = X.copy()
         changed[:, columns] = X[order[:, None], columns]
         return changed
-    is_kept = np.ones(X.shape[1], dtype=bool)
-    is_kept[columns] = False
-    return csr_matrix(X @ _selection(is_kept) + X[order] @ _selection(~is_kept))
-
-
-def _selection(is_chosen):
-    """Return the matrix that keeps some columns and empties the others."""
-    chosen, n = np.flatnonzero(is_chosen), len(is_chosen)
-    return csr_matrix((np.ones(len(chosen)), (chosen, chosen)), shape=(n, n))
+    is_kept = ~np.isin(np.arange(X.shape[1]), columns)
+    places = np.argsort(np.argsort(~is_kept, kind="stable"))
+    return csr_matrix(hstack([X[:, is_kept], X[order][:, ~is_kept]], format="csr")[:, places])
