@@ -61,15 +61,6 @@ def test_a_label_of_no_weight_changes_nothing_but_which_documents_there_are(part
     np.testing.assert_allclose(both.predict(X), alone.predict(X), atol=1e-6)
 
 
-def test_the_model_depends_on_no_order_of_rows():
-    labels = {"human": HUMAN, "machine": MACHINE}
-    order = rng.permutation(len(Y))
-    shuffled = {name: label[order] for name, label in labels.items()}
-    one = ranker().fit(X, labels, QID)
-    two = ranker().fit(X[order], shuffled, QID[order])
-    np.testing.assert_array_equal(one.predict(X), two.predict(X))
-
-
 def test_labels_of_a_model_help_where_judges_were_few():
     test_X, test_y, test_qid = (column[ALL[2] >= 60] for column in ALL)
     gains = []

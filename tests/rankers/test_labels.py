@@ -126,9 +126,10 @@ def test_score_is_the_weighted_mean_of_the_metric():
 
 
 def test_order_of_rows_and_names_of_queries_change_nothing():
-    # Rows that differ in the second label alone, among others.
-    twins, labels = X.copy(), {name: y.copy() for name, y in LABELS.items()}
+    # Rows that differ in the second label alone, among others, and rows that lack one.
+    twins, labels = X.copy(), {name: y.astype(float) for name, y in LABELS.items()}
     twins[1::2], labels["relevance"][1::2] = twins[::2], labels["relevance"][::2]
+    labels["relevance"][:40], labels["margin"][30:60] = np.nan, np.nan
     expected = ranker().fit(twins, labels, QID).predict(X)
     order = rng.permutation(400)
     shuffled = {name: y[order] for name, y in labels.items()}
@@ -173,46 +174,31 @@ class TooLate(BaseEstimator):
         pytest.fail("nothing was learned")
 
 
-TOO_LATE = TooLate()
-
-
 SINGLE = LABELS["margin"]
+OTHER_LABELS = r"eval_set must have the labels of y, \['relevance', 'ma"
 
 
 @pytest.mark.parametrize(
-    ("weights", "y", "message"),
+    ("weights", "given", "message"),
     [
-        ({"price": 1}, LABELS, r"label_weights must be one of \['margin', 'rel.*'price"),
-        ({"margin": -1}, LABELS, r"label_weights\['margin'\] must be a finite .* got -1"),
-        ({"margin": "2"}, LABELS, r"label_weights\['margin'\] must be .* got '2'"),
-        ([1, 2, 3], LABELS, r"label_weights must have a number per label, \['rel"),
-        (2.0, LABELS, r"label_weights must have a number per label, .* got 2\.0"),
-        ({"0": 0.5}, SINGLE, "label_weights must be None for a single label y"),
-        ({"0": 0.5}, SINGLE.tolist(), "label_weights must be None for a single label y"),
+        ({"price": 1}, {}, r"label_weights must be one of \['margin', 'rel.*'price"),
+        ({"margin": -1}, {}, r"label_weights\['margin'\] must be a finite .* got -1"),
+        ({"margin": "2"}, {}, r"label_weights\['margin'\] must be .* got '2'"),
+        ([1, 2, 3], {}, r"label_weights must have a number per label, \['rel"),
+        (2.0, {}, r"label_weights must have a number per label, .* got 2\.0"),
+        ({"0": 0.5}, {"y": SINGLE}, "label_weights must be None for a single label y"),
+        ({"0": 0.5}, {"y": SINGLE.tolist()}, "label_weights must be None for a single label y"),
+        (None, {"eval_set": (X, SINGLE, QID)}, OTHER_LABELS),
+        (None, {"eval_set": (X, TABLE, QID)}, OTHER_LABELS),
+        (None, {"eval_set": (X, LABELS | {"price": X[:, 0]}, QID)}, OTHER_LABELS),
+        (None, {"y": LABELS | {"margin": X[:, 0] * np.nan}}, r"y\['margin'\] must hold a label"),
+        (None, {"y": LABELS | {"margin": [1, 2]}}, "must have one entry per document"),
+        (None, {"given_pairs": [[0, 1]]}, "given_pairs must be None where y has several labels"),
     ],
 )
-def test_wrong_weights_are_refused_before_training(weights, y, message):
+def test_wrong_labels_and_weights_are_refused_before_training(weights, given, message):
     with pytest.raises(ValueError, match=message):
-        ranker(TOO_LATE, label_weights=weights).fit(X, y, QID)
-
-
-@pytest.mark.parametrize("labels", [SINGLE, TABLE, {**LABELS, "price": X[:, 0]}])
-def test_an_eval_set_of_other_labels_is_refused_before_training(labels):
-    with pytest.raises(ValueError, match=r"eval_set must have the labels of y, \['relevance', 'ma"):
-        ranker(TOO_LATE).fit(X, LABELS, QID, eval_set=(X, labels, QID))
-
-
-@pytest.mark.parametrize(
-    ("y", "arguments", "message"),
-    [
-        (LABELS | {"margin": np.full(400, np.nan)}, {}, r"y\['margin'\] must hold a label in some"),
-        (LABELS | {"margin": [1, 2]}, {}, "must have one entry per document"),
-        (LABELS, {"given_pairs": [[0, 1]]}, "given_pairs must be None where y has several labels"),
-    ],
-)
-def test_wrong_labels_are_refused_before_training(y, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ranker(TOO_LATE).fit(X, y, QID, **arguments)
+        ranker(TooLate(), label_weights=weights).fit(**{"X": X, "y": LABELS, "qid": QID} | given)
 
 
 ONE_LABEL = [name for name in RANKERS if not issubclass(ranker_class(name), DirectRanker)]
