@@ -3,7 +3,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
@@ -47,10 +46,9 @@ def test_sets_of_queries_do_not_depend_on_the_order_of_rows(splitter, qid, seed)
         assert set(qid[test]) == set(shuffled[test_again])
 
 
-@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("splitter", SPLITTERS[:2], ids=str)
 @given(qid=query_ids)
-def test_folds_test_every_row_once_and_are_balanced(shuffle, qid):
-    splitter = QueryKFold(3, shuffle=shuffle, random_state=0)
+def test_folds_test_every_row_once_and_are_balanced(splitter, qid):
     tests = [test for _, test in splitter.split(qid, qid=qid)]
     np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.arange(len(qid)))
     sizes = [len(test) for test in tests]
@@ -131,12 +129,6 @@ def judged():
     return np.column_stack([rng.normal(size=48), y]), y, qid
 
 
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("scoring", [None, make_ranking_scorer("map")], ids=str)
 @pytest.mark.parametrize("piped", [False, True])
@@ -154,12 +146,11 @@ def test_grid_search_routes_qid_everywhere_by_default(judged, scoring, piped):
 
 
 @pytest.mark.usefixtures("routing")
-@every_splitter
-def test_cross_validate_routes_qid_by_default(judged, splitter):
+def test_cross_validate_routes_qid_by_default(judged):
     X, y, qid = judged
-    scoring = {"ndcg": make_ranking_scorer(), "map": make_ranking_scorer("map")}
+    scoring, splitter = {"map": make_ranking_scorer("map")}, SPLITTERS[1]
     result = cross_validate(OneFeature(), X, y, scoring=scoring, cv=splitter, params={"qid": qid})
-    splits = list(splitter.split(X, y, qid))
+    splits = splitter.split(X, y, qid)
     expected = [AveragePrecision()(y[test], X[test, 0], qid[test]) for _, test in splits]
     np.testing.assert_array_equal(result["test_map"], expected)
 
@@ -171,13 +162,13 @@ def test_groups_take_the_place_of_qid_without_routing(judged):
         def fit(self, X, y):
             return self
 
+    scored = partial(
+        cross_validate, Unaware(feature=1), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer()
+    )
     with pytest.warns(UserWarning, match="groups without metadata routing splits the rows, but"):
-        result = cross_validate(
-            Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
-        )
-    np.testing.assert_array_equal(result["test_score"], 1.0)
+        np.testing.assert_array_equal(scored(groups=qid)["test_score"], 1.0)
     with pytest.raises(ValueError, match="qid must be given; got None"):
-        cross_validate(Unaware(), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer())
+        scored()
 
 
 def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():
@@ -209,12 +200,13 @@ def test_time_may_be_dates_and_texts():
     assert [[part.tolist() for part in pair] for pair in splits[0]] == [[[1], [0]], [[0, 1], [2]]]
     np.testing.assert_equal(splits[0], splits[1])
     week = QueryTimeSplit(day.astype("datetime64[D]"), n_splits=2, gap=np.timedelta64(7, "D"))
-    with pytest.raises(ValueError, match="time and gap must leave queries before each test set"):
-        list(week.split(qid, qid=qid))
-    with pytest.raises(ValueError, match="time must have one entry per row, 3; got"):
-        next(QueryTimeSplit([1, 2]).split(qid, qid=qid))
-    with pytest.raises(ValueError, match="n_splits must be below the number of queries, 3; got 5"):
-        next(QueryTimeSplit(day).split(qid, qid=qid))
+    for wrong, message in {
+        week: "time and gap must leave queries before each test set",
+        QueryTimeSplit([1, 2]): "time must have one entry per row, 3; got",
+        QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            list(wrong.split(qid, qid=qid))
 
 
 @every_splitter

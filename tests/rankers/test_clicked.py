@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from command_line import SMALL, run
 from scipy import sparse
 from sklearn.base import clone
@@ -183,12 +182,6 @@ def test_columns_of_text_are_categories_of_both_fits():
     small(clicks=ClickRelevance(Noting(n_estimators=2))).fit(**ROWS | {"X": frame(ROWS["X"])})
     assert seen == [(0,)] * 5
     assert (ranker.predict(frame(X)) == other.predict(frame(X))).all()
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.mark.usefixtures("routing")

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from example_rankers import COLUMNS_BY_NAME, Column, some_ranker
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -35,15 +34,13 @@ def test_keeps_the_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        TreeDirectRanker("histogram", sigma=2.0),
-        StreamingRanker(k=5, random_state=3),
-        NestedRanker(TreeDirectRanker(), sizes=(9, 4)),
-    ],
-    ids=lambda ranker: type(ranker).__name__,
-)
+CHANGED = [
+    *(TreeDirectRanker("histogram", sigma=2.0), StreamingRanker(k=5, random_state=3)),
+    NestedRanker(TreeDirectRanker(), sizes=(9, 4)),
+]
+
+
+@pytest.mark.parametrize("ranker", CHANGED, ids=lambda ranker: type(ranker).__name__)
 def test_parameters_survive_copies_and_show_in_the_repr(ranker):
     params = ranker.get_params(deep=False)
     for copy in (clone(ranker), pickle.loads(pickle.dumps(ranker)), type(ranker)(**params)):
@@ -62,22 +59,13 @@ def test_a_streaming_ranker_has_the_parameters_of_a_tree_direct_ranker():
 
 def test_auto_is_ndcg_with_noise_for_pairs_and_nothing_for_other_losses(data):
     X, y, qid = data
-    explicit = {
-        "logistic": {"weight": "ndcg", "smoothing": 1.0},
-        "listnet": {"weight": None, "smoothing": 0.0},
-    }
-    for loss, settings in explicit.items():
+    for loss, *said in (("logistic", "ndcg", 1.0), ("listnet", None, 0.0)):
         gradients = []
-        for each in ({}, settings):
-            ranker = TreeDirectRanker(Column(), loss=loss, random_state=0, **each).fit(X, y, qid)
-            gradients.append(ranker.feature_part_.objective_.derivatives(np.zeros(len(y)))[0])
+        for settings in ({}, dict(zip(("weight", "smoothing"), said, strict=True))):
+            ranker = TreeDirectRanker(Column(), loss=loss, random_state=0, **settings)
+            objective = ranker.fit(X, y, qid).feature_part_.objective_
+            gradients.append(objective.derivatives(np.zeros(len(y)))[0])
         np.testing.assert_array_equal(*gradients)
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.mark.usefixtures("routing")
@@ -114,10 +102,9 @@ def test_names_of_columns_outlast_a_continued_fit(data, part):
     assert list(ranker.feature_names_in_) == list("abcd")
     before = ranker.predict(X)
     ranker.set_params(feature_part__n_estimators=5)
-    fewer = X[["b", "a", "c"]]
-    for call in (lambda: ranker.fit(fewer, y, qid), lambda: ranker.score(fewer, y, qid)):
+    for call in (ranker.fit, ranker.score):
         with pytest.raises(ValueError, match="X must have the columns of fit; 'd' is missing"):
-            call()
+            call(X[["b", "a", "c"]], y, qid)
     np.testing.assert_array_equal(ranker.predict(X), before)
 
 
