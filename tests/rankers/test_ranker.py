@@ -3,7 +3,6 @@
 import copy
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from example_rankers import PARTS, Column, every_part, some_ranker
@@ -29,8 +28,7 @@ def test_the_head_squashes_margins_but_changes_no_ranking(data, fitted, name):
 
 
 def test_one_document_is_compared_with_many(data, fitted):
-    X = data[0]
-    ranker = fitted["lightgbm"]
+    X, ranker = data[0], fitted["lightgbm"]
     one_by_one = [ranker.compare(X[:1], other[None])[0] for other in X[:5]]
     np.testing.assert_array_equal(ranker.compare(X[:1], X[:5]), one_by_one)
     with pytest.raises(ValueError, match=r"equally many rows, or one .*; got 2 and 5"):
@@ -54,16 +52,14 @@ def test_ranks_and_top_rows_worked_by_hand():
 
 
 def test_score_is_the_metric_of_the_ranker(data, fitted):
-    X, y, qid = data
-    ranker = fitted["lightgbm"]
+    (X, y, qid), ranker = data, fitted["lightgbm"]
     for metric in ("map", "p@5", NDCG(k=3, gain="linear")):
         measured = copy.copy(ranker).set_params(metric=metric).score(X, y, qid)
         assert measured == get_metric(metric)(y, ranker.predict(X), qid)
 
 
 def test_score_weighs_queries_by_their_documents(data, fitted):
-    X, y, qid = data
-    ranker = fitted["lightgbm"]
+    (X, y, qid), ranker = data, fitted["lightgbm"]
     alone = ranker.score(X[qid == 3], y[qid == 3], qid[qid == 3])
     assert ranker.score(X, y, qid, sample_weight=qid == 3) == pytest.approx(alone)
     everywhere = ranker.score(X, y, qid, sample_weight=np.full(160, 0.5))
@@ -73,39 +69,33 @@ def test_score_weighs_queries_by_their_documents(data, fitted):
 # -- invariance ----------------------------------------------------------------------------
 
 
-@every_part
-def test_neither_the_order_of_rows_nor_the_names_of_queries_matter(data, part):
+def test_the_order_of_rows_matters_to_neither_weights_nor_a_share_for_calibration(data):
     X, y, qid = data
-    ranker = TreeDirectRanker(part, smoothing=0.5, calibration=0.3, random_state=0)
-    sample_weight = 0.5 + np.random.default_rng(2).random(len(X))
-    first = ranker.fit(X, y, qid, sample_weight=sample_weight)
-    shuffle = np.random.default_rng(3).permutation(len(X))
-    names = np.array(list("hcafbgde"))[qid]
-    shuffled = (each[shuffle] for each in (X, y, names))
-    again = clone(ranker).fit(*shuffled, sample_weight=sample_weight[shuffle])
+    ranker = some_ranker(smoothing=0.5, calibration=0.3)
+    weight, rows = 0.5 + X[:, 1] ** 2, np.random.default_rng(3).permutation(len(X))
+    first = ranker.fit(X, y, qid, sample_weight=weight)
+    again = clone(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=weight[rows])
     np.testing.assert_array_equal(again.predict(X), first.predict(X))
     assert again.steepness_ == first.steepness_
 
 
 def test_all_rows_are_one_query_without_qid(data):
     X, y, _ = data
-    alone = some_ranker().fit(X, y)
-    same = some_ranker().fit(X, y, np.zeros(len(X)))
-    np.testing.assert_array_equal(alone.predict(X), same.predict(X))
+    same = some_ranker().fit(X, y, np.zeros(len(X))).predict(X)
+    np.testing.assert_array_equal(some_ranker().fit(X, y).predict(X), same)
 
 
 @every_part
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_column_of_text_is_split_as_categories(frame, part):
+def test_a_column_of_text_is_split_as_categories(part):
     qid = np.arange(1600) // 20
     colors = np.random.default_rng(0).choice(list("abcdefgh"), size=1600)
     y = np.isin(colors, list("aceg")).astype(int)  # no threshold on codes parts these
     ranker = TreeDirectRanker(part, random_state=0)
-    table = frame({"color": colors, "noise": np.zeros(1600)})
+    table = pl.DataFrame({"color": colors, "noise": np.zeros(1600)})
     scores = ranker.fit(table, y, qid).predict(table)
     assert ranker.columns_.categories == {0: list("abcdefgh")}
     assert scores[y == 1].min() > scores[y == 0].max()
-    unseen = frame({"color": ["never seen", None], "noise": [0.0, 0.0]})
+    unseen = pl.DataFrame({"color": ["never seen", None], "noise": [0.0, 0.0]})
     assert ranker.compare(unseen[:1], unseen[1:]) == 0
 
 
@@ -149,9 +139,8 @@ def test_probabilities_are_calibrated_where_asked(data, fitted):
     assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
 
 
-@every_part
-def test_importances_find_the_feature_that_matters_most(data, fitted, part):
-    name = next(name for name, known in PARTS.items() if known is part)
+@pytest.mark.parametrize("name", PARTS)
+def test_importances_find_the_feature_that_matters_most(fitted, name):
     importances = fitted[name].feature_importances_
     assert np.argmax(importances) == 0
     assert importances.sum() == pytest.approx(1)

@@ -61,7 +61,7 @@ CALLS = {
     fit: "the model is constant",
     fit_a_nested_ranker: "the model is constant",
     learn_a_batch: "the model is constant",
-    fit_a_head_hastily: "The weights stopped",
+    fit_a_head_hastily: "The weights stopped.* raise head_alpha",
     calibrate_while_fitting: "no better than chance",
     calibrate: "no better than chance",
     score_labels_without_relevance: "no query has anything to find",

