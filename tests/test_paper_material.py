@@ -20,9 +20,6 @@ def of_paper(module, name):
     return getattr(importlib.import_module(module), name)
 
 
-# -- Gaussian classes --------------------------------------------------------------------------
-
-
 def test_features_of_a_class_are_its_gaussian():
     drawn = of_paper("gaussian_classes", "GaussianClasses").drawn
     classes = drawn(n_features=3, n_classes=2, random_state=0)
@@ -33,9 +30,6 @@ def test_features_of_a_class_are_its_gaussian():
         assert stats.kstest(X[y == label, feature], "norm", parameters).pvalue > 0.001
 
 
-# -- random network ----------------------------------------------------------------------------
-
-
 def test_levels_are_equally_frequent_and_follow_the_network():
     X, levels, values, qid = of_paper("random_network", "make_random_network")(12, random_state=0)
     assert stats.kstest(X.ravel(), "uniform", (-1, 2)).pvalue > 0.001
@@ -43,9 +37,6 @@ def test_levels_are_equally_frequent_and_follow_the_network():
     np.testing.assert_array_equal(np.bincount(qid), 50)
     assert (np.diff(levels[np.argsort(values)]) >= 0).all()
     assert np.abs(values).max() < 10  # ten hidden units in (-1, 1), weights in [-1, 1]
-
-
-# -- transforms --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -76,9 +67,6 @@ def test_queries_are_scaled_by_equation_5_whatever_their_order():
     scaled = of_paper("transforms", "scaled_within_queries")(X, ["b", "a", "b", "a"])
     expected = [[-1 / 3, 0], [1 / 4, 4 / 6], [1 / 3, 0], [-1 / 4, -4 / 6]]
     np.testing.assert_allclose(scaled, expected)
-
-
-# -- boundaries --------------------------------------------------------------------------------
 
 
 def clumps(n_each=(200, 200, 200), spread=0.2):

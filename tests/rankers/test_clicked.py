@@ -63,9 +63,6 @@ def shuffled(rows):
     return taken(rows, np.random.default_rng(1).permutation(len(rows["y"])))
 
 
-# -- laws ------------------------------------------------------------------------------------
-
-
 def test_a_fit_to_rows_is_that_to_the_relevance_of_their_log(fitted):
     clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, DOCUMENTS)
     ranker = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
@@ -108,9 +105,6 @@ def test_documents_that_differ_in_their_positions_alone_have_an_order():
     assert found[0] == found[1]
 
 
-# -- what is learned -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "ranker", [small(), RankSVM(random_state=0), NestedRanker(small(clicks=None), random_state=0)]
 )
@@ -138,9 +132,6 @@ def test_model_files_keep_propensities(tmp_path, fitted):
     found = load(tmp_path / "ranker.treerank")
     assert (found.propensities_ == fitted.propensities_).all()
     assert repr(found.clicks) == repr(fitted.clicks)
-
-
-# -- how data come in ------------------------------------------------------------------------
 
 
 def test_names_of_columns_stand_for_clicks_queries_and_positions(fitted):
@@ -198,9 +189,6 @@ def test_searches_and_cross_validation_route_positions_and_never_cut_queries(fit
     assert search.best_estimator_.propensities_ is not None
     pipeline = make_pipeline(StandardScaler(), small()).fit(**data, **params)
     assert pipeline[-1].propensities_ == pytest.approx(fitted.propensities_)
-
-
-# -- what is refused -------------------------------------------------------------------------
 
 
 def changed(name, row, value):

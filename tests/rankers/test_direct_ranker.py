@@ -28,18 +28,15 @@ class FirstFeature(Column):
         return super().transform(X)[:, 0]
 
 
-@pytest.mark.parametrize("weight", ["uniform", "ndcg"])
-@pytest.mark.parametrize("per_level", [False, True])
-def test_a_loss_without_slope_at_equal_scores_has_pairs_all_the_same(weight, per_level):
-    settings = {"loss": flat_at_zero, "weight": weight, "per_level": per_level}
-    ranker = TreeDirectRanker(FirstFeature(), **settings, random_state=0).fit(X, Y, QID)
-    assert (ranker.predict(X) == X[:, 0]).all()
+TWO = {"same": np.zeros(len(Y)), "other": Y}
 
 
-def test_a_loss_without_slope_has_pairs_in_one_of_several_labels():
-    ranker = TreeDirectRanker(FirstFeature(), loss=flat_at_zero, random_state=0)
-    ranker.fit(X, {"same": np.zeros(len(Y)), "other": Y}, QID)
-    assert (ranker.predict(X) == X[:, 0]).all()
+@pytest.mark.parametrize(
+    ("settings", "y"), [({"weight": "uniform"}, Y), ({"per_level": True}, Y), ({}, TWO)]
+)
+def test_a_loss_without_slope_at_equal_scores_has_pairs_all_the_same(settings, y):
+    ranker = TreeDirectRanker(FirstFeature(), loss=flat_at_zero, **settings, random_state=0)
+    assert (ranker.fit(X, y, QID).predict(X) == X[:, 0]).all()
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,6 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-# -- an order ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", PARTS)
 def test_the_head_squashes_margins_but_changes_no_ranking(data, fitted, name):
     X, y, qid = data
@@ -33,9 +30,6 @@ def test_one_document_is_compared_with_many(data, fitted):
     np.testing.assert_array_equal(ranker.compare(X[:1], X[:5]), one_by_one)
     with pytest.raises(ValueError, match=r"equally many rows, or one .*; got 2 and 5"):
         ranker.compare(X[:2], X[:5])
-
-
-# -- ranks ---------------------------------------------------------------------------------
 
 
 def test_ranks_and_top_rows_worked_by_hand():
@@ -66,9 +60,6 @@ def test_score_weighs_queries_by_their_documents(data, fitted):
     assert everywhere == pytest.approx(ranker.score(X, y, qid))
 
 
-# -- invariance ----------------------------------------------------------------------------
-
-
 def test_the_order_of_rows_matters_to_neither_weights_nor_a_share_for_calibration(data):
     X, y, qid = data
     ranker = some_ranker(smoothing=0.5, calibration=0.3)
@@ -97,9 +88,6 @@ def test_a_column_of_text_is_split_as_categories(part):
     assert scores[y == 1].min() > scores[y == 0].max()
     unseen = pl.DataFrame({"color": ["never seen", None], "noise": [0.0, 0.0]})
     assert ranker.compare(unseen[:1], unseen[1:]) == 0
-
-
-# -- heads, probabilities, continuation -----------------------------------------------------
 
 
 def test_several_outputs_get_a_head_fitted_to_the_pairs(data):
@@ -144,9 +132,6 @@ def test_importances_find_the_feature_that_matters_most(fitted, name):
     importances = fitted[name].feature_importances_
     assert np.argmax(importances) == 0
     assert importances.sum() == pytest.approx(1)
-
-
-# -- weights -------------------------------------------------------------------------------
 
 
 def test_weights_matter(data, fitted):
