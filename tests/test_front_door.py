@@ -31,19 +31,8 @@ LAZY = {
     ".".join(["treerank", *path.relative_to(ROOT).parts[:-1]]): path.read_text()
     for path in sorted(ROOT.rglob("__init__.pyi"))
 }
-HEAVY = {
-    *[
-        "lightgbm",
-        "xgboost",
-        "torch",
-        "catboost",
-        "pandas",
-        "polars",
-        "pyarrow",
-        "matplotlib",
-        "typer",
-    ]
-}
+FRAMES = {"pandas", "polars", "pyarrow"}
+HEAVY = FRAMES | {"lightgbm", "xgboost", "torch", "catboost", "matplotlib", "typer"}
 EXAMPLE = re.compile("Examples\n-----[^>]*>>> ", re.DOTALL)
 every_package = pytest.mark.parametrize("package", PACKAGES)
 

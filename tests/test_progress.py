@@ -77,16 +77,8 @@ def too_late(*_):
         (print, "map", "callbacks must be a list of functions; got"),
         ([print, 3], "map", "callbacks must be a list of functions; got"),
         ("print", "map", "callbacks must be a list of functions; got"),
-        (
-            [too_late, lambda n: None],
-            "map",
-            r"callbacks\[1\] must .*\(n_done, n_total, note\); got",
-        ),
-        (
-            [too_late],
-            lambda y, scores: 0.5,
-            r"metric must be .*\(y, scores, qid\); .*\(y, scores\)",
-        ),
+        ([too_late, lambda n: None], "map", r"callbacks\[1\] must .*\(n_done, n_total, note\);"),
+        ([too_late], lambda y, scores: 0.5, r"metric must .*\(y, scores, qid\); .*\(y, scores\)"),
     ],
 )
 def test_functions_of_other_arguments_are_refused_before_training(data, callbacks, metric, message):
@@ -124,8 +116,7 @@ def test_only_the_innermost_listener_is_called():
         with listening(lambda *what: inner.append(what)):
             Progress(None, None, total=9).record(1)
         Progress(None, None).record(2)
-    assert inner == [(1, 9, {})]
-    assert outer == [(2, None, {})]
+    assert (inner, outer) == ([(1, 9, {})], [(2, None, {})])
 
 
 def test_a_pipe_gets_five_lines_and_the_metric(data, capsys):

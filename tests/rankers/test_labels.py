@@ -48,10 +48,6 @@ def fitted(y=LABELS, part=PARTS["lightgbm"], **settings):
     return ranker(part, **settings).fit(X, y, QID)
 
 
-def quality(model, name):
-    return NDCG(k=10)(LABELS[name], model.predict(X), QID)
-
-
 def assert_same_scores(one, other):
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
@@ -65,31 +61,6 @@ def test_columns_lists_and_mappings_of_labels_give_the_same_model(part):
         assert_same_scores(by_column, by_name)
     assert_same_scores(fitted(part=part, label_weights=[2, 1]), by_name)
     assert not np.array_equal(fitted(part=part).predict(X), by_name.predict(X))
-
-
-@pytest.mark.parametrize("name", LABELS)
-@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
-def test_a_label_of_weight_zero_has_no_say(part, name):
-    # Only up to rounding: all labels of a row are in the hash that orders the rows, and engines
-    # add in the order of rows. For the same reason what is drawn for a row differs: so no noise.
-    settings = {"part": PARTS[part], "smoothing": 0.0}
-    alone = fitted(LABELS[name], **settings)
-    weighed = fitted(label_weights={other: int(other == name) for other in LABELS}, **settings)
-    np.testing.assert_allclose(weighed.predict(X), alone.predict(X), rtol=1e-4, atol=1e-5)
-    assert weighed.steepness_ == alone.steepness_
-
-
-@pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}, {"per_level": True}])
-def test_weights_trade_one_label_for_the_other_monotonically(settings):
-    front = [
-        fitted(label_weights={"relevance": share, "margin": 1 - share}, **settings)
-        for share in np.linspace(0, 1, 6)
-    ]
-    relevance, margin = (np.array([quality(model, name) for model in front]) for name in LABELS)
-    assert (np.diff(relevance) > -0.005).all()
-    assert (np.diff(margin) < 0.005).all()
-    assert relevance[-1] - relevance[0] > 0.4
-    assert margin[0] - margin[-1] > 0.4
 
 
 @every_part
@@ -214,13 +185,16 @@ def test_rankers_of_a_single_label_say_so(name):
             model.fit(X, y, QID)
 
 
-def test_the_objective_is_the_weighted_sum_of_those_of_single_labels():
-    weights = {"relevance": 2.0, "margin": 0.5}
-    both = TreeDirectRanker(Column(), label_weights=weights, smoothing=0.0).fit(X, LABELS, QID)
-    each = [TreeDirectRanker(Column(), smoothing=0.0).fit(X, y, QID) for y in LABELS.values()]
-    zeros = np.zeros(len(X))
-    whole, *alone = (fit.feature_part_.objective_(zeros)[0] for fit in (both, *each))
-    assert whole == pytest.approx(2 * alone[0] + 0.5 * alone[1])
+@pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}, {"per_level": True}])
+@pytest.mark.parametrize("weights", [(2.0, 0.5), (0.0, 1.0)])
+def test_the_objective_is_the_weighted_sum_of_those_of_single_labels(settings, weights):
+    def price(y, **more):
+        part, shape = (Column((0, 1, 2)), (400, 3)) if "per_level" in settings else (Column(), 400)
+        ranker = TreeDirectRanker(part, smoothing=0.0, **settings, **more).fit(X, y, QID)
+        return ranker.feature_part_.objective_(np.zeros(shape))[0]
+
+    alone = [price(y) for y in LABELS.values()]
+    assert price(LABELS, label_weights=weights) == pytest.approx(np.dot(weights, alone))
 
 
 @pytest.mark.parametrize("several", ["labels", "metrics"])

@@ -127,13 +127,6 @@ def test_probabilities_are_calibrated_where_asked(data, fitted):
     assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_importances_find_the_feature_that_matters_most(fitted, name):
-    importances = fitted[name].feature_importances_
-    assert np.argmax(importances) == 0
-    assert importances.sum() == pytest.approx(1)
-
-
 def test_weights_matter(data, fitted):
     X, y, qid = data
     weight = np.where(X[:, 1] > 0, 1.0, 0.1)

@@ -18,10 +18,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 ZEROS = np.zeros(160)
-STREAM, NESTED = (
-    StreamingRanker(StreamingTrees(3, n_jobs=1)),
-    NestedRanker(some_ranker(), sizes=(3,)),
-)
+STREAM = StreamingRanker(StreamingTrees(3, n_jobs=1))
+NESTED = NestedRanker(some_ranker(), sizes=(3,))
 CONSTANT, CHANCE = "the model is constant", "no better than chance"
 
 
