@@ -20,6 +20,9 @@ SPLITTERS = [
     QueryShuffleSplit(3, test_size=2, random_state=0),
 ]
 every_splitter = pytest.mark.parametrize("splitter", SPLITTERS, ids=str)
+rng = np.random.default_rng(0)
+QID, Y = rng.permutation(np.repeat([f"query {i}" for i in range(12)], 4)), rng.integers(3, size=48)
+X = np.column_stack([rng.normal(size=48), Y])
 query_ids = st.lists(st.integers(0, 9), min_size=5, max_size=40).filter(lambda q: len(set(q)) >= 4)
 
 
@@ -121,52 +124,41 @@ class OneFeature(BaseEstimator):
         return NDCG(k=10)(y, self.predict(X), qid)
 
 
-@pytest.fixture
-def judged():
-    rng = np.random.default_rng(0)
-    qid = rng.permutation(np.repeat([f"query {i}" for i in range(12)], 4))
-    y = rng.integers(3, size=48)
-    return np.column_stack([rng.normal(size=48), y]), y, qid
-
-
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("scoring", [None, make_ranking_scorer("map")], ids=str)
 @pytest.mark.parametrize("piped", [False, True])
-def test_grid_search_routes_qid_everywhere_by_default(judged, scoring, piped):
-    X, y, qid = judged
+def test_grid_search_routes_qid_everywhere_by_default(scoring, piped):
     ranker = make_pipeline(StandardScaler(), OneFeature()) if piped else OneFeature()
     name = "onefeature__feature" if piped else "feature"
     search = GridSearchCV(ranker, {name: [0, 1]}, scoring=scoring, cv=QueryKFold(3))
-    search.fit(X, y, qid=qid)
+    search.fit(X, Y, qid=QID)
     assert search.best_params_ == {name: 1}
     assert search.best_score_ == 1.0
     metric = NDCG(k=10) if scoring is None else AveragePrecision()
-    expected = [metric(y[t], X[t, 0], qid[t]) for _, t in QueryKFold(3).split(X, y, qid)]
+    expected = [metric(Y[t], X[t, 0], QID[t]) for _, t in QueryKFold(3).split(X, Y, QID)]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"][0], np.mean(expected))
 
 
 @pytest.mark.usefixtures("routing")
-def test_cross_validate_routes_qid_by_default(judged):
-    X, y, qid = judged
+def test_cross_validate_routes_qid_by_default():
     scoring, splitter = {"map": make_ranking_scorer("map")}, SPLITTERS[1]
-    result = cross_validate(OneFeature(), X, y, scoring=scoring, cv=splitter, params={"qid": qid})
-    splits = splitter.split(X, y, qid)
-    expected = [AveragePrecision()(y[test], X[test, 0], qid[test]) for _, test in splits]
+    result = cross_validate(OneFeature(), X, Y, scoring=scoring, cv=splitter, params={"qid": QID})
+    splits = splitter.split(X, Y, QID)
+    expected = [AveragePrecision()(Y[test], X[test, 0], QID[test]) for _, test in splits]
     np.testing.assert_array_equal(result["test_map"], expected)
 
 
-def test_groups_take_the_place_of_qid_without_routing(judged):
-    X, y, qid = judged
+def test_groups_take_the_place_of_qid_without_routing():
 
     class Unaware(OneFeature):
         def fit(self, X, y):
             return self
 
     scored = partial(
-        cross_validate, Unaware(feature=1), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer()
+        cross_validate, Unaware(feature=1), X, Y, cv=QueryKFold(3), scoring=make_ranking_scorer()
     )
     with pytest.warns(UserWarning, match="groups without metadata routing splits the rows, but"):
-        np.testing.assert_array_equal(scored(groups=qid)["test_score"], 1.0)
+        np.testing.assert_array_equal(scored(groups=QID)["test_score"], 1.0)
     with pytest.raises(ValueError, match="qid must be given; got None"):
         scored()
 

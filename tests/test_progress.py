@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from treerank import show_progress
-from treerank.baselines.boosted import LambdaMART
-from treerank.baselines.linear.adarank import AdaRank
-from treerank.baselines.linear.es_rank import ESRank
-from treerank.baselines.linear.prank import PRank
-from treerank.baselines.neural.ranknet import RankNet
-from treerank.baselines.stump_ranker import RankBoost
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, show_progress
+from treerank.baselines import AdaRank, ESRank, LambdaMART, PRank, RankBoost, RankNet
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 from treerank.progress_bar import FIRST, progress_bar
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 RANKERS = {
     "LightGBM": lambda n: TreeDirectRanker(LightGBMTrees(n), random_state=0),

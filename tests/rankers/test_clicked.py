@@ -14,10 +14,9 @@ from sklearn.utils import check_random_state
 from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_batches
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickCounts, ClickRelevance, Items, count_data, simulate_clicks
-from treerank.datasets.parquet import write_parquet
+from treerank.datasets import write_parquet
 from treerank.distributed import fit as fit_by_workers
-from treerank.rankers import ForestRanker
-from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers import ForestRanker, NestedRanker
 
 pytestmark = pytest.mark.slow
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from example_rankers import Column
 
-from treerank import TreeDirectRanker
-from treerank.feature_parts.line import Line
-from treerank.inputs.grouping import QueryGroups
-from treerank.objectives import make_objective
+from treerank import TreeDirectRanker, make_objective
+from treerank.feature_parts import Line
+from treerank.inputs import QueryGroups
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 3))

@@ -9,11 +9,8 @@ import pytest
 from drawn_forests import drawn_documents, drawn_forest
 from scipy.sparse import csr_matrix
 
-from treerank import TreeDirectRanker
-from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank.baselines import RankSVM
 from treerank.forests.scoring import forest_scores
 from treerank.forests.shapley import margin_parts
 from treerank.rankers.explanation import interactions_of, sampled_parts

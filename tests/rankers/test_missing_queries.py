@@ -8,11 +8,9 @@ import pytest
 from example_rankers import PARTS
 from sklearn.base import clone
 
-from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.baselines.sortnet.sortnet import SortNet
-from treerank.rankers.nested_ranker import NestedRanker
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import load
+from treerank import TreeDirectRanker, load
+from treerank.baselines import RankSVM, SortNet
+from treerank.rankers import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

@@ -12,12 +12,8 @@ from example_rankers import PARTS, Column, every_part
 from numba import njit
 from sklearn.base import clone
 
+from treerank import MLP, HistogramTrees, TreeDirectRanker, get_metric, load
 from treerank.baselines import RankSVM
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.networks.mlp import MLP
-from treerank.metrics import get_metric
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import load
 
 
 class Chosen(Column):
@@ -86,7 +82,8 @@ LONGER = PARTS | HISTOGRAM | {"mlp": MLP((4,), n_epochs=2, optimizer="sgd")}
 
 @pytest.mark.parametrize("name", LONGER)
 def test_a_loaded_ranker_goes_on_as_the_saved_one_would(data, tmp_path, name):
-    part, longer = LONGER[name], f"feature_part__n_{'epochs' if name == 'mlp' else 'estimators'}"
+    part = clone(LONGER[name])
+    longer = "feature_part__n_epochs" if name == "mlp" else "feature_part__n_estimators"
     ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(*data)
     loaded = round_trip(ranker, tmp_path / "model").set_params(**{longer: 9}).fit(*data)
     before = ranker.predict(data[0])

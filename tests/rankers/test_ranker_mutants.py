@@ -10,10 +10,9 @@ import pytest
 from laws import LAWS, Case
 from small_rankers import DATA
 
+from treerank import NDCG, make_objective
 from treerank.baselines import RankSVM
-from treerank.metrics import NDCG
 from treerank.numerics.threads import threads_for
-from treerank.objectives import make_objective
 
 pytestmark = [
     pytest.mark.slow,

@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 from example_rankers import fitted_rankers, some_ranker
 
+from treerank import make_objective
+from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.head_fitting import fit_head
-from treerank.feature_parts.histogram.streaming import StreamingTrees
-from treerank.objectives import make_objective
-from treerank.rankers.nested_ranker import NestedRanker
-from treerank.rankers.streaming_ranker import StreamingRanker
+from treerank.rankers import NestedRanker, StreamingRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from treerank import HistogramTrees, TreeDirectRanker, get_metric, load, make_web_search
-from treerank.baselines import AdaRank, LambdaMART
-from treerank.baselines.linear.prank import PRank
+from treerank.baselines import AdaRank, LambdaMART, PRank
 
 X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
 TRAIN, *SETS = (
