@@ -141,15 +141,11 @@ Y, QID = (X[:, 0] > 0).astype(int), np.repeat(np.arange(6), 10)
 FEW = LightGBMTrees(n_estimators=2, n_jobs=1)
 
 
-def test_few_functions_stand_between_fit_and_the_engine(monkeypatch):
-    ranker = TreeDirectRanker(FEW, random_state=0)
-    assert 3 < depth_at("lightgbm.train", lambda: ranker.fit(X, Y, QID), monkeypatch) <= 9
-
-
-def test_few_functions_stand_between_predict_and_the_trees(monkeypatch):
+def test_few_functions_stand_between_a_ranker_and_its_trees(monkeypatch):
     ranker = TreeDirectRanker(FEW, random_state=0).fit(X, Y, QID)
     place = "treerank.feature_parts.engines.boosting.forest_scores"
     assert 2 < depth_at(place, lambda: ranker.predict(X), monkeypatch) <= 6
+    assert 3 < depth_at("lightgbm.train", lambda: ranker.fit(X, Y, QID), monkeypatch) <= 9
 
 
 class OwnPart:

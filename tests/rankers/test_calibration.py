@@ -127,7 +127,7 @@ def test_the_two_directions_add_up_to_exactly_one(margin, steepness):
     assert (there - 0.5) * margin * steepness >= 0
 
 
-def test_values_worked_by_hand():
+def test_probabilities_worked_by_hand():
     np.testing.assert_allclose(pair_probability(np.log([1, 3, 1 / 3])), [1 / 2, 3 / 4, 1 / 4])
     np.testing.assert_allclose(pair_probability(np.log(3), steepness=2), 9 / 10)
 

@@ -77,10 +77,3 @@ def test_a_batch_may_have_no_judged_document(n_outputs):
     labels = {"human": np.where(QID < 3, Y, np.nan), "machine": MACHINE}
     network = LinearNetwork(n_epochs=2, batch_size=12, n_outputs=n_outputs)
     assert np.ptp(TreeDirectRanker(network, random_state=0).fit(X, labels, QID).predict(X)) > 0
-
-
-def test_an_eval_set_without_any_judgment_of_a_label_is_refused():
-    labels = {"human": HUMAN, "machine": MACHINE}
-    bare = labels | {"human": np.full(len(Y), np.nan)}
-    with pytest.raises(ValueError, match=r"eval_set: y\['human'\] must hold a label in some row"):
-        ranker().fit(X, labels, QID, eval_set=(X, bare, QID))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from drawn_forests import one_leaf
 from example_rankers import Column
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
@@ -135,17 +135,14 @@ def test_documents_and_pairs_of_several_labels_may_be_weighed():
     assert_same_scores(model, again)
 
 
-class TooLate(BaseEstimator):
+class TooLate(Column):
     """A feature part that must not be fitted."""
 
     def fit(self, X, objective, *, validation=None):
         pytest.fail("training began")
 
-    def transform(self, X):
-        pytest.fail("nothing was learned")
 
-
-SINGLE = LABELS["margin"]
+SINGLE, BARE = LABELS["margin"], LABELS | {"margin": np.full(400, np.nan)}
 OTHER_LABELS = r"eval_set must have the labels of y, \['relevance', 'ma"
 
 
@@ -162,7 +159,8 @@ OTHER_LABELS = r"eval_set must have the labels of y, \['relevance', 'ma"
         (None, {"eval_set": (X, SINGLE, QID)}, OTHER_LABELS),
         (None, {"eval_set": (X, TABLE, QID)}, OTHER_LABELS),
         (None, {"eval_set": (X, LABELS | {"price": X[:, 0]}, QID)}, OTHER_LABELS),
-        (None, {"y": LABELS | {"margin": X[:, 0] * np.nan}}, r"y\['margin'\] must hold a label"),
+        (None, {"y": BARE}, r"^y\['margin'\] must hold a label"),
+        (None, {"eval_set": (X, BARE, QID)}, r"eval_set: y\['margin'\] must hold a label in some"),
         (None, {"y": LABELS | {"margin": [1, 2]}}, "must have one entry per document"),
         (None, {"given_pairs": [[0, 1]]}, "given_pairs must be None where y has several labels"),
     ],

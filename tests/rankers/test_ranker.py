@@ -67,11 +67,6 @@ def test_the_order_of_rows_matters_to_neither_weights_nor_a_share_for_calibratio
     assert again.steepness_ == first.steepness_
 
 
-def test_all_rows_are_one_query_without_qid():
-    same = some_ranker().fit(X, y, np.zeros(len(X))).predict(X)
-    np.testing.assert_array_equal(some_ranker().fit(X, y).predict(X), same)
-
-
 @every_part
 def test_a_column_of_text_is_split_as_categories(part):
     qid = np.arange(1600) // 20
