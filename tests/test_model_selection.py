@@ -3,7 +3,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
@@ -21,6 +20,9 @@ SPLITTERS = [
     QueryShuffleSplit(3, test_size=2, random_state=0),
 ]
 every_splitter = pytest.mark.parametrize("splitter", SPLITTERS, ids=str)
+rng = np.random.default_rng(0)
+QID, Y = rng.permutation(np.repeat([f"query {i}" for i in range(12)], 4)), rng.integers(3, size=48)
+X = np.column_stack([rng.normal(size=48), Y])
 query_ids = st.lists(st.integers(0, 9), min_size=5, max_size=40).filter(lambda q: len(set(q)) >= 4)
 
 
@@ -47,10 +49,9 @@ def test_sets_of_queries_do_not_depend_on_the_order_of_rows(splitter, qid, seed)
         assert set(qid[test]) == set(shuffled[test_again])
 
 
-@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("splitter", SPLITTERS[:2], ids=str)
 @given(qid=query_ids)
-def test_folds_test_every_row_once_and_are_balanced(shuffle, qid):
-    splitter = QueryKFold(3, shuffle=shuffle, random_state=0)
+def test_folds_test_every_row_once_and_are_balanced(splitter, qid):
     tests = [test for _, test in splitter.split(qid, qid=qid)]
     np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.arange(len(qid)))
     sizes = [len(test) for test in tests]
@@ -123,51 +124,33 @@ class OneFeature(BaseEstimator):
         return NDCG(k=10)(y, self.predict(X), qid)
 
 
-@pytest.fixture
-def judged():
-    rng = np.random.default_rng(0)
-    qid = rng.permutation(np.repeat([f"query {i}" for i in range(12)], 4))
-    y = rng.integers(3, size=48)
-    return np.column_stack([rng.normal(size=48), y]), y, qid
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("scoring", [None, make_ranking_scorer("map")], ids=str)
 @pytest.mark.parametrize("piped", [False, True])
-def test_grid_search_routes_qid_everywhere_by_default(judged, scoring, piped):
-    X, y, qid = judged
+def test_grid_search_routes_qid_everywhere_by_default(scoring, piped):
     ranker = make_pipeline(StandardScaler(), OneFeature()) if piped else OneFeature()
     name = "onefeature__feature" if piped else "feature"
     search = GridSearchCV(ranker, {name: [0, 1]}, scoring=scoring, cv=QueryKFold(3))
-    search.fit(X, y, qid=qid)
+    search.fit(X, Y, qid=QID)
     assert search.best_params_ == {name: 1}
     assert search.best_score_ == 1.0
     metric = NDCG(k=10) if scoring is None else AveragePrecision()
-    expected = [metric(y[t], X[t, 0], qid[t]) for _, t in QueryKFold(3).split(X, y, qid)]
+    expected = [metric(Y[t], X[t, 0], QID[t]) for _, t in QueryKFold(3).split(X, Y, QID)]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"][0], np.mean(expected))
 
 
 @pytest.mark.usefixtures("routing")
-@every_splitter
-def test_cross_validate_routes_qid_by_default(judged, splitter):
-    X, y, qid = judged
-    scoring = {"ndcg": make_ranking_scorer(), "map": make_ranking_scorer("map")}
-    result = cross_validate(OneFeature(), X, y, scoring=scoring, cv=splitter, params={"qid": qid})
-    splits = list(splitter.split(X, y, qid))
-    expected = [AveragePrecision()(y[test], X[test, 0], qid[test]) for _, test in splits]
+def test_cross_validate_routes_qid_by_default():
+    scoring, splitter = {"map": make_ranking_scorer("map")}, SPLITTERS[1]
+    result = cross_validate(OneFeature(), X, Y, scoring=scoring, cv=splitter, params={"qid": QID})
+    splits = splitter.split(X, Y, QID)
+    expected = [AveragePrecision()(Y[test], X[test, 0], QID[test]) for _, test in splits]
     np.testing.assert_array_equal(result["test_map"], expected)
 
 
-def test_qid_is_asked_for_where_routing_is_off(judged):
-    X, y, qid = judged
+def test_qid_is_asked_for_where_routing_is_off():
     with pytest.raises(ValueError, match="qid must be given; got None"):
-        cross_validate(OneFeature(), X, y, groups=qid, cv=QueryKFold(3))
+        cross_validate(OneFeature(), X, Y, groups=QID, cv=QueryKFold(3))
 
 
 def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():
@@ -199,12 +182,13 @@ def test_time_may_be_dates_and_texts():
     assert [[part.tolist() for part in pair] for pair in splits[0]] == [[[1], [0]], [[0, 1], [2]]]
     np.testing.assert_equal(splits[0], splits[1])
     week = QueryTimeSplit(day.astype("datetime64[D]"), n_splits=2, gap=np.timedelta64(7, "D"))
-    with pytest.raises(ValueError, match="time and gap must leave queries before each test set"):
-        list(week.split(qid, qid=qid))
-    with pytest.raises(ValueError, match="time must have one entry per row, 3; got"):
-        next(QueryTimeSplit([1, 2]).split(qid, qid=qid))
-    with pytest.raises(ValueError, match="n_splits must be below the number of queries, 3; got 5"):
-        next(QueryTimeSplit(day).split(qid, qid=qid))
+    for wrong, message in {
+        week: "time and gap must leave queries before each test set",
+        QueryTimeSplit([1, 2]): "time must have one entry per row, 3; got",
+        QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            list(wrong.split(qid, qid=qid))
 
 
 @every_splitter

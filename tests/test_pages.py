@@ -27,15 +27,11 @@ def python_of(path):
     return BLOCK.findall(path.read_text(encoding="utf-8"))
 
 
-def name_of(path):
-    return str(path.relative_to(ROOT))
-
-
 WITH_PYTHON = [path for path in (README, *MANUAL) if python_of(path)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", WITH_PYTHON, ids=name_of)
+@pytest.mark.parametrize("path", WITH_PYTHON, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_python_of_a_page_prints_what_it_says(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
@@ -64,16 +60,12 @@ def test_the_shell_of_the_readme_runs_line_by_line(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def test_the_readme_is_one_page():
-    lines = README.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 120
-    assert max(map(len, lines)) <= 120
-
-
-def test_links_of_the_readme_lead_to_files():  # Sphinx checks those of the manual
-    links = LINK.findall(README.read_text(encoding="utf-8"))
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def test_the_readme_is_one_page_whose_links_lead_to_files():  # Sphinx checks those of the manual
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    assert max(map(len, text.splitlines())) <= 120
+    assert LINK.findall(text)
+    assert [link for link in LINK.findall(text) if not (ROOT / link).exists()] == []
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -20,9 +20,6 @@ def of_paper(module, name):
     return getattr(importlib.import_module(module), name)
 
 
-# -- Gaussian classes --------------------------------------------------------------------------
-
-
 def test_features_of_a_class_are_its_gaussian():
     drawn = of_paper("gaussian_classes", "GaussianClasses").drawn
     classes = drawn(n_features=3, n_classes=2, random_state=0)
@@ -31,9 +28,6 @@ def test_features_of_a_class_are_its_gaussian():
     for label, feature in itertools.product(range(2), range(3)):
         parameters = classes.means[label, feature], classes.deviations[label, feature]
         assert stats.kstest(X[y == label, feature], "norm", parameters).pvalue > 0.001
-
-
-# -- random network ----------------------------------------------------------------------------
 
 
 def test_levels_are_equally_frequent_and_follow_the_network():
@@ -45,15 +39,8 @@ def test_levels_are_equally_frequent_and_follow_the_network():
     assert np.abs(values).max() < 10  # ten hidden units in (-1, 1), weights in [-1, 1]
 
 
-# -- transforms --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def normal():
-    return importlib.import_module("transforms").NormalTransformer
-
-
-def test_any_distribution_becomes_normal_with_standard_deviation_one_third(normal):
+def test_any_distribution_becomes_normal_with_standard_deviation_one_third():
+    normal = of_paper("transforms", "NormalTransformer")
     X = np.exp(3 * np.random.default_rng(0).normal(size=(5000, 1)))
     for n_quantiles in (1000, 10_000):
         found = normal(n_quantiles=n_quantiles).fit_transform(X)
@@ -62,9 +49,9 @@ def test_any_distribution_becomes_normal_with_standard_deviation_one_third(norma
         np.testing.assert_array_equal(np.argsort(found[:, 0]), np.argsort(X[:, 0]))
 
 
-def test_missing_values_stay_missing(normal):
+def test_missing_values_stay_missing():
     X = np.array([[np.nan, np.nan], [1.0, np.nan], [3.0, np.nan]])
-    found = normal().fit_transform(X)
+    found = of_paper("transforms", "NormalTransformer")().fit_transform(X)
     assert np.isnan(found).tolist() == np.isnan(X).tolist()
     assert found[1, 0] == -found[2, 0]
     scaled = of_paper("transforms", "scaled_within_queries")(X, [1, 1, 1])
@@ -76,9 +63,6 @@ def test_queries_are_scaled_by_equation_5_whatever_their_order():
     scaled = of_paper("transforms", "scaled_within_queries")(X, ["b", "a", "b", "a"])
     expected = [[-1 / 3, 0], [1 / 4, 4 / 6], [1 / 3, 0], [-1 / 4, -4 / 6]]
     np.testing.assert_allclose(scaled, expected)
-
-
-# -- boundaries --------------------------------------------------------------------------------
 
 
 def clumps(n_each=(200, 200, 200), spread=0.2):

@@ -1,6 +1,7 @@
 """The API reference: every exported name has one page."""
 
 import importlib.util
+import itertools
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,10 @@ def test_every_exported_name_has_one_page(pages, tmp_path):
 def test_every_class_that_explains_a_parameter_or_an_attribute_has_a_page(pages):
     classes = [*map(ranker_class, RANKERS), *map(feature_part_class, FEATURE_PARTS)]
     classes += map(type, METRICS.values())
-    entries = [
-        explained(cls, section) for cls in classes for section in ("Parameters", "Attributes")
-    ]
-    places = {place for found in entries for place, _ in found.values()}
-    of_treerank = {place for place in places if place.__module__.startswith("treerank")}
-    assert [p for p in of_treerank if not pages.exported_name(f"{p.__module__}.{p.__name__}")] == []
+    for cls, section in itertools.product(classes, ("Parameters", "Attributes")):
+        for place in {place for place, _ in explained(cls, section).values()}:
+            path = f"{place.__module__}.{place.__name__}"
+            assert pages.exported_name(path) or not path.startswith("treerank"), path
 
 
 def test_an_object_is_known_by_its_shortest_path(pages):

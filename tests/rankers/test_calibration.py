@@ -92,9 +92,9 @@ def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, data, tmp_path
     ranker.save(tmp_path / "ranker")
     expected = ranker.predict_relevance(X[test])
     np.testing.assert_array_equal(load(tmp_path / "ranker").predict_relevance(X[test]), expected)
-    named = pd.DataFrame(X, columns=ranker.forest().feature_names)
-    forest = ForestRanker(ranker.forest()).calibrate(named, y, qid)
-    forest.save(tmp_path / "forest")
+    forest = ForestRanker(ranker.forest())
+    named = pd.DataFrame(X, columns=forest.forest().feature_names)
+    forest.calibrate(named, y, qid).save(tmp_path / "forest")
     again = load(tmp_path / "forest").predict_relevance(named)
     np.testing.assert_array_equal(again, forest.predict_relevance(named))
     fresh = TreeDirectRanker(LightGBMTrees(n_estimators=1, n_jobs=1)).fit(X, y, qid)
@@ -127,7 +127,7 @@ def test_the_two_directions_add_up_to_exactly_one(margin, steepness):
     assert (there - 0.5) * margin * steepness >= 0
 
 
-def test_values_worked_by_hand():
+def test_probabilities_worked_by_hand():
     np.testing.assert_allclose(pair_probability(np.log([1, 3, 1 / 3])), [1 / 2, 3 / 4, 1 / 4])
     np.testing.assert_allclose(pair_probability(np.log(3), steepness=2), 9 / 10)
 
@@ -136,20 +136,16 @@ def most_likely(scores, y, qid):
     """Maximize the mean over queries of the mean log likelihood of pairs, written out."""
     queries = []
     for q in set(qid):
-        rows = [t for t in range(len(y)) if qid[t] == q]
-        pairs = itertools.permutations(rows, 2)
-        queries.append([scores[i] - scores[j] for i, j in pairs if y[i] > y[j]])
-    queries = [np.array(margins) for margins in queries if margins]
+        pairs = itertools.permutations(np.flatnonzero(qid == q), 2)
+        queries.append(np.array([scores[i] - scores[j] for i, j in pairs if y[i] > y[j]]))
+    queries = [margins for margins in queries if len(margins)]
     target = (len(queries) + 1) / (len(queries) + 2)
 
     def surprise(steepness):
-        return sum(
-            np.mean(
-                target * np.logaddexp(0, -steepness * m)
-                + (1 - target) * np.logaddexp(0, steepness * m)
-            )
-            for m in queries
+        right, wrong = (
+            sum(np.logaddexp(0, sign * steepness * m).mean() for m in queries) for sign in (-1, 1)
         )
+        return target * right + (1 - target) * wrong
 
     return minimize_scalar(surprise, bounds=(0, 1e3), options={"xatol": 1e-9}, method="bounded").x
 
@@ -157,7 +153,7 @@ def most_likely(scores, y, qid):
 @pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
 def test_equals_the_definition_written_out(noise):
     rng = np.random.default_rng(0)
-    qid, y = np.repeat(range(12), rng.integers(1, 9, 12)), None
+    qid = np.repeat(range(12), rng.integers(1, 9, 12))
     y = rng.integers(3, size=len(qid))
     scores = y + noise * rng.normal(size=len(y))
     assert fit_steepness(scores, y, qid) == pytest.approx(most_likely(scores, y, qid), rel=1e-4)
@@ -169,11 +165,8 @@ def test_scaling_the_scores_changes_no_probability():
     assert 1000 * fit_steepness(1000 * scores - 5, y) == pytest.approx(steepness)
 
 
-def test_scores_worse_than_chance_say_nothing():
+def test_scores_worse_than_chance_say_nothing_and_labels_without_a_pair_are_refused():
     with pytest.warns(UserWarning, match="no better than chance"):
         assert fit_steepness([0.0, 1.0], [1, 0]) == 0
-
-
-def test_labels_without_a_pair_are_refused():
     with pytest.raises(ValueError, match="y must hold two different labels in some query"):
         fit_steepness([0.0, 1.0], [1, 0], [1, 2])

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from example_rankers import Column
 
-from treerank import TreeDirectRanker
-from treerank.feature_parts.line import Line
-from treerank.inputs.grouping import QueryGroups
-from treerank.objectives import make_objective
+from treerank import TreeDirectRanker, make_objective
+from treerank.feature_parts import Line
+from treerank.inputs import QueryGroups
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 3))
@@ -28,39 +27,31 @@ class FirstFeature(Column):
         return super().transform(X)[:, 0]
 
 
-@pytest.mark.parametrize("weight", ["uniform", "ndcg"])
-@pytest.mark.parametrize("per_level", [False, True])
-def test_a_loss_without_slope_at_equal_scores_has_pairs_all_the_same(weight, per_level):
-    settings = {"loss": flat_at_zero, "weight": weight, "per_level": per_level}
-    ranker = TreeDirectRanker(FirstFeature(), **settings, random_state=0).fit(X, Y, QID)
-    assert (ranker.predict(X) == X[:, 0]).all()
-
-
-def test_a_loss_without_slope_has_pairs_in_one_of_several_labels():
-    ranker = TreeDirectRanker(FirstFeature(), loss=flat_at_zero, random_state=0)
-    ranker.fit(X, {"same": np.zeros(len(Y)), "other": Y}, QID)
-    assert (ranker.predict(X) == X[:, 0]).all()
+TWO = {"same": np.zeros(len(Y)), "other": Y}
 
 
 @pytest.mark.parametrize(
-    ("settings", "y"),
+    ("settings", "y"), [({"weight": "uniform"}, Y), ({"per_level": True}, Y), ({}, TWO)]
+)
+def test_a_loss_without_slope_at_equal_scores_has_pairs_all_the_same(settings, y):
+    ranker = TreeDirectRanker(FirstFeature(), loss=flat_at_zero, **settings, random_state=0)
+    assert (ranker.fit(X, y, QID).predict(X) == X[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "y", "message"),
     [
-        ({"loss": flat_at_zero}, np.zeros(len(Y))),
-        ({"loss": flat_at_zero, "weight": "map", "threshold": 9.0}, Y),
-        ({"weight": "map", "threshold": 9.0}, Y),
+        ({"loss": flat_at_zero}, 0 * Y, "No pair of documents counts"),
+        ({"loss": flat_at_zero, "weight": "map", "threshold": 9.0}, Y, "No pair of documents"),
+        ({"weight": "map", "threshold": 9.0}, Y, "No pair of documents counts"),
+        ({"loss": "half_squared_error"}, 0 * Y, "No query has two labels, and equal scores cost l"),
     ],
 )
-def test_without_a_pair_of_weight_the_model_is_constant(settings, y):
+def test_with_nothing_to_learn_the_model_is_constant(settings, y, message):
     ranker = TreeDirectRanker(FirstFeature(), **settings, random_state=0)
-    with pytest.warns(UserWarning, match="No pair of documents counts"):
+    with pytest.warns(UserWarning, match=message):
         ranker.fit(X, y, QID)
     assert (ranker.predict(X) == 0).all()
-
-
-def test_a_loss_of_single_documents_warns_of_labels_and_not_of_pairs():
-    ranker = TreeDirectRanker(FirstFeature(), loss="half_squared_error", random_state=0)
-    with pytest.warns(UserWarning, match="No query has two labels, and equal scores cost least"):
-        ranker.fit(X, np.zeros(len(Y)), QID)
 
 
 class Plain:

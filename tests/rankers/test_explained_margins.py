@@ -17,7 +17,9 @@ FRAME = pd.DataFrame(X, columns=["bm25", "price"])
 
 @pytest.mark.parametrize(("data", "name"), [(FRAME, "bm25"), (X, "f0")])
 def test_parts_have_names_and_a_sentence_for_each_pair(data, name):
-    parts = RankSVM().fit(data, Y, QID).explain(data[:2], data[2:4])
+    ranker = RankSVM().fit(data, Y, QID)
+    assert str(ranker.explain(data[:1], data[:1])) == "A and B have equal scores."
+    parts = ranker.explain(data[:2], data[2:4])
     assert list(parts.by_name()[0].values()) == sorted(parts[0].tolist(), key=abs, reverse=True)
     assert parts.sum(axis=1).shape == (2,)
     for sentence, row in zip(str(parts).splitlines(), np.asarray(parts), strict=True):
@@ -36,10 +38,6 @@ def test_a_notebook_shows_the_largest_parts_as_bars():
     largest = [f"{row[np.abs(row).argmax()]:+.3g}" for row in np.asarray(parts)]
     assert rows == largest  # whose bars have the whole width
     assert parts[0, :1]._repr_html_() is None  # its columns have no names
-
-
-def test_equal_documents_are_said_to_be_equal():
-    assert str(RankSVM().fit(X, Y, QID).explain(X[:1], X[:1])) == "A and B have equal scores."
 
 
 COLORED = FRAME.assign(color=np.where(Y > 0, "red", "blue"))

@@ -9,11 +9,8 @@ import pytest
 from drawn_forests import drawn_documents, drawn_forest
 from scipy.sparse import csr_matrix
 
-from treerank import TreeDirectRanker
-from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank.baselines import RankSVM
 from treerank.forests.scoring import forest_scores
 from treerank.forests.shapley import margin_parts
 from treerank.rankers.explanation import sampled_parts
@@ -45,6 +42,13 @@ def shapley_by_all_coalitions(scores_of, a, b):
     return parts
 
 
+def assert_parts(parts, forest, X_a, X_b):
+    """Check the parts of each pair of documents by all coalitions."""
+    for found, a, b in zip(parts, X_a, X_b, strict=True):
+        expected = shapley_by_all_coalitions(lambda X: forest_scores(forest, X)[:, 0], a, b)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("part", [LightGBMTrees, XGBoostTrees, HistogramTrees])
 def test_parts_of_trees_are_exact(part):
     holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
@@ -54,10 +58,7 @@ def test_parts_of_trees_are_exact(part):
     ranker = TreeDirectRanker(trees, random_state=0).fit(frame, y + (coded[:, 6] == 2), QID)
     forest = replace(ranker.forest(), sum_dtype="float64")
     parts = ranker.explain(frame[:4], frame[4:8])
-    for i in range(4):
-        a, b = coded[i], coded[4 + i]
-        expected = shapley_by_all_coalitions(lambda X: forest_scores(forest, X)[:, 0], a, b)
-        np.testing.assert_allclose(parts[i], expected, rtol=1e-12, atol=1e-12)
+    assert_parts(parts, forest, coded[:4], coded[4:8])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -68,9 +69,7 @@ def test_parts_of_drawn_trees_are_exact_beyond_one_word_of_pairs(seed):
     a, b = drawn_documents(random, forest, 130).reshape(2, 65, 4)
     parts = margin_parts(forest, a, b)
     np.testing.assert_array_equal(parts, -margin_parts(forest, b, a))
-    for i in range(65):
-        expected = shapley_by_all_coalitions(lambda X: forest_scores(forest, X)[:, 0], a[i], b[i])
-        np.testing.assert_allclose(parts[i], expected, rtol=1e-12, atol=1e-12)
+    assert_parts(parts, forest, a, b)
 
 
 def test_what_does_not_differ_does_nothing(trees):
@@ -90,15 +89,7 @@ def test_two_that_work_together_share_by_half():
     assert not errors.any()  # both directions of any order give half of them
 
 
-def test_three_that_work_together_share_as_all_six_orders_say():
-    def scores_of(X):
-        return X[:, 0] * X[:, 1] + 5 * X[:, 2] * X[:, 0]
-
-    parts, _ = sampled_parts(scores_of, np.ones((1, 3)), np.zeros((1, 3)), n_orders=4000)
-    np.testing.assert_allclose(parts, [[3.0, 0.5, 2.5]], atol=0.1)
-
-
-def test_standard_errors_are_those_of_repeated_draws():
+def test_sampled_parts_have_the_mean_of_all_orders_and_the_errors_of_repeated_draws():
     def scores_of(X):
         return X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3] * X[:, 1]
 
@@ -106,6 +97,8 @@ def test_standard_errors_are_those_of_repeated_draws():
     drawn = [sampled_parts(scores_of, a, b, 8, seed) for seed in range(300)]
     parts, errors = (np.concatenate(each) for each in zip(*drawn, strict=True))
     np.testing.assert_allclose((errors**2).mean(axis=0) ** 0.5, parts.std(axis=0), rtol=0.15)
+    expected = shapley_by_all_coalitions(scores_of, a[0], b[0])
+    np.testing.assert_allclose(parts.mean(axis=0), expected, atol=0.1)
 
 
 def test_trees_and_a_line_are_explained_exactly():
@@ -136,9 +129,10 @@ def test_sparse_rows_and_frames_are_explained_alike(trees):
 
 
 def test_bad_arguments_are_named(trees):
-    with pytest.raises(ValueError, match=r"X_a and X_b must have equally many rows.*2 and 3"):
-        trees.explain(X[:2], X[:3])
-    with pytest.raises(ValueError, match=r"n_orders must be .*got 0"):
-        trees.explain(X[:2], X[:2], n_orders=0)
-    with pytest.raises(ValueError, match=r"n_orders must be .*2.*got 1"):
-        trees.explain(X[:2], X[:2], n_orders=1, with_errors=True)
+    for others, settings, message in (
+        (X[:3], {}, r"X_a and X_b must have equally many rows.*2 and 3"),
+        (X[:2], {"n_orders": 0}, r"n_orders must be .*got 0"),
+        (X[:2], {"n_orders": 1, "with_errors": True}, r"n_orders must be .*2.*got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            trees.explain(X[:2], others, **settings)

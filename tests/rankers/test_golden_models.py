@@ -11,13 +11,11 @@ import pytest
 from golden_models import FORMATS, GOLDEN, fitted
 from small_rankers import NAMES
 
-from treerank import load, read_forest
-from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank import HistogramTrees, load, read_forest
 from treerank.feature_parts.networks import network_part
 from treerank.files.archive import read_archive
 from treerank.forests.scoring import forest_leaves
-from treerank.rankers import ForestRanker
-from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers import DirectRanker, ForestRanker
 
 RELEASES = sorted(path.parent for path in GOLDEN.glob("*/scores.npz"))
 FILES = [path for release in RELEASES for path in sorted(release.glob("*.treerank"))]

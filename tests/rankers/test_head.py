@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.objectives import make_objective
 from treerank.rankers.head import TAUS, AntisymmetricHead
-
-every_tau = pytest.mark.parametrize("tau", TAUS)
-finite = st.floats(-1e100, 1e100)
-documents = st.lists(st.tuples(finite, finite), min_size=3, max_size=3).map(np.array)
 
 
 @pytest.fixture(scope="module")
@@ -29,22 +24,13 @@ def objective(features):
     return make_objective(truth, np.repeat([0, 1, 2], 8), weight="uniform")
 
 
-@every_tau
-@given(documents)
-def test_the_order_is_antisymmetric_reflexive_and_transitive(tau, f):
-    head = AntisymmetricHead(np.array([1.0, -2.0]), tau)
-    np.testing.assert_array_equal(head.compare(f, f[::-1]), -head.compare(f[::-1], f))
-    a, b, c = (f[[t]] for t in range(3))
-    assert head.compare(a, a) == 0
-    if head.compare(a, b) >= 0 and head.compare(b, c) >= 0:
-        assert head.compare(a, c) >= 0
-
-
-@every_tau
+@pytest.mark.parametrize("tau", TAUS)
 @given(st.floats(-1e300, 1e300))
-def test_tau_keeps_the_sign_of_every_margin(tau, margin):
-    r = AntisymmetricHead(np.ones(1), tau).compare_scores(margin, 0.0)
+def test_tau_keeps_the_sign_of_every_margin_and_is_odd(tau, margin):
+    head = AntisymmetricHead(np.ones(1), tau)
+    r = head.compare_scores(margin, 0.0)
     assert np.sign(r) == np.sign(margin)
+    assert head.compare_scores(0.0, margin) == -r
 
 
 def test_values_worked_by_hand():
@@ -56,10 +42,9 @@ def test_values_worked_by_hand():
 
 
 def test_a_single_output_of_weight_one_is_the_score_itself():
-    column = np.array([[0.1], [np.nextafter(0.1, 1)], [-0.0]])
-    head = AntisymmetricHead(np.ones(1))
-    np.testing.assert_array_equal(head.score(column), column[:, 0])
-    np.testing.assert_array_equal(head.score(column[:, 0]), column[:, 0])
+    column, head = np.array([[0.1], [np.nextafter(0.1, 1)], [-0.0]]), AntisymmetricHead(np.ones(1))
+    for outputs in (column, column[:, 0]):
+        np.testing.assert_array_equal(head.score(outputs), column[:, 0])
 
 
 def test_a_document_scores_the_same_whatever_company_it_keeps():
@@ -98,8 +83,3 @@ def test_alpha_means_the_same_in_any_unit_and_for_any_number_of_pairs(features, 
 def test_nothing_to_weigh_gives_zeros(features, objective):
     np.testing.assert_array_equal(fit_head(np.ones((24, 2)), objective), 0)
     np.testing.assert_array_equal(fit_head(features, make_objective(np.zeros(24))), 0)
-
-
-def test_too_few_iterations_are_said_so(features, objective):
-    with pytest.warns(ConvergenceWarning, match="raise head_alpha"):
-        fit_head(features, objective, alpha=1e-4, max_iter=1)

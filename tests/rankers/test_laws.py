@@ -6,10 +6,8 @@ import pytest
 from laws import LAWS, Case
 from small_rankers import DATA, NAMES, PART_SETTINGS, SETTINGS, made
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.feature_parts.registry import FEATURE_PARTS
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS
 
 pytestmark = [

@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 from example_rankers import PARTS
 from sklearn.base import clone
-from sklearn.inspection import permutation_importance
 
-from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.baselines.sortnet.sortnet import SortNet
-from treerank.rankers.nested_ranker import NestedRanker
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import load
+from treerank import TreeDirectRanker, load
+from treerank.baselines import RankSVM, SortNet
+from treerank.rankers import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -77,11 +74,6 @@ def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
 def test_the_score_of_a_single_row_needs_no_qid():
     relevant = slice(int(np.argmax(Y)), int(np.argmax(Y)) + 1)
     assert ASKED["score"](fitted("TreeDirectRanker"), relevant, None) == 1.0
-
-
-def test_the_permutation_importance_of_scikit_learn_warns():
-    with pytest.warns(UserWarning, match=MESSAGE.format(60)):
-        permutation_importance(fitted("TreeDirectRanker"), X, Y, n_repeats=1, random_state=0)
 
 
 def test_a_fit_of_one_query_of_many_documents_warns():

@@ -8,26 +8,12 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from example_rankers import Column
+from example_rankers import PARTS, Column, every_part
 from numba import njit
 from sklearn.base import clone
 
+from treerank import MLP, HistogramTrees, TreeDirectRanker, get_metric, load
 from treerank.baselines import RankSVM
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.networks.mlp import MLP
-from treerank.files.archive import write_archive
-from treerank.metrics import get_metric
-from treerank.rankers import model_file
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import load
-
-PARTS = {
-    "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1),
-    "xgboost": XGBoostTrees(n_estimators=5, n_jobs=1),
-}
-every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 
 class Chosen(Column):
@@ -48,6 +34,18 @@ def data():
     return X, (X[:, 0] > 0).astype(int) + (X[:, 2] > 1), np.repeat(np.arange(6), 20)
 
 
+@pytest.fixture(scope="module")
+def ranker(data):
+    return TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def saved(ranker, tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "model"
+    ranker.save(path)
+    return path
+
+
 def round_trip(ranker, path, **settings):
     ranker.save(path)
     return load(path, **settings)
@@ -60,9 +58,6 @@ def test_everything_fitted_comes_back_bit_for_bit(data, tmp_path, part):
     loaded = round_trip(ranker, tmp_path / "model")
     proba = ranker.predict_pair_proba(X, X[:1])
     np.testing.assert_array_equal(loaded.predict_pair_proba(X, X[:1]), proba)
-    np.testing.assert_array_equal(loaded.compare(X, X[:1]), ranker.compare(X, X[:1]))
-    outputs = [each.feature_part_.transform(X) for each in (loaded, ranker)]
-    np.testing.assert_array_equal(*outputs)
     np.testing.assert_array_equal(loaded.feature_importances_, ranker.feature_importances_)
     assert repr(loaded) == repr(ranker)
     assert loaded.evals_result_ == ranker.evals_result_
@@ -81,21 +76,18 @@ def test_names_and_categories_come_back(data, tmp_path):
         loaded.predict(table[["color"]])
 
 
-LONGER = {
-    "lightgbm": (PARTS["lightgbm"], {"feature_part__n_estimators": 8}),
-    "xgboost": (PARTS["xgboost"], {"feature_part__n_estimators": 8}),
-    "histogram": (HistogramTrees(3, min_child_samples=5), {"feature_part__n_estimators": 5}),
-    "MLP": (MLP((4,), n_epochs=2, optimizer="sgd"), {"feature_part__n_epochs": 4}),
-}
+HISTOGRAM = {"histogram": HistogramTrees(5, min_child_samples=5)}
+LONGER = PARTS | HISTOGRAM | {"mlp": MLP((4,), n_epochs=2, optimizer="sgd")}
 
 
-@pytest.mark.parametrize(("part", "longer"), LONGER.values(), ids=LONGER)
-def test_a_loaded_ranker_goes_on_as_the_saved_one_would(data, tmp_path, part, longer):
+@pytest.mark.parametrize("name", LONGER)
+def test_a_loaded_ranker_goes_on_as_the_saved_one_would(data, tmp_path, name):
+    part = clone(LONGER[name])
+    longer = "feature_part__n_epochs" if name == "mlp" else "feature_part__n_estimators"
     ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(*data)
-    ranker.save(tmp_path / "model")
-    loaded = load(tmp_path / "model").set_params(**longer).fit(*data)
+    loaded = round_trip(ranker, tmp_path / "model").set_params(**{longer: 9}).fit(*data)
     before = ranker.predict(data[0])
-    after = ranker.set_params(**longer).fit(*data).predict(data[0])
+    after = ranker.set_params(**{longer: 9}).fit(*data).predict(data[0])
     np.testing.assert_array_equal(loaded.predict(data[0]), after)
     assert (before != after).any()
 
@@ -136,17 +128,13 @@ def test_a_feature_part_without_a_state_cannot_be_saved(data, tmp_path):
 
 
 @pytest.mark.slow
-def test_prediction_in_a_new_process_needs_no_objective(data, tmp_path):
-    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
-    ranker.save(tmp_path / "model")
-    np.save(tmp_path / "X.npy", data[0])
+def test_prediction_in_a_new_process_loads_no_other_engine(ranker, saved):
     code = (
-        "import numpy as np, sys; from treerank import load; "
-        "ranker = load('model'); np.save('scores.npy', ranker.predict(np.load('X.npy'))); "
+        f"import sys; from treerank import load; print(load({str(saved)!r}).predict([[1, 2, 3]])); "
         "assert not {'xgboost', 'torch'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "scores.npy"), ranker.predict(data[0]))
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == f"{ranker.predict([[1, 2, 3]])}\n"
 
 
 def forged(source, target, change):
@@ -163,10 +151,7 @@ def forged(source, target, change):
 
 PART = ("state", "learned", "feature_part_")
 CHANGES = {
-    "class must be one of .*'TreeDirectRanker'.*; got 'os.system'": (
-        "estimator class",
-        "os.system",
-    ),
+    "class must be one of .*'TreeDirectRanker'.*; got 'os.s": ("estimator class", "os.system"),
     "class must be one of .*; got 'LightGBMTrees'": ("estimator class", "LightGBMTrees"),
     "class must be one of .*; got 'subprocess": (*PART, "estimator class", "subprocess.Popen"),
     "unexpected keyword argument '__class__'": ("params", "__class__", "x"),
@@ -214,27 +199,23 @@ def test_parameters_of_older_files_that_say_nothing_now_are_left_out(data, tmp_p
 
 
 @pytest.mark.parametrize("message", CHANGES)
-def test_a_forged_file_creates_nothing_but_what_the_registries_hold(data, tmp_path, message):
+def test_a_forged_file_creates_nothing_but_what_the_registries_hold(saved, tmp_path, message):
     def change(content):
         set_in(content, *CHANGES[message])
 
-    TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data).save(tmp_path / "model")
     with pytest.raises(ValueError, match=message):
-        load(forged(tmp_path / "model", tmp_path / "forged", change))
+        load(forged(saved, tmp_path / "forged", change))
 
 
 def test_a_ranker_whose_scores_overflow_is_refused(data, tmp_path):
     ranker = RankSVM().fit(*data)
     ranker.coef_[:] = 1e308
-    ranker.save(tmp_path / "model")
     with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):
-        load(tmp_path / "model")
+        round_trip(ranker, tmp_path / "model")
 
 
-def test_a_truncated_or_foreign_file_says_so(data, tmp_path):
-    path = tmp_path / "model"
-    TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data).save(path)
-    whole = path.read_bytes()
+def test_a_truncated_or_foreign_file_says_so(saved, tmp_path):
+    path, whole = tmp_path / "model", saved.read_bytes()
     for length in np.linspace(0, len(whole) - 1, 30, dtype=int):
         path.write_bytes(whole[:length])
         with pytest.raises(ValueError, match="is truncated or damaged"):
@@ -246,8 +227,8 @@ def test_a_truncated_or_foreign_file_says_so(data, tmp_path):
         load(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("part", [*PARTS.values(), HistogramTrees(5)], ids=[*PARTS, "histogram"])
 @pytest.mark.parametrize("form", ["part", "booster"])
+@pytest.mark.parametrize("part", (PARTS | HISTOGRAM).values(), ids=PARTS | HISTOGRAM)
 def test_a_loaded_ranker_can_be_fitted_again_from_its_first_trees(data, tmp_path, part, form):
     first = TreeDirectRanker(part, random_state=0).fit(*data).feature_part_
     start = first if form == "part" else first.booster_
@@ -257,11 +238,9 @@ def test_a_loaded_ranker_can_be_fitted_again_from_its_first_trees(data, tmp_path
     np.testing.assert_array_equal(loaded.fit(*data).predict(data[0]), ranker.predict(data[0]))
 
 
-def test_a_file_names_no_other_file_to_start_from(data, tmp_path):
-    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
-    ranker.feature_part = clone(PARTS["lightgbm"])
-    content = model_file._plain(ranker)
-    content["params"]["feature_part"]["params"]["init_model"] = "/dev/zero"
-    write_archive(tmp_path / "model", content)
+def test_a_file_names_no_other_file_to_start_from(saved, tmp_path):
+    def change(content):
+        set_in(content, "params", "feature_part", "params", "init_model", "/dev/zero")
+
     with pytest.raises(ValueError, match="init_model must be a fitted feature part"):
-        load(tmp_path / "model")
+        load(forged(saved, tmp_path / "forged", change))

@@ -3,41 +3,31 @@
 import copy
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
-from example_rankers import PARTS, Column, every_part, some_ranker
+from example_rankers import PARTS, Column, every_part, ranking_data, some_ranker
 from sklearn.base import clone
 
-from treerank.metrics.graded_metrics import NDCG
-from treerank.metrics.registry import get_metric
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank import NDCG, TreeDirectRanker, get_metric
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-# -- an order ------------------------------------------------------------------------------
+X, y, qid = ranking_data()
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_head_squashes_margins_but_changes_no_ranking(data, fitted, name):
-    X, y, qid = data
+def test_the_head_squashes_margins_but_changes_no_ranking(fitted, name):
     squashed = clone(fitted[name]).set_params(tau="tanh").fit(X, y, qid)
     margin = fitted[name].compare(X[:80], X[80:])
     np.testing.assert_allclose(squashed.compare(X[:80], X[80:]), np.tanh(margin))
     np.testing.assert_array_equal(squashed.rank(X, qid), fitted[name].rank(X, qid))
 
 
-def test_one_document_is_compared_with_many(data, fitted):
-    X = data[0]
+def test_one_document_is_compared_with_many(fitted):
     ranker = fitted["lightgbm"]
     one_by_one = [ranker.compare(X[:1], other[None])[0] for other in X[:5]]
     np.testing.assert_array_equal(ranker.compare(X[:1], X[:5]), one_by_one)
     with pytest.raises(ValueError, match=r"equally many rows, or one .*; got 2 and 5"):
         ranker.compare(X[:2], X[:5])
-
-
-# -- ranks ---------------------------------------------------------------------------------
 
 
 def test_ranks_and_top_rows_worked_by_hand():
@@ -53,16 +43,14 @@ def test_ranks_and_top_rows_worked_by_hand():
     np.testing.assert_array_equal(ranker.top_k(X, one), [3, 1, 2, 4, 0, 5])
 
 
-def test_score_is_the_metric_of_the_ranker(data, fitted):
-    X, y, qid = data
+def test_score_is_the_metric_of_the_ranker(fitted):
     ranker = fitted["lightgbm"]
     for metric in ("map", "p@5", NDCG(k=3, gain="linear")):
         measured = copy.copy(ranker).set_params(metric=metric).score(X, y, qid)
         assert measured == get_metric(metric)(y, ranker.predict(X), qid)
 
 
-def test_score_weighs_queries_by_their_documents(data, fitted):
-    X, y, qid = data
+def test_score_weighs_queries_by_their_documents(fitted):
     ranker = fitted["lightgbm"]
     alone = ranker.score(X[qid == 3], y[qid == 3], qid[qid == 3])
     assert ranker.score(X, y, qid, sample_weight=qid == 3) == pytest.approx(alone)
@@ -70,50 +58,30 @@ def test_score_weighs_queries_by_their_documents(data, fitted):
     assert everywhere == pytest.approx(ranker.score(X, y, qid))
 
 
-# -- invariance ----------------------------------------------------------------------------
-
-
-@every_part
-def test_neither_the_order_of_rows_nor_the_names_of_queries_matter(data, part):
-    X, y, qid = data
-    ranker = TreeDirectRanker(part, smoothing=0.5, calibration=0.3, random_state=0)
-    sample_weight = 0.5 + np.random.default_rng(2).random(len(X))
-    first = ranker.fit(X, y, qid, sample_weight=sample_weight)
-    shuffle = np.random.default_rng(3).permutation(len(X))
-    names = np.array(list("hcafbgde"))[qid]
-    shuffled = (each[shuffle] for each in (X, y, names))
-    again = clone(ranker).fit(*shuffled, sample_weight=sample_weight[shuffle])
+def test_the_order_of_rows_matters_to_neither_weights_nor_a_share_for_calibration():
+    ranker = some_ranker(smoothing=0.5, calibration=0.3)
+    weight, rows = 0.5 + X[:, 1] ** 2, np.random.default_rng(3).permutation(len(X))
+    first = ranker.fit(X, y, qid, sample_weight=weight)
+    again = clone(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=weight[rows])
     np.testing.assert_array_equal(again.predict(X), first.predict(X))
     assert again.steepness_ == first.steepness_
 
 
-def test_all_rows_are_one_query_without_qid(data):
-    X, y, _ = data
-    alone = some_ranker().fit(X, y)
-    same = some_ranker().fit(X, y, np.zeros(len(X)))
-    np.testing.assert_array_equal(alone.predict(X), same.predict(X))
-
-
 @every_part
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_column_of_text_is_split_as_categories(frame, part):
+def test_a_column_of_text_is_split_as_categories(part):
     qid = np.arange(1600) // 20
     colors = np.random.default_rng(0).choice(list("abcdefgh"), size=1600)
     y = np.isin(colors, list("aceg")).astype(int)  # no threshold on codes parts these
     ranker = TreeDirectRanker(part, random_state=0)
-    table = frame({"color": colors, "noise": np.zeros(1600)})
+    table = pl.DataFrame({"color": colors, "noise": np.zeros(1600)})
     scores = ranker.fit(table, y, qid).predict(table)
     assert ranker.columns_.categories == {0: list("abcdefgh")}
     assert scores[y == 1].min() > scores[y == 0].max()
-    unseen = frame({"color": ["never seen", None], "noise": [0.0, 0.0]})
+    unseen = pl.DataFrame({"color": ["never seen", None], "noise": [0.0, 0.0]})
     assert ranker.compare(unseen[:1], unseen[1:]) == 0
 
 
-# -- heads, probabilities, continuation -----------------------------------------------------
-
-
-def test_several_outputs_get_a_head_fitted_to_the_pairs(data):
-    X, y, qid = data
+def test_several_outputs_get_a_head_fitted_to_the_pairs():
     ranker = TreeDirectRanker(Column((0, 1, 3)), head_alpha=1e-2).fit(X, y, qid)
     assert ranker.head_.weight.shape == (3,)
     assert ranker.head_.weight[0] > 10 * abs(ranker.head_.weight[1])
@@ -121,8 +89,7 @@ def test_several_outputs_get_a_head_fitted_to_the_pairs(data):
 
 
 @every_part
-def test_a_level_more_is_an_output_more(data, part):
-    X, y, qid = data
+def test_a_level_more_is_an_output_more(part):
     ranker = TreeDirectRanker(part, per_level=True, weight="query", random_state=0)
     ranker.fit(X, y, qid, eval_set=(X, y, qid))
     assert ranker.feature_part_.transform(X).shape == (160, 3)
@@ -132,13 +99,11 @@ def test_a_level_more_is_an_output_more(data, part):
 
 
 @pytest.mark.parametrize("loss", ["listnet", "listmle", "xendcg", "approx_ndcg"])
-def test_listwise_losses_train_without_pairs(data, loss):
-    X, y, qid = data
+def test_listwise_losses_train_without_pairs(loss):
     assert some_ranker(loss=loss, weight=None).fit(X, y, qid).score(X, y, qid) > 0.9
 
 
 def test_probabilities_are_calibrated_where_asked(data, fitted):
-    X, y, qid = data
     own, other = ((X[rows], y[rows], qid[rows]) for rows in (qid < 6, qid >= 6))
     uncalibrated = some_ranker(sigma=2.0, calibration=None).fit(*own, eval_set=other)
     assert uncalibrated.steepness_ == 2.0
@@ -149,19 +114,7 @@ def test_probabilities_are_calibrated_where_asked(data, fitted):
     assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
 
 
-@every_part
-def test_importances_find_the_feature_that_matters_most(data, fitted, part):
-    name = next(name for name, known in PARTS.items() if known is part)
-    importances = fitted[name].feature_importances_
-    assert np.argmax(importances) == 0
-    assert importances.sum() == pytest.approx(1)
-
-
-# -- weights -------------------------------------------------------------------------------
-
-
-def test_weights_matter(data, fitted):
-    X, y, qid = data
+def test_weights_matter(fitted):
     weight = np.where(X[:, 1] > 0, 1.0, 0.1)
     for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
         ranker = some_ranker().fit(X, y, qid, **{name: values})

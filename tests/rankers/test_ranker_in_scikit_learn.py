@@ -6,20 +6,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
-from example_rankers import COLUMNS_BY_NAME, Column, some_ranker
+from example_rankers import COLUMNS_BY_NAME, Column, ranking_data, some_ranker
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.model_selection import QueryKFold
-from treerank.rankers.nested_ranker import NestedRanker
-from treerank.rankers.streaming_ranker import StreamingRanker
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, XGBoostTrees
+from treerank.rankers import NestedRanker, StreamingRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+X, y, qid = ranking_data()
 
 
 @parametrize_with_checks(
@@ -35,15 +31,13 @@ def test_keeps_the_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        TreeDirectRanker("histogram", sigma=2.0),
-        StreamingRanker(k=5, random_state=3),
-        NestedRanker(TreeDirectRanker(), sizes=(9, 4)),
-    ],
-    ids=lambda ranker: type(ranker).__name__,
-)
+CHANGED = [
+    *(TreeDirectRanker("histogram", sigma=2.0), StreamingRanker(k=5, random_state=3)),
+    NestedRanker(TreeDirectRanker(), sizes=(9, 4)),
+]
+
+
+@pytest.mark.parametrize("ranker", CHANGED, ids=lambda ranker: type(ranker).__name__)
 def test_parameters_survive_copies_and_show_in_the_repr(ranker):
     params = ranker.get_params(deep=False)
     for copy in (clone(ranker), pickle.loads(pickle.dumps(ranker)), type(ranker)(**params)):
@@ -60,30 +54,19 @@ def test_a_streaming_ranker_has_the_parameters_of_a_tree_direct_ranker():
     assert streaming == direct | {"feature_part": "streaming"}
 
 
-def test_auto_is_ndcg_with_noise_for_pairs_and_nothing_for_other_losses(data):
-    X, y, qid = data
-    explicit = {
-        "logistic": {"weight": "ndcg", "smoothing": 1.0},
-        "listnet": {"weight": None, "smoothing": 0.0},
-    }
-    for loss, settings in explicit.items():
+def test_auto_is_ndcg_with_noise_for_pairs_and_nothing_for_other_losses():
+    for loss, *said in (("logistic", "ndcg", 1.0), ("listnet", None, 0.0)):
         gradients = []
-        for each in ({}, settings):
-            ranker = TreeDirectRanker(Column(), loss=loss, random_state=0, **each).fit(X, y, qid)
-            gradients.append(ranker.feature_part_.objective_.derivatives(np.zeros(len(y)))[0])
+        for settings in ({}, dict(zip(("weight", "smoothing"), said, strict=True))):
+            ranker = TreeDirectRanker(Column(), loss=loss, random_state=0, **settings)
+            objective = ranker.fit(X, y, qid).feature_part_.objective_
+            gradients.append(objective.derivatives(np.zeros(len(y)))[0])
         np.testing.assert_array_equal(*gradients)
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
-def test_a_feature_part_given_by_name_can_be_searched_over(data, part):
-    X, y, qid = data
+def test_a_feature_part_given_by_name_can_be_searched_over(part):
     grid = {"feature_part__n_estimators": [1, 4]}
     search = GridSearchCV(TreeDirectRanker(part, random_state=0), grid, cv=QueryKFold(3))
     search.fit(X, y, qid=qid)
@@ -95,8 +78,7 @@ def test_a_feature_part_given_by_name_can_be_searched_over(data, part):
 
 
 @pytest.mark.usefixtures("routing")
-def test_cross_validation_carries_weights_along(data):
-    X, y, qid = data
+def test_cross_validation_carries_weights_along():
     ranker = some_ranker().set_fit_request(sample_weight=True, query_weight=True)
     ranker.set_score_request(sample_weight=False)
     params = {"qid": qid, "sample_weight": np.ones(len(X)), "query_weight": 1.0 + qid}
@@ -105,27 +87,33 @@ def test_cross_validation_carries_weights_along(data):
 
 
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])
-def test_names_of_columns_outlast_a_continued_fit(data, part):
-    X, y, qid = data
-    X = pl.DataFrame(X, schema=list("abcd"))
+def test_names_of_columns_outlast_a_continued_fit(part):
+    frame = pl.DataFrame(X, schema=list("abcd"))
     ranker = TreeDirectRanker(part, warm_start=True, random_state=0)
-    ranker.set_params(feature_part__n_estimators=2).fit(X, y, qid)
-    ranker.set_params(feature_part__n_estimators=4).fit(X, y, qid, eval_set=(X, y, qid))
+    ranker.set_params(feature_part__n_estimators=2).fit(frame, y, qid)
+    ranker.set_params(feature_part__n_estimators=4).fit(frame, y, qid, eval_set=(frame, y, qid))
     assert list(ranker.feature_names_in_) == list("abcd")
-    before = ranker.predict(X)
+    before = ranker.predict(frame)
     ranker.set_params(feature_part__n_estimators=5)
-    fewer = X[["b", "a", "c"]]
-    for call in (lambda: ranker.fit(fewer, y, qid), lambda: ranker.score(fewer, y, qid)):
+    for call in (ranker.fit, ranker.score):
         with pytest.raises(ValueError, match="X must have the columns of fit; 'd' is missing"):
-            call()
-    np.testing.assert_array_equal(ranker.predict(X), before)
+            call(frame[["b", "a", "c"]], y, qid)
+    np.testing.assert_array_equal(ranker.predict(frame), before)
 
 
-def test_names_of_columns_outlast_a_stream(data):
-    X, y, qid = data
-    X = pd.DataFrame(X, columns=list("abcd"))
+def test_names_of_columns_outlast_a_stream():
+    frame = pd.DataFrame(X, columns=list("abcd"))
     with pytest.raises(ValueError, match="random_state must"):
-        StreamingRanker(random_state=-1).partial_fit(X, y, qid)
-    ranker = StreamingRanker(random_state=0).partial_fit(X, y, qid).partial_fit(X, y, qid)
+        StreamingRanker(random_state=-1).partial_fit(frame, y, qid)
+    ranker = StreamingRanker(random_state=0).partial_fit(frame, y, qid).partial_fit(frame, y, qid)
     with pytest.raises(ValueError, match="X must have the columns of fit; 'd' is missing"):
-        ranker.partial_fit(X[list("cba")], y, qid)
+        ranker.partial_fit(frame[list("cba")], y, qid)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_outputs_are_frames_where_frames_are_asked_for(kind):
+    ranker = TreeDirectRanker(Column((0, 2))).fit(X, y, qid).set_output(transform=kind)
+    outputs = ranker.transform(X)
+    assert list(outputs.columns) == ["treedirectranker0", "treedirectranker1"]
+    np.testing.assert_array_equal(outputs.to_numpy(), X[:, [0, 2]])
+    np.testing.assert_array_equal(ranker.get_feature_names_out(), list(outputs.columns))

@@ -6,72 +6,57 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from example_rankers import some_ranker
-from sklearn.base import clone
+from example_rankers import fitted_rankers, some_ranker
 
+from treerank import make_objective
+from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.head_fitting import fit_head
-from treerank.feature_parts.histogram.streaming import StreamingTrees
-from treerank.objectives import make_objective
-from treerank.rankers.nested_ranker import NestedRanker
-from treerank.rankers.streaming_ranker import StreamingRanker
+from treerank.rankers import NestedRanker, StreamingRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def fit(X, y, qid, fitted):
-    some_ranker().fit(X, np.zeros(160), qid)
+ZEROS = np.zeros(160)
+STREAM = StreamingRanker(StreamingTrees(3, n_jobs=1))
+NESTED = NestedRanker(some_ranker(), sizes=(3,))
+CONSTANT, CHANCE = "the model is constant", "no better than chance"
 
 
-def fit_a_nested_ranker(X, y, qid, fitted):
-    NestedRanker(some_ranker(), sizes=(3,)).fit(X, np.zeros(160), qid)
+def labeled(X, y):
+    return pd.DataFrame({"price": X[:, 0], "Label": y})
 
 
-def learn_a_batch(X, y, qid, fitted):
-    StreamingRanker(StreamingTrees(3, n_jobs=1)).partial_fit(X, np.zeros(160), qid)
+def seven(*columns):
+    return np.tile(np.column_stack(columns), (7, 1))
 
 
-def fit_a_head_hastily(X, y, qid, fitted):
-    fit_head(X, make_objective(y, qid), alpha=1e-6, max_iter=1)
+#: Words of a warning, and a call that it is to point at.
+CALLS = [
+    ("'Label' of X .* its name", lambda X, y, qid: some_ranker().fit(labeled(X, y), y, qid)),
+    (
+        r"Column \d+ of X equals y in all 1120 rows",
+        lambda X, y, qid: some_ranker().fit(seven(X, y), seven(y)[:, 0], seven(qid)[:, 0]),
+    ),
+    (CONSTANT, lambda X, y, qid: some_ranker().fit(X, ZEROS, qid)),
+    (CONSTANT, lambda X, y, qid: NESTED.fit(X, ZEROS, qid)),
+    (CONSTANT, lambda X, y, qid: STREAM.partial_fit(X, ZEROS, qid)),
+    (
+        "The weights stopped.* raise head_alpha",
+        lambda X, y, qid: fit_head(X, make_objective(y, qid), alpha=1e-6, max_iter=1),
+    ),
+    (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=(X, -y + 3, qid))),
+    (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid).calibrate(X, -y, qid)),
+    (
+        "no query has anything to find",
+        lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid),
+    ),
+]
 
 
-def calibrate_while_fitting(X, y, qid, fitted):
-    some_ranker().fit(X, y, qid, eval_set=(X, -y + 3, qid))
-
-
-def calibrate(X, y, qid, fitted):
-    clone(fitted).fit(X, y, qid).calibrate(X, -y, qid)
-
-
-def score_labels_without_relevance(X, y, qid, fitted):
-    fitted.score(X, np.zeros(160), qid)
-
-
-def fit_to_labels_under_a_name(X, y, qid, fitted):
-    some_ranker().fit(pd.DataFrame({"price": X[:, 0], "Label": y}), y, qid)
-
-
-def fit_to_labels_in_an_array(X, y, qid, fitted):
-    X, y, qid = (np.tile(values.T, 7).T for values in (np.column_stack([X, y]), y, qid))
-    some_ranker().fit(X, y, qid)
-
-
-CALLS = {
-    fit_to_labels_under_a_name: "Column 'Label' of X .* its name says that it is a label",
-    fit_to_labels_in_an_array: r"Column \d+ of X equals y in all 1120 rows",
-    fit: "the model is constant",
-    fit_a_nested_ranker: "the model is constant",
-    learn_a_batch: "the model is constant",
-    fit_a_head_hastily: "The weights stopped",
-    calibrate_while_fitting: "no better than chance",
-    calibrate: "no better than chance",
-    score_labels_without_relevance: "no query has anything to find",
-}
-
-
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
-def test_a_warning_points_at_the_call(data, fitted, call):
+@pytest.mark.parametrize(("words", "call"), CALLS)
+def test_a_warning_points_at_the_call(data, words, call):
     with warnings.catch_warnings(record=True, action="always") as caught:
-        call(*data, fitted["lightgbm"])
-    found = next(w for w in caught if re.search(CALLS[call], str(w.message)))
+        call(*data)
+    found = next(w for w in caught if re.search(words, str(w.message)))
     assert found.filename == __file__
     assert found.lineno in {line for _, _, line in call.__code__.co_lines()}

