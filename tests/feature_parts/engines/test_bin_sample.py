@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from treerank.feature_parts.engines import bin_sample, lightgbm_boundary
+from treerank.feature_parts.engines import bin_sample, lightgbm_boundary, xgboost_boundary
 from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of
 from treerank.feature_parts.rows import Rows
 
@@ -108,7 +108,6 @@ def test_quantiles_of_integers_are_numbers():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, sparse):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 200)
     X = uneven_columns(2000)
     X = csr_matrix(np.where(np.isnan(X), 0, X)) if sparse else X
@@ -125,30 +124,22 @@ def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, spar
 
 
 @pytest.mark.parametrize("size", [500, 2000])
-def test_xgboosts_bins_are_the_same_where_rows_have_places(monkeypatch, size):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
+def test_xgboosts_bins_are_the_same_where_rows_have_places_or_features_few_values(
+    monkeypatch, size
+):
+    few = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)
+    own = xgboost_boundary.make_matrix(Rows(few), (), max_bin=21).get_quantile_cut()
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
     X = uneven_columns(2000)
     alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=20).get_quantile_cut()
-    placed = Rows(X, places=np.arange(2000))
-    for cuts, expected in zip(
-        xgboost_boundary.make_matrix(placed, (), max_bin=20).get_quantile_cut(), alone, strict=True
-    ):
-        np.testing.assert_array_equal(cuts, expected)
-
-
-def test_xgboosts_bins_are_its_own_where_features_have_few_values(monkeypatch):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
-    X = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)
-    alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=21).get_quantile_cut()
-    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 500)
-    ours = xgboost_boundary.make_matrix(Rows(X), (), max_bin=21).get_quantile_cut()
-    for cuts, expected in zip(ours, alone, strict=True):
-        np.testing.assert_array_equal(cuts, expected)
+    placed, sampled = Rows(X, places=np.arange(2000)), Rows(few)
+    for rows, most, expected in ((placed, 20, alone), (sampled, 21, own)):
+        found = xgboost_boundary.make_matrix(rows, (), max_bin=most).get_quantile_cut()
+        for cuts, right in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(cuts, right)
 
 
 def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 20)
     X = np.arange(2000.0)[:, None] // 10  # each of 200 categories ten times
     matrix = xgboost_boundary.make_matrix(Rows(X), (0,))

@@ -1,6 +1,5 @@
 """Histogram trees obey the laws of boosted trees, and some that other engines cannot."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -113,22 +112,6 @@ def test_categories_survive_continuation_on_other_codes():
     np.testing.assert_array_equal(trees, values_of_trees(first, codes))
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_monotone_score_never_turns(sign):
-    grid = np.zeros((50, 4))
-    grid[:, 0] = np.linspace(-3, 3, 50)
-    target = sign * np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 0]
-    assert (sign * np.diff(fitted(target).transform(grid)[:, 0])).min() < 0
-    for constraints in ([sign, 0, 0, 0], {0: sign}):
-        part = fitted(target, monotone_constraints=constraints, n_estimators=40)
-        ranges = []
-        for other in (-2.0, 0.0, 2.0):
-            grid[:, 1] = other
-            assert (sign * np.diff(part.transform(grid)[:, 0])).min() >= 0
-            ranges.append(np.ptp(part.transform(grid)))
-        assert max(ranges) > 0.5
-
-
 # Sampling
 
 
@@ -178,62 +161,24 @@ def test_the_unit_of_an_output_does_not_matter():
     np.testing.assert_allclose(scores / unit, fitted(TARGETS).transform(X), atol=1e-4)
 
 
-# Continuation and early stopping
-
-
-@pytest.mark.parametrize("how", ["warm_start", "part", "forest", "state"])
-def test_a_continued_fit_equals_one_long_fit_even_where_much_is_drawn(how):
-    drawn = {"subsample": 0.7, "colsample_bytree": 0.5, "precision": "int8"}
-    objective = HalfSquare(TARGET)
-    first = fitted(n_estimators=9, **drawn)
-    if how == "warm_start":
-        part = first.set_params(warm_start=True, n_estimators=15).fit(X, objective)
-    else:
-        models = {"part": first, "forest": first.booster_, "state": first.get_state()["model"]}
-        part = HistogramTrees(**{**SMALL, **drawn, "n_estimators": 6}, init_model=models[how])
-        part.fit(X, objective)
-    assert [iteration for iteration, _, _ in objective.seen] == list(range(9, 15))
-    assert part.best_iteration_ == 15
-    np.testing.assert_array_equal(part.transform(X), fitted(**drawn).transform(X))
-
-
-# State
-
-
-def test_state_is_plain_and_restores_predictions_bit_for_bit():
-    data = np.column_stack([X, RNG.integers(0, 5, size=600)])
-    part = fitted(TARGETS, data, categorical_features=[4])
-    state = part.get_state()
-    json.dumps(state, default=np.ndarray.tolist)
-    restored = HistogramTrees(n_jobs=1).set_state(state)
-    np.testing.assert_array_equal(restored.transform(data), part.transform(data))
-
-
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("grow_policy", "lossguide"),
-        ("min_child_samples", 0),
-        ("subsample_queries", 1.5),
-        ("max_bin", 256),
-        ("precision", "float64"),
-        ("early_stopping_rounds", 5),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"^{name} must|^validation must"):
-        fitted(**{name: value})
+#: Values that are refused, by parameter.
+WRONG = {
+    "grow_policy": "lossguide", "min_child_samples": 0, "subsample_queries": 1.5, "max_bin": 256,
+    "precision": "float64",
+}  # fmt: skip
 
 
-def test_bad_data_and_models_are_refused():
-    with pytest.raises(ValueError, match="init_model must be fitted trees of HistogramTrees"):
-        fitted(init_model="trees.txt")
+def test_bad_parameters_data_and_models_are_refused():
+    for name, value in WRONG.items():
+        with pytest.raises(ValueError, match=f"^{name} must"):
+            fitted(**{name: value})
     foreign = replace(fitted().forest(), sum_dtype="float32")
-    with pytest.raises(ValueError, match="init_model must be fitted trees of HistogramTrees"):
-        fitted(init_model=foreign)
+    for model in ("trees.txt", foreign):
+        with pytest.raises(ValueError, match="init_model must be fitted trees of HistogramTrees"):
+            fitted(init_model=model)
     with pytest.raises(ValueError, match="monotone_constraints must be None with several"):
         fitted(TARGETS, monotone_constraints=[1, 0, 0, 0])
     with pytest.raises(ValueError, match="monotone_constraints must be 0 for categories"):

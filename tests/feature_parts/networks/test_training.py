@@ -225,14 +225,6 @@ def test_the_unit_comes_from_a_few_batches_but_not_from_none_that_costs():
         assert objective_unit(free, "queries", 2, 0) == 1.0
 
 
-def test_the_batches_of_the_unit_are_drawn_by_the_seed():
-    def unit(seed):
-        return objective_unit(Priced(100, lambda query: 1.0 + query), "queries", 2, seed)
-
-    assert unit(1) == unit(1)
-    assert unit(1) != unit(2)
-
-
 def n_threads():
     return torch.get_num_threads(), numba.get_num_threads()
 
@@ -268,37 +260,25 @@ def test_a_device_is_chosen_by_name_and_by_what_there_is(monkeypatch, there):
     if there:
         assert choose_device("cuda").type == "cuda"
     else:
-        with pytest.raises(
-            ValueError, match="device must be 'cpu' or 'auto' where there is no GPU"
-        ):
+        with pytest.raises(ValueError, match="device must be 'cpu' or 'auto' where there is no G"):
             choose_device("cuda")
-    with pytest.raises(ValueError, match=r"device must be one of \['auto', 'cpu', 'cuda'\]"):
-        choose_device("tpu")
 
 
-@pytest.mark.parametrize("others", [("sgd", "adam"), ("adam", "sgd"), ("adamw", "sgd")])
-def test_another_optimizer_goes_on_afresh(others):
-    first, second = others
-    rng = np.random.default_rng(0)
-    X, objective = rng.normal(size=(40, 2)), make_objective(rng.integers(2, size=40))
-    part = LinearNetwork(n_epochs=1, optimizer=first, warm_start=True, random_state=0).fit(
-        X, objective
-    )
-    before = part.transform(X)
-    after = part.set_params(n_epochs=2, optimizer=second).fit(X, objective).transform(X)
-    assert (before != after).any()
+@pytest.mark.parametrize(
+    ("optimizer", "changed"),
+    [
+        ("sgd", {"momentum": 0.9}),
+        ("sgd", {"weight_decay": 0.9}),
+        ("sgd", {"optimizer": "adam"}),
+        ("adam", {"optimizer": "sgd"}),
+    ],
+)
+def test_a_continued_fit_takes_the_settings_it_has_now(optimizer, changed):
+    X, objective = rng.normal(size=(40, 2)), make_objective(np.arange(40) % 2)
 
-
-@pytest.mark.parametrize("name", ["momentum", "weight_decay"])
-def test_a_continued_fit_takes_the_settings_it_has_now(name):
-    rng = np.random.default_rng(0)
-    X, objective = rng.normal(size=(40, 2)), make_objective(rng.integers(2, size=40))
-
-    def continued(value):
-        part = LinearNetwork(
-            n_epochs=1, optimizer="sgd", warm_start=True, batch_size=8, random_state=0
-        )
-        part.fit(X, objective).set_params(n_epochs=3, **{name: value})
+    def continued(**settings):
+        part = LinearNetwork(n_epochs=1, optimizer=optimizer, warm_start=True, batch_size=8)
+        part.set_params(random_state=0).fit(X, objective).set_params(n_epochs=3, **settings)
         return part.fit(X, objective).transform(X)
 
-    assert (continued(0.0) != continued(0.9)).any()
+    assert (continued() != continued(**changed)).any()
