@@ -7,7 +7,9 @@ import subprocess
 
 import lightgbm
 import numpy as np
+import onnx
 import pytest
+import xgboost
 from drawn_forests import content_of, drawn_documents, drawn_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,7 +60,6 @@ def test_lightgbm_scores_its_text_as_expected(seed):
 @given(seed=seeds)
 @drawn
 def test_xgboost_scores_its_file_as_expected(seed):
-    xgboost = pytest.importorskip("xgboost")
     forest, X = drawn_case(seed, "single", huge=False)
     conversion, content = written("xgboost", forest, X)
     booster = xgboost.Booster()
@@ -85,24 +86,16 @@ def test_programs_read_a_model_that_scores_all_documents_alike(line):
     assert len(json.loads(content["solr"])["params"]["trees"]) == 1
 
 
-def test_a_tree_of_one_leaf_becomes_a_split_of_two_leaves_for_onnxruntime():
-    onnx = pytest.importorskip("onnx")
+def test_the_checker_of_onnx_accepts_the_graph_in_which_one_leaf_is_a_split_of_two():
     forest = drawn_forest(np.random.default_rng(0), constant=True)
-    (node,) = onnx.load_from_string(written("onnx", forest)[1]).graph.node
+    model = onnx.load_from_string(written("onnx", forest)[1])
+    onnx.checker.check_model(model)
+    (entry,), (node,) = model.metadata_props, model.graph.node
+    assert (entry.key, entry.value) == ("feature_names", "\n".join(NAMES))
     trees = {each.name: np.array(onnx.helper.get_attribute_value(each)) for each in node.attribute}
     both = (trees["nodes_trueleafs"] & trees["nodes_falseleafs"]) == 1
     assert both.any()
     assert (trees["nodes_truenodeids"] != trees["nodes_falsenodeids"])[both].all()
-
-
-def test_the_checker_of_onnx_accepts_the_graph():
-    onnx = pytest.importorskip("onnx")
-    forest = drawn_forest(np.random.default_rng(0), rule="exact")
-    model = onnx.load_from_string(written("onnx", forest)[1])
-    onnx.checker.check_model(model)
-    assert {entry.key: entry.value for entry in model.metadata_props} == {
-        "feature_names": "\n".join(NAMES)
-    }
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
@@ -236,27 +229,14 @@ def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves()
     np.testing.assert_array_equal(conversion.scores(X)[1], total)
 
 
-@pytest.mark.parametrize(
-    ("format", "name", "expected"),
-    [
-        ("lightgbm", "", "_"),
-        ("lightgbm", 'title: "bm25"\n{a}', "title___bm25___a_"),
-        ("xgboost", "a[0]<b", None),
-    ],
-)
-def test_names_that_an_engine_refuses_are_changed(format, name, expected):
-    forest = drawn_forest(np.random.default_rng(0))
-    content = content_of(converted(format, Terms(forest), [name, *NAMES[1:]]))
-    if format == "lightgbm":
-        names = lightgbm.Booster(model_str=content.decode()).feature_name()
-        assert names == [expected, *NAMES[1:]]
-    else:
-        xgboost = pytest.importorskip("xgboost")
-        booster = xgboost.Booster()
-        booster.load_model(bytearray(content))
-        names = booster.feature_names
-        booster.predict(xgboost.DMatrix(np.zeros((1, 4)), feature_names=names))
-    assert len(names) == 4
+def test_names_that_an_engine_refuses_are_changed():
+    terms = Terms(drawn_forest(np.random.default_rng(0)))
+    for name, expected in (("", "_"), ('title: "bm25"\n{a}', "title___bm25___a_")):
+        text = content_of(converted("lightgbm", terms, [name, *NAMES[1:]])).decode()
+        assert lightgbm.Booster(model_str=text).feature_name() == [expected, *NAMES[1:]]
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(content_of(converted("xgboost", terms, ["a[0]<b", *NAMES[1:]]))))
+    booster.predict(xgboost.DMatrix(np.zeros((1, 4)), feature_names=booster.feature_names))
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")

@@ -78,7 +78,6 @@ def test_fit_starts_anew_and_the_first_partial_fit_is_a_fit():
 
 
 def test_a_network_trains_for_an_epoch_on_each_batch():
-    pytest.importorskip("torch")
     part = make_feature_part("soft_trees").set_params(device="cpu", learning_rate=0.01)
     stream, values = StreamingRanker(part, random_state=0), []
     for t in range(15):

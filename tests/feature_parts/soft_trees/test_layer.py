@@ -5,15 +5,12 @@ import io
 import numba as nb
 import numpy as np
 import pytest
+import torch
 
+from treerank.feature_parts.soft_trees import functions
 from treerank.feature_parts.soft_trees.kernels import Trees, tree_derivatives, tree_outputs
+from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.numerics.threads import in_parts
-
-torch = pytest.importorskip("torch")
-
-functions = pytest.importorskip("treerank.feature_parts.soft_trees.functions")
-layers = pytest.importorskip("treerank.feature_parts.soft_trees.layer")
-SoftTreeLayer = layers.SoftTreeLayer
 
 
 @pytest.fixture(autouse=True)

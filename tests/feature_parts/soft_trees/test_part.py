@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
+from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.objectives import make_objective
 
 pytestmark = pytest.mark.slow
-
-torch = pytest.importorskip("torch")
-SoftTrees = pytest.importorskip("treerank.feature_parts.soft_trees.part").SoftTrees
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3)) * [1.0, 10.0, 0.1]
