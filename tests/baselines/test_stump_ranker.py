@@ -9,9 +9,6 @@ from treerank.objectives import make_objective
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-BOTH = {"RankBoost": RankBoost, "FRank": FRank}
-both = pytest.mark.parametrize("ranker_class", BOTH.values(), ids=BOTH)
-
 
 def all_stumps(X):
     """Return what every stump says of the documents, missing values both ways."""
@@ -40,9 +37,9 @@ def plain_rankboost(X, y, qid, n_rounds, weight=None):
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.3])
 def test_rankboost_is_a_plain_rankboost(data, share_missing):
-    X, y, qid = data
+    X, y, qid = (column[:-1].copy() for column in data)  # an odd number of documents
     rng = np.random.default_rng(0)
-    X, weight = X.copy(), 0.5 + rng.random(len(y))
+    weight = 0.5 + rng.random(len(y))
     X[rng.random(X.shape) < share_missing] = np.nan
     scores = RankBoost(n_estimators=20).fit(X, y, qid, sample_weight=weight).predict(X)
     expected = plain_rankboost(X, y, qid, 20, weight)
@@ -73,16 +70,7 @@ def test_given_pairs_replace_those_of_labels(data):
     np.testing.assert_allclose(by_list.predict(X), by_label.predict(X))
 
 
-@both
-def test_rising_transformations_of_features_change_no_ranking(data, ranker_class):
-    X, y, qid = data
-    before, after = (
-        ranker_class(n_estimators=20).fit(each, y, qid).rank(each, qid) for each in (X, np.exp(X))
-    )
-    np.testing.assert_array_equal(before, after)
-
-
-@both
+@pytest.mark.parametrize("ranker_class", [RankBoost, FRank])
 def test_perfect_separation_has_finite_scores(ranker_class):
     X = np.arange(12.0)[:, None]
     ranker = ranker_class(n_estimators=300).fit(X, X[:, 0] > 5, np.arange(12) % 3)

@@ -124,12 +124,8 @@ def test_changed_pairs_are_those_of_brute_force(seed):
     random = np.random.default_rng(seed)
     scores, others = random.integers(6, size=(2, 40)).astype(float)
     qid = random.integers(3, size=40)
-    changed = sum(
-        np.sign(scores[i] - scores[j]) != np.sign(others[i] - others[j])
-        for i in range(40)
-        for j in range(i)
-        if qid[i] == qid[j]
-    )
+    before, after = np.sign(scores[:, None] - scores), np.sign(others[:, None] - others)
+    changed = np.sum((before != after) & (qid[:, None] == qid)) / 2
     report = compare_scores("c", scores, others, None, QueryGroups.from_qid(qid, 40))
     assert report.n_changed_pairs == changed
     assert report.largest_difference == np.abs(scores - others).max()

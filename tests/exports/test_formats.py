@@ -24,8 +24,6 @@ from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms, no_trees
 
 NAMES = ["a", "b", "c", "d"]
-drawn = settings(deadline=None, derandomize=True, max_examples=25)
-seeds = st.integers(0, 2**32 - 1)
 
 
 def written(format, forest, X=None):
@@ -33,7 +31,7 @@ def written(format, forest, X=None):
     return conversion, content_of(conversion)
 
 
-def drawn_case(seed, rule, *, huge=True):
+def drawn_case(seed, rule, *, huge):
     """Return a forest and documents; everything that may be hard for a program is drawn."""
     random = np.random.default_rng(seed)
     forest = drawn_forest(
@@ -48,41 +46,40 @@ def drawn_case(seed, rule, *, huge=True):
     return forest, drawn_documents(random, forest, 100)
 
 
-@given(seed=seeds)
-@drawn
-def test_lightgbm_scores_its_text_as_expected(seed):
-    forest, X = drawn_case(seed, "truncated")
-    conversion, text = written("lightgbm", forest, X)
-    scores = lightgbm.Booster(model_str=text.decode()).predict(X, raw_score=True)
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+def lightgbm_scores(content, X):
+    return lightgbm.Booster(model_str=content.decode()).predict(X, raw_score=True)
 
 
-@given(seed=seeds)
-@drawn
-def test_xgboost_scores_its_file_as_expected(seed):
-    forest, X = drawn_case(seed, "single", huge=False)
-    conversion, content = written("xgboost", forest, X)
+def xgboost_scores(content, X):
     booster = xgboost.Booster()
     booster.load_model(bytearray(content))
-    scores = booster.inplace_predict(X, predict_type="margin")
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+    return booster.inplace_predict(X, predict_type="margin")
 
 
-@given(seed=seeds)
-@drawn
-def test_onnxruntime_scores_the_graph_as_expected(seed):
-    forest, X = drawn_case(seed, "exact")
-    conversion, content = written("onnx", forest, X)
-    np.testing.assert_array_equal(onnx_scores(content, X), conversion.scores(X)[1])
+#: Scorers by format, and the rule of their categories.
+READERS = {
+    "lightgbm": (lightgbm_scores, "truncated"),
+    "xgboost": (xgboost_scores, "single"),
+    "onnx": (onnx_scores, "exact"),
+}
+
+
+@pytest.mark.parametrize("format", READERS)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None, derandomize=True, max_examples=25)
+def test_a_program_scores_its_file_as_expected(format, seed):
+    scores, rule = READERS[format]
+    forest, X = drawn_case(seed, rule, huge=format != "xgboost")
+    conversion, content = written(format, forest, X)
+    np.testing.assert_array_equal(scores(content, X), conversion.scores(X)[1])
 
 
 @pytest.mark.parametrize("line", [None, LinearTerm(np.zeros(4), np.zeros(4))])
 def test_programs_read_a_model_that_scores_all_documents_alike(line):
     X, nothing = np.random.default_rng(0).normal(size=(10, 4)), Terms(no_trees(4), line)
     content = {name: content_of(converted(name, nothing, NAMES, X)) for name in FORMATS}
-    np.testing.assert_array_equal(onnx_scores(content["onnx"], X), np.zeros(10))
-    booster = lightgbm.Booster(model_str=content["lightgbm"].decode())
-    np.testing.assert_array_equal(booster.predict(X, raw_score=True), np.zeros(10))
+    for format, (scores, _) in READERS.items():
+        np.testing.assert_array_equal(scores(content[format], X), np.zeros(10))
     assert len(json.loads(content["solr"])["params"]["trees"]) == 1
 
 

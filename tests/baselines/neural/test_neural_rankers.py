@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from treerank.baselines.neural.listnet import ListNet, ListNetStar
 from treerank.baselines.neural.ranknet import LambdaRank, RankNet, RankNetStar
 from treerank.baselines.neural.rankprop import RankProp, SortedTargets
-from treerank.baselines.sortnet.comparator import Comparator
 from treerank.baselines.sortnet.sorting import sort_by_comparison
 from treerank.baselines.sortnet.sortnet import SortNet
 from treerank.inputs.grouping import QueryGroups
@@ -104,17 +103,6 @@ def test_sorting_by_comparison_sorts_every_query(sizes):
     assert (qid[i] == qid[j]).all()
     np.testing.assert_array_equal(preference, height[i] - height[j])
     assert len(i) <= sum(n * np.ceil(np.log2(max(n, 1))) for n in sizes)
-
-
-def test_the_comparator_cannot_contradict_itself():
-    rng = np.random.default_rng(0)
-    weights = [rng.normal(size=np.shape(w)) for w in Comparator.at_random(5, 7, 0)]
-    comparator = Comparator(*weights)
-    projected = comparator.project(rng.normal(size=(40, 5)))
-    i, j = rng.integers(40, size=(2, 300))
-    there, back = comparator.prefer(*projected, i, j), comparator.prefer(*projected, j, i)
-    np.testing.assert_array_equal(there, -back)
-    assert (comparator.prefer(*projected, i, i) == 0).all()
 
 
 @pytest.mark.parametrize("metric", ["map", "p@10", "ndcg@5"])

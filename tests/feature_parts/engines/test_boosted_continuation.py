@@ -92,6 +92,7 @@ def test_a_warm_start_without_more_trees_changes_nothing(part_class):
         part.set_params(n_estimators=14).fit(X, HalfSquare(TARGET))
 
 
+@own_trees_too
 def test_a_continued_fit_draws_other_rows(part_class):
     params = {"subsample": 0.5}
     params |= {"subsample_freq": 1} if part_class is LightGBMTrees else {}

@@ -169,13 +169,6 @@ def test_several_outputs_are_each_fitted_to_their_own(part_class, params):
     np.testing.assert_array_equal(restored.transform(X), part.transform(X))
 
 
-def test_separate_trees_per_output_are_those_of_separate_fits(part_class):
-    together = fitted(part_class, TARGETS).transform(X)
-    for k in range(3):
-        alone = fitted(part_class, TARGETS[:, k]).transform(X)[:, 0]
-        np.testing.assert_allclose(together[:, k], alone, atol=1e-4)
-
-
 # The same bits
 
 
@@ -192,20 +185,6 @@ def test_what_is_drawn_depends_on_the_seed_and_not_on_the_number_of_threads(part
     assert not np.array_equal(other, one)
 
 
-@pytest.mark.parametrize("layout", ["C", "F", "float32"])
-def test_rows_in_an_order_are_the_gathered_array(part_class, layout):
-    values = {"C": X, "F": np.asfortranarray(X), "float32": X.astype(np.float32)}[layout]
-    order = RNG.permutation(600)[:500]
-    gathered = np.ascontiguousarray(values[order])
-    validation = (Rows(HELD_OUT, np.arange(200)[::-1]), lambda s: held_out_fit(s[::-1]))
-    rows = fitted(part_class, TARGET[order], Rows(values, order), validation=validation)
-    array = fitted(part_class, TARGET[order], gathered, validation=(HELD_OUT, held_out_fit))
-    np.testing.assert_array_equal(rows.transform(X), array.transform(X))
-    np.testing.assert_array_equal(rows.transform(Rows(X, order)), array.transform(X)[order])
-    (a,), (b,) = (part.evals_result_["validation"].values() for part in (rows, array))
-    np.testing.assert_allclose(a, b)
-
-
 @pytest.mark.parametrize("target", [TARGET, TARGETS], ids=["one output", "three"])
 def test_validation_by_the_training_rows_needs_no_copy_of_them(part_class, target):
     rows, scores_of = Rows(X), []
@@ -218,16 +197,20 @@ def test_validation_by_the_training_rows_needs_no_copy_of_them(part_class, targe
     np.testing.assert_array_equal(*scores_of)
 
 
-def test_batches_end_anywhere(part_class, monkeypatch):
+def test_batches_end_anywhere_and_rows_come_in_any_order(part_class, monkeypatch):
     more = {}
     if part_class is LightGBMTrees:  # which reads few rows at once
         more = {"engine_params": {"bin_construct_sample_cnt": 300}}
-    whole = fitted(part_class, **more).transform(X)
+    whole = fitted(part_class, validation=(HELD_OUT, held_out_fit), **more)
     monkeypatch.setattr(xgboost_boundary, "_BATCH", 70)
     monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
     order = RNG.permutation(600)
-    part = fitted(part_class, TARGET, Rows(X[order], np.argsort(order)), **more)
-    np.testing.assert_array_equal(part.transform(X), whole)
+    rows = Rows(np.asfortranarray(X[order]), np.argsort(order))
+    validation = (Rows(HELD_OUT, np.arange(200)[::-1]), lambda s: held_out_fit(s[::-1]))
+    part = fitted(part_class, TARGET, rows, validation=validation, **more)
+    np.testing.assert_array_equal(part.transform(rows), whole.transform(X))
+    (found,), (expected,) = (each.evals_result_["validation"].values() for each in (part, whole))
+    np.testing.assert_allclose(found, expected)
 
 
 @own_trees_too

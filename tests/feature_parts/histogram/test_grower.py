@@ -157,9 +157,6 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     assert exponent < -60 or not may_gain(*cuts, 1.01 * best)
 
 
-# Categories
-
-
 def test_the_best_set_of_categories_is_found_by_trying_all():
     codes = RNG.integers(0, 7, size=400).astype(float)
     g, h = RNG.normal(size=7)[codes.astype(int)] + RNG.normal(size=400), np.ones(400)
@@ -175,9 +172,6 @@ def test_the_best_set_of_categories_is_found_by_trying_all():
     chosen = {c for c in range(7) if best >> c & 1}
     assert left in (chosen, set(range(7)) - chosen)
     assert tree.nodes["gain"][0] == pytest.approx(worth[best] - g.sum() ** 2 / 400)
-
-
-# Words and histograms
 
 
 @given(st.integers(0, 2**31), st.sampled_from(["float32", "int16", "int8"]))

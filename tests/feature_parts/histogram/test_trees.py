@@ -18,9 +18,6 @@ def fitted(target=TARGET, data=X, validation=None, **params):
     return part.fit(data, HalfSquare(target), validation=validation)
 
 
-# What is fitted
-
-
 def test_trees_are_lightgbms_where_the_answer_is_unique():
     import lightgbm
 
@@ -32,17 +29,6 @@ def test_trees_are_lightgbms_where_the_answer_is_unique():
     own = lightgbm.train(params, lightgbm.Dataset(data, target), num_boost_round=10)
     ours = fitted(target, data, n_estimators=10, reg_lambda=1.0)
     np.testing.assert_allclose(ours.transform(data)[:, 0], own.predict(data), atol=1e-4)
-
-
-def test_one_large_step_is_scikit_learns_tree():
-    from sklearn.tree import DecisionTreeRegressor
-
-    data = RNG.integers(0, 100, size=(1000, 3)).astype(float)
-    target = np.sin(data[:, 0]) + data[:, 1] / 50 + RNG.normal(size=1000)
-    tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=20).fit(data, target)
-    stump = {"n_estimators": 1, "learning_rate": 1.0, "num_leaves": 16, "max_depth": 4}
-    ours = fitted(target, data, grow_policy="depthwise", **stump)
-    np.testing.assert_allclose(ours.transform(data)[:, 0], tree.predict(data), atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
@@ -112,9 +98,6 @@ def test_categories_survive_continuation_on_other_codes():
     np.testing.assert_array_equal(trees, values_of_trees(first, codes))
 
 
-# Sampling
-
-
 def test_whole_queries_are_drawn():
     codes = np.repeat(np.arange(30), 20)
     groups = QueryGroups.from_qid(codes)
@@ -128,26 +111,12 @@ def test_whole_queries_are_drawn():
     assert (exact.any(axis=1) == drawn).all()
 
 
-@pytest.mark.parametrize("name", ["subsample", "colsample_bytree"])
-def test_trees_differ_where_something_is_drawn(name):
-    class Fixed(HalfSquare):
-        def derivatives(self, scores, *, iteration=0):
-            return super().derivatives(np.zeros_like(scores))
-
-    part = HistogramTrees(**{**SMALL, "n_estimators": 2, name: 0.5})
-    trees = values_of_trees(part.fit(X, Fixed(TARGET)), X)
-    assert np.abs(trees[:, 0] - trees[:, 1]).max() > 1e-3
-
-
 def test_no_more_features_are_used_than_drawn():
     part = fitted(n_estimators=30, colsample_bytree=0.25)
     features = np.split(part.booster_.feature, part.booster_.roots[1:])
     used = [set(feature[feature >= 0]) for feature in features]
     assert max(map(len, used)) == 1
     assert set.union(*used) == {0, 1, 2, 3}
-
-
-# Several outputs
 
 
 def test_several_outputs_share_trees():
@@ -159,9 +128,6 @@ def test_the_unit_of_an_output_does_not_matter():
     part = HistogramTrees(**{**SMALL, "min_child_weight": 0.0})
     scores = part.fit(X, HalfSquare(TARGETS * unit, weight=unit**-2.0)).transform(X)
     np.testing.assert_allclose(scores / unit, fitted(TARGETS).transform(X), atol=1e-4)
-
-
-# Refusals
 
 
 #: Values that are refused, by parameter.

@@ -191,38 +191,23 @@ def test_one_document_in_a_batch_keeps_its_several_outputs():
     assert network.weight.tolist() == [[-1.0], [-1.0]]
 
 
-class Priced:
-    """Queries of two rows each, at a price each, which is also their pull unless given."""
-
-    n_outputs = 1
-
-    def __init__(self, n_queries, price, pull=None):
-        self.groups = QueryGroups.from_qid(np.repeat(np.arange(n_queries), 2))
-        self.price, self.pull, self.asked = price, pull or price, 0
-
-    def taking(self, rows, groups):
-        def objective(scores):
-            self.asked += 1
-            query = rows[0] // 2
-            return self.price(query), np.full(2, self.pull(query)), np.ones(2)
-
-        return objective
+def unit(objective):
+    return objective_unit(objective, "queries", 2, 0)
 
 
 def test_the_unit_is_the_mean_price_of_the_documents_that_cost_something():
-    priced = Priced(8, lambda query: 3.0 if query % 2 else 0.0)
-    assert objective_unit(priced, "queries", 2, 0) == 3.0 / 2
+    labels, qid = np.tile([0, 0, 1, 0], 4), np.repeat(np.arange(8), 2)
+    assert unit(make_objective(labels, qid, loss="half_squared")) == 0.5 / 2
     # The value of a metric to raise is negative.
-    assert objective_unit(Priced(8, lambda query: -3.0), "queries", 2, 0) == 3.0 / 2
+    assert unit(Errors([2] * 3, [-3.0] * 3)) == 3.0 / 2
 
 
 def test_the_unit_comes_from_a_few_batches_but_not_from_none_that_costs():
-    priced = Priced(100, lambda query: 1.0)
-    objective_unit(priced, "queries", 2, 0)
-    assert priced.asked == training._UNIT_BATCHES + 1
-    assert objective_unit(Priced(100, lambda query: float(query == 99)), "queries", 2, 0) == 0.5
-    for free in Priced(9, lambda query: 0.0), Priced(9, lambda query: 0.0, lambda query: 1.0):
-        assert objective_unit(free, "queries", 2, 0) == 1.0
+    priced, qid = Errors([2] * 100, [1.0] * 100), np.repeat(np.arange(100), 2)
+    unit(priced)
+    assert len(priced.values) == 100 - training._UNIT_BATCHES - 1
+    assert unit(make_objective(np.arange(200) == 199, qid, loss="half_squared")) == 0.5 / 2
+    assert unit(make_objective(np.zeros(200), qid)) == unit(Errors([2], [0.0])) == 1.0
 
 
 def n_threads():
