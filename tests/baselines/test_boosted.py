@@ -4,9 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from example_rankers import COLUMNS_BY_NAME
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from treerank import TreeDirectRanker
 from treerank.baselines.boosted import MART, LambdaMART
@@ -64,11 +62,6 @@ def test_knobs_reach_the_trees():
 def test_a_warm_start_goes_on():
     ranker = fitted(n_estimators=12, warm_start=True).set_params(n_estimators=20).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(X), fitted().predict(X))
-
-
-def test_scikit_learn_accepts_them():
-    ranker = LambdaMART(5, num_leaves=4, n_jobs=1)
-    check_estimator(ranker, on_skip=None, expected_failed_checks=COLUMNS_BY_NAME)
 
 
 def test_squared_errors_start_at_the_best_constant_and_weights_of_zero_leave_none():

@@ -10,13 +10,18 @@ from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of
 from treerank.feature_parts.rows import Rows
 
 
-def sparse_matrix(n_rows, n_columns, dtype):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_rows, n_columns)).astype(dtype)
-    X[rng.random(X.shape) < 0.4] = 0
+def uneven_columns(n_rows):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n_rows, 40))
     X[rng.random(X.shape) < 0.1] = np.nan
-    X[:, 3] = 0
-    X[:, 4] = np.where(X[:, 4] > 0, 1e-36, np.inf)
+    X[:, 5] = rng.integers(0, 7, n_rows)
+    X[:, 6] = np.maximum(X[:, 6], 0.3)  # most are equal
+    X[:, 7] = np.round(X[:, 7], 1)
+    X[:, 8] = np.nan
+    X[:, 9] = -2.5
+    X[:, 20] = np.minimum(X[:, 20], 0.3)
+    X[rng.random(n_rows) < 0.4, 21] = 0
+    X[:, 22] = np.where(X[:, 22] > 0, 1e-36, X[:, 22])
     return X
 
 
@@ -24,8 +29,7 @@ def sparse_matrix(n_rows, n_columns, dtype):
 @pytest.mark.parametrize("n_drawn", [200, 500])
 def test_the_dataset_is_lightgbms_own_of_the_gathered_rows(tmp_path, monkeypatch, order, n_drawn):
     monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
-    X = np.asarray(sparse_matrix(500, 6, np.float32), order=order)
-    X[~np.isfinite(X)] = np.nan
+    X = np.asarray(uneven_columns(500), dtype=np.float32, order=order)
     rows = Rows(X, order=np.random.default_rng(1).permutation(500))
     options = {"params": {"verbosity": -1, "max_bin": 15, "bin_construct_sample_cnt": n_drawn}}
     ours = lightgbm_boundary.make_dataset(rows, **options)
@@ -69,19 +73,6 @@ def pruned(values, n_bins):
             i += 1
         kept.append(i if rank < ends[i] else i + 1)
     return distinct[np.unique([*kept, len(ends) - 1])]
-
-
-def uneven_columns(n_rows):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(n_rows, 40))
-    X[rng.random(X.shape) < 0.1] = np.nan
-    X[:, 5] = rng.integers(0, 7, n_rows)
-    X[:, 6] = np.maximum(X[:, 6], 0.3)  # most are equal
-    X[:, 7] = np.round(X[:, 7], 1)
-    X[:, 8] = np.nan
-    X[:, 9] = -2.5
-    X[:, 20] = np.minimum(X[:, 20], 0.3)
-    return X
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

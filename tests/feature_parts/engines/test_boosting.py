@@ -119,30 +119,28 @@ def test_a_monotone_score_never_turns(part_class, sign):
     for constraints in ([sign, 0, 0, 0], {0: sign}):
         part = fitted(part_class, target, monotone_constraints=constraints, n_estimators=40)
         ranges = []
-        for grid[:, 1] in (-2.0, 0.0, 2.0):
+        for other in (-2.0, 0.0, 2.0):
+            grid[:, 1] = other
             assert (sign * np.diff(part.transform(grid)[:, 0])).min() >= 0
             ranges.append(np.ptp(part.transform(grid)))
         assert max(ranges) > 0.5
 
 
 @own_trees_too
-def test_features_on_one_path_are_of_one_group(part_class):
-    groups = [[0, 1], [1, 2]]
-    forest = fitted(part_class, X.sum(axis=1), interaction_constraints=groups).forest()
-    paths = {root: frozenset() for root in forest.roots.tolist()}
-    pending, used = list(paths), set()
-    while pending:
-        node = pending.pop()
-        if not forest.is_leaf[node]:
-            used.add(paths[node] | {int(forest.feature[node])})
-            for child in (int(forest.left[node]), int(forest.right[node])):
-                paths[child] = paths[node] | {int(forest.feature[node])}
-                pending.append(child)
-    assert {frozenset(group) for group in groups} <= used
-    alone = [[3]] if part_class is XGBoostTrees else []  # others leave out what is in no group
-    assert all(any(path <= set(group) for group in groups + alone) for path in used)
+def test_features_that_may_not_meet_add_up(part_class):
+    target = X[:, 0] * X[:, 1] + X[:, 1] * X[:, 2] + X[:, 0] * X[:, 2] + X[:, 3]
+    part = fitted(part_class, target, interaction_constraints=[[0, 1], [1, 2]])
+
+    def excess(*features):
+        corners = np.zeros((4, 4))
+        corners[:, features] = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+        return abs(part.transform(corners)[:, 0] @ [1, -1, -1, 1])
+
+    assert excess(0, 2) < 1e-5 < 0.1 < min(excess(0, 1), excess(1, 2))
+    # Others leave out what is in no group.
+    assert (part.feature_importances_[3] > 0) == (part_class is XGBoostTrees)
     free = [fitted(part_class, interaction_constraints=none) for none in (None, [], [[]])]
-    assert len({part.transform(X).tobytes() for part in free}) == 1
+    assert len({each.transform(X).tobytes() for each in free}) == 1
 
 
 def test_one_word_per_quantity_serves_every_engine(part_class):
@@ -238,13 +236,9 @@ def test_a_state_is_made_of_plain_values_and_keeps_more_than_predictions(part_cl
     assert not state
 
 
-@own_trees_too
-def test_a_clone_is_unfitted_but_keeps_the_trees_to_start_from(part_class):
+def test_a_clone_keeps_the_trees_to_start_from(part_class):
     first = fitted(part_class)
-    copy = clone(part_class(init_model=first))
-    assert copy.init_model is first
-    with pytest.raises(NotFittedError):
-        copy.transform(X)
+    assert clone(part_class(init_model=first)).init_model is first
 
 
 @own_trees_too
@@ -366,10 +360,6 @@ def test_dropped_trees_and_early_stopping_exclude_each_other():
         fitted(LightGBMTrees, validation=(HELD_OUT, held_out_fit), **params)
     with pytest.raises(ValueError, match="boosting must be one of"):
         fitted(LightGBMTrees, boosting="rf")
-    dart = fitted(LightGBMTrees, boosting="dart")
-    np.testing.assert_allclose(
-        values_of_trees(dart, X).sum(axis=1), dart.transform(X)[:, 0], atol=1e-9
-    )
 
 
 def test_a_device_that_is_not_there_is_refused():

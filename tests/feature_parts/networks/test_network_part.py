@@ -29,8 +29,7 @@ OBJECTIVE = make_objective(Y, QID)
 def accuracy(scores):
     """Pairwise accuracy on the training data, by hand."""
     scores = scores.reshape(len(scores), -1).sum(axis=1)
-    pairs = [(i, j) for i in range(120) for j in range(120) if QID[i] == QID[j] and Y[i] > Y[j]]
-    i, j = np.array(pairs).T
+    i, j = np.nonzero((QID[:, None] == QID) & (Y[:, None] > Y))
     return float((scores[i] > scores[j]).mean())
 
 
@@ -68,14 +67,18 @@ def test_the_start_of_ranknet_leaves_only_the_first_layer_at_zero():
     assert (np.abs(second) <= 0.1).all()
 
 
-@pytest.mark.parametrize("part", [PARTS["dropout"], PARTS["polynomial"]])
+# Its steps are too long at first, so that the error rises.
+ADAPTIVE = MLP((4,), decay="adaptive", optimizer="sgd", learning_rate=10.0, random_state=0)
+
+
+@pytest.mark.parametrize("part", [PARTS["dropout"], PARTS["polynomial"], ADAPTIVE])
 def test_a_continued_fit_is_the_same_as_one_long_fit(part):
-    long = clone(part).set_params(n_epochs=4).fit(X, OBJECTIVE)
-    short = clone(part).set_params(n_epochs=2, warm_start=True).fit(X, OBJECTIVE)
-    short.set_params(n_epochs=4).fit(X, OBJECTIVE)
+    long = clone(part).set_params(n_epochs=8).fit(X, OBJECTIVE)
+    short = clone(part).set_params(n_epochs=4, warm_start=True).fit(X, OBJECTIVE)
+    short.set_params(n_epochs=8).fit(X, OBJECTIVE)
     np.testing.assert_array_equal(long.transform(X), short.transform(X))
-    with pytest.raises(ValueError, match="n_epochs must be at least 4"):
-        short.set_params(n_epochs=3).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="n_epochs must be at least 8"):
+        short.set_params(n_epochs=7).fit(X, OBJECTIVE)
 
 
 def test_partial_fit_is_an_epoch_more_of_fit_and_only_the_own_seed_counts():
@@ -150,18 +153,6 @@ def test_without_a_pair_nothing_moves():
     moved = part.fit(X, make_objective(np.zeros(120), QID)).transform(X)
     part.set_params(n_epochs=1).fit(X, make_objective(np.zeros(120), QID))
     np.testing.assert_array_equal(part.transform(X), moved)
-
-
-def test_an_adaptive_rate_goes_on_in_a_continued_fit():
-    # The steps are too long at first, so that the error rises.
-    settings = {"optimizer": "sgd", "learning_rate": 10.0, "random_state": 0}
-    part = MLP((4,), decay="adaptive", n_epochs=8, **settings)
-    whole = clone(part).fit(X, OBJECTIVE)
-    part.set_params(n_epochs=4, warm_start=True).fit(X, OBJECTIVE)
-    part.set_params(n_epochs=8).fit(X, OBJECTIVE)
-    np.testing.assert_array_equal(part.transform(X), whole.transform(X))
-    constant = MLP((4,), n_epochs=8, **settings).fit(X, OBJECTIVE)
-    assert (constant.transform(X) != whole.transform(X)).any()
 
 
 def test_a_batch_larger_than_the_data_holds_them_all():
