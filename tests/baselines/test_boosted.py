@@ -4,9 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from example_rankers import COLUMNS_BY_NAME
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from treerank import TreeDirectRanker
 from treerank.baselines.boosted import MART, LambdaMART
@@ -66,28 +64,13 @@ def test_a_warm_start_goes_on():
     np.testing.assert_array_equal(ranker.predict(X), fitted().predict(X))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
-def test_scikit_learn_accepts_them(ranker_class):
-    ranker = ranker_class(5, num_leaves=4, n_jobs=1)
-    check_estimator(ranker, on_skip=None, expected_failed_checks=COLUMNS_BY_NAME)
-
-
-def test_squared_errors_of_weight_zero_are_no_error():
-    objective = make_objective(Y, QID, loss="half_squared_error", sample_weight=np.zeros(600))
+def test_squared_errors_start_at_the_best_constant_and_weights_of_zero_leave_none():
+    for weight in (RNG.exponential(size=600), np.zeros(600)):
+        objective = make_objective(Y, loss="half_squared_error", sample_weight=weight)
+        assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
     assert not any(np.any(part) for part in objective(np.ones(len(Y))))
 
 
-def test_scores_start_at_the_best_constant():
-    weight = RNG.exponential(size=600)
-    objective = make_objective(Y, loss="half_squared_error", sample_weight=weight)
-    assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
-
-
-# Real data
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="needs the data sets")
 def test_lambdamart_ranks_mq2008_well():
     from treerank.datasets.folds import load_folds

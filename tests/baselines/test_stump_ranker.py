@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from treerank.baselines.stump_ranker import FRank, RankBoost
-from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
+from treerank.baselines.stumps import BinnedFeatures
 from treerank.objectives import make_objective
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-BOTH = {"RankBoost": RankBoost, "FRank": FRank}
-both = pytest.mark.parametrize("ranker_class", BOTH.values(), ids=BOTH)
 
 
 def all_stumps(X):
@@ -26,8 +23,7 @@ def all_stumps(X):
 def plain_rankboost(X, y, qid, n_rounds, weight=None):
     """RankBoost in plain Python, over a list of pairs; returns the training scores."""
     weight = np.ones(len(y)) if weight is None else weight
-    pairs = [(i, j) for i in range(len(y)) for j in range(len(y)) if qid[i] == qid[j]]
-    i, j = np.array([(i, j) for i, j in pairs if y[i] > y[j]]).T
+    i, j = np.nonzero((qid[:, None] == qid) & (y[:, None] > y))
     distribution, scores, stumps = weight[i] * weight[j], np.zeros(len(y)), all_stumps(X)
     for _ in range(n_rounds):
         distribution = distribution / distribution.sum()
@@ -41,29 +37,13 @@ def plain_rankboost(X, y, qid, n_rounds, weight=None):
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.3])
 def test_rankboost_is_a_plain_rankboost(data, share_missing):
-    X, y, qid = data
+    X, y, qid = (column[:-1].copy() for column in data)  # an odd number of documents
     rng = np.random.default_rng(0)
-    X, weight = X.copy(), 0.5 + rng.random(len(y))
+    weight = 0.5 + rng.random(len(y))
     X[rng.random(X.shape) < share_missing] = np.nan
     scores = RankBoost(n_estimators=20).fit(X, y, qid, sample_weight=weight).predict(X)
     expected = plain_rankboost(X, y, qid, 20, weight)
     np.testing.assert_allclose(scores, expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("share_missing", [0.0, 0.3])
-def test_the_best_stump_is_the_best_of_all(share_missing):
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        X = np.round(rng.normal(size=(31, 3)), 1)
-        X[rng.random(X.shape) < share_missing] = np.nan
-        potentials = rng.normal(size=31)
-        potentials -= potentials.mean()
-        features = BinnedFeatures.of(X, np.arange(31), 50)
-        feature, cut, missing, r = best_stump(features.codes, potentials)
-        assert abs(r) == pytest.approx(np.abs(all_stumps(X) @ potentials).max())
-        threshold = -np.inf if cut == 0 else features.thresholds[feature, cut - 1]
-        above = Stumps.of([(feature, threshold, missing, 1.0)]).scores(X)
-        assert r == pytest.approx(above @ potentials)
 
 
 def test_few_thresholds_are_quantiles():
@@ -84,23 +64,13 @@ def test_every_step_of_frank_lowers_its_loss(data):
 
 def test_given_pairs_replace_those_of_labels(data):
     X, y, qid = data
-    pairs = [(i, j, 1.0) for i in range(len(y)) for j in range(len(y)) if qid[i] == qid[j]]
-    pairs = [(i, j, w) for i, j, w in pairs if y[i] > y[j]]
+    pairs = np.argwhere((qid[:, None] == qid) & (y[:, None] > y))
     by_label = RankBoost(n_estimators=5).fit(X, y, qid)
     by_list = RankBoost(n_estimators=5).fit(X, 0 * y, qid, given_pairs=pairs)
     np.testing.assert_allclose(by_list.predict(X), by_label.predict(X))
 
 
-@both
-def test_rising_transformations_of_features_change_no_ranking(data, ranker_class):
-    X, y, qid = data
-    ranks = ranker_class(n_estimators=20).fit(X, y, qid).rank(X, qid)
-    np.testing.assert_array_equal(
-        ranker_class(n_estimators=20).fit(np.exp(X), y, qid).rank(np.exp(X), qid), ranks
-    )
-
-
-@both
+@pytest.mark.parametrize("ranker_class", [RankBoost, FRank])
 def test_perfect_separation_has_finite_scores(ranker_class):
     X = np.arange(12.0)[:, None]
     ranker = ranker_class(n_estimators=300).fit(X, X[:, 0] > 5, np.arange(12) % 3)

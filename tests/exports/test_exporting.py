@@ -1,14 +1,16 @@
 """Export: reports and refusals against brute force and cases worked by hand."""
 
 import json
-import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+import xgboost
 from drawn_forests import drawn_documents, drawn_forest
 from lightgbm import LGBMRanker
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 
 from treerank import (
     MLP,
@@ -29,8 +31,8 @@ from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.forests.folding import with_constant_tree
-from treerank.forests.forest import Forest
-from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.forests.scoring import forest_scores
+from treerank.imports.growing import GrowingForest
 from treerank.inputs import QueryGroups
 from treerank.rankers import ForestRanker
 from treerank.terms.terms import Terms
@@ -49,25 +51,14 @@ def data():
     return make_web_search(n_queries=12, documents_per_query=20, n_features=10, random_state=0)
 
 
+@pytest.fixture(scope="module")
+def fitted(data):
+    return TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+
+
 @pytest.fixture(scope="module", params=PARTS)
 def ranker(request, data):
     return TreeDirectRanker(PARTS[request.param], random_state=0).fit(*data)
-
-
-def stump(threshold, *, missing_left=True):
-    leaf = [-1, -1]
-    return Forest(
-        n_features=1,
-        roots=np.array([0], dtype=np.int32),
-        feature=np.array([0, *leaf], dtype=np.int32),
-        threshold=np.array([threshold, 0.0, 0.0]),
-        left=np.array([1, *leaf], dtype=np.int32),
-        right=np.array([2, *leaf], dtype=np.int32),
-        missing_left=np.array([missing_left, False, False]),
-        values=np.array([[0.0], [-1.0], [1.0]]),
-        tree_output=np.array([0], dtype=np.int32),
-        constant=np.array([0.0]),
-    )
 
 
 @every_format
@@ -134,12 +125,8 @@ def test_changed_pairs_are_those_of_brute_force(seed):
     random = np.random.default_rng(seed)
     scores, others = random.integers(6, size=(2, 40)).astype(float)
     qid = random.integers(3, size=40)
-    changed = sum(
-        np.sign(scores[i] - scores[j]) != np.sign(others[i] - others[j])
-        for i in range(40)
-        for j in range(i)
-        if qid[i] == qid[j]
-    )
+    before, after = np.sign(scores[:, None] - scores), np.sign(others[:, None] - others)
+    changed = np.sum((before != after) & (qid[:, None] == qid)) / 2
     report = compare_scores("c", scores, others, None, QueryGroups.from_qid(qid, 40))
     assert report.n_changed_pairs == changed
     assert report.largest_difference == np.abs(scores - others).max()
@@ -147,13 +134,10 @@ def test_changed_pairs_are_those_of_brute_force(seed):
 
 def test_a_constant_as_a_tree_changes_no_score():
     random = np.random.default_rng(0)
-    for rule in (None, "exact"):
-        forest = drawn_forest(random, constant=True, rule=rule)
-        X = drawn_documents(random, forest, 50)
-        changed = with_constant_tree(forest)
-        assert changed.constant[0] == 0
-        np.testing.assert_array_equal(forest_scores(changed, X), forest_scores(forest, X))
-        assert forest_leaves(changed, X).shape[1] == forest.n_trees + 1
+    forest = drawn_forest(random, constant=True, rule="exact")
+    X, changed = drawn_documents(random, forest, 50), with_constant_tree(forest)
+    assert changed.constant[0] == 0
+    np.testing.assert_array_equal(forest_scores(changed, X), forest_scores(forest, X))
 
 
 def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_warning(
@@ -179,105 +163,98 @@ def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_wa
 
 
 def test_a_changed_order_is_not_hidden_by_other_differences():
-    forest = stump(0.0)
-    forest.values[:] = [[0.0], [1.0], [1.0 + 1e-9]]
+    growing = GrowingForest()
+    left, right = growing.split(growing.add_tree(), 0, 0.0, False)
+    growing.values[left], growing.values[right] = 1.0, 1.0 + 1e-9
     X = np.array([[-1.0], [1.0], [np.nan]])
-    ranker = ForestRanker(replace(forest, missing_left=np.array([False, False, False])))
-    with (
-        pytest.warns(UserWarning, match="is missing in 1"),
-        pytest.raises(
-            ValueError, match=r"changes the order of 1 pairs by rounding sums \(of all documents; "
-        ),
-    ):
-        export(ranker, "m.json", format="opensearch-2", check=X, allow=["missing"])  # fmt: skip
-
-
-def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(data, tmp_path):
-    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
-    for format in ("c", "json", "lightgbm", "onnx"):
-        report = export(ranker, tmp_path / format, format=format)
-        assert str(report) == f"{format}: no documents were checked."
-    with pytest.raises(
-        ValueError, match="check must be given: documents; allow='unchecked' accepts this"
-    ):
-        export(ranker, tmp_path / "solr", format="solr")
-    with pytest.warns(UserWarning, match="check must be given"):
-        export(ranker, tmp_path / "solr", format="solr", allow="unchecked")
-
-
-def test_what_cannot_be_exported_is_refused(data, tmp_path):
-    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0)
-    path = tmp_path / "model"
-    with pytest.raises(ValueError, match="not fitted"):
-        export(ranker, path, format="c")
-    ranker.fit(*data)
-    with pytest.raises(ValueError, match="format must be one of"):
-        export(ranker, path, format="word")
-    with pytest.raises(ValueError, match="allow must be one of"):
-        export(ranker, path, format="c", allow=["everything"])
-    with pytest.raises(TypeError, match="allow must be a sequence; got 3"):
-        export(ranker, path, format="c", allow=3)
-    with pytest.raises(
-        TypeError, match=r"got LGBMRanker\(.*write ForestRanker\(read_forest\(model"
-    ):
+    order = r"changes the order of 1 pairs by rounding sums \(of all documents; "
+    with pytest.warns(UserWarning, match="is missing in 1"), pytest.raises(ValueError, match=order):
         export(
-            LGBMRanker(n_estimators=1, verbose=-1).fit(data[0], data[1], group=[240]),
-            path,
-            format="c",
+            ForestRanker(growing.forest(1)), "m", format="opensearch-2", check=X, allow="missing"
         )
-    with pytest.raises(ValueError, match=r"check must be X, .* or \(X, y, qid\); got 4 parts"):
-        export(ranker, path, format="c", check=(*data, data[0]))
+
+
+def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(fitted, tmp_path):
+    for format in ("c", "json", "lightgbm", "onnx"):
+        report = export(fitted, tmp_path / format, format=format)
+        assert str(report) == f"{format}: no documents were checked."
+    needed = "check must be given: documents"
+    with pytest.raises(ValueError, match=f"{needed}; allow='unchecked' accepts this"):
+        export(fitted, tmp_path / "solr", format="solr")
+    with pytest.warns(UserWarning, match=needed):
+        export(fitted, tmp_path / "solr", format="solr", allow="unchecked")
+
+
+LINE, FOREIGN = TreeDirectRanker("line"), LGBMRanker(n_estimators=1, verbose=-1)
+NETWORK = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0)
+#: Ranker, what else is said, and the error.
+REFUSED = [
+    (LINE, {"format": "word"}, "format must be one of"),
+    (LINE, {"allow": ["everything"]}, "allow must be one of"),
+    (LINE, {"allow": 3}, "allow must be a sequence; got 3"),
+    (LINE, {"check": (1, 2, 3, 4)}, r"check must be X, .* or \(X, y, qid\); got 4 parts"),
+    (FOREIGN, {}, r"got LGBMRanker\(.*write ForestRanker\(read_forest\(model"),
+    (NETWORK, {}, "format 'c' has no words for a network"),
+    (NETWORK, {"format": "solr"}, "format 'solr' has no words for a network"),
+    (SortNet(n_epochs=1), {}, "ranker must be a sum of trees and lines; got SortNet"),
+    (LINE, {"format": "onnx", "name": "shop"}, "name must be None for format 'onnx', whose prog"),
+    (LINE, {"format": "solr", "name": "my shop/1"}, "name must be small letters, .*'my shop/1'"),
+    (LINE, {"format": "solr", "name": ""}, "name must be small letters"),
+]
+
+
+@pytest.mark.parametrize(("ranker", "options", "message"), REFUSED)
+def test_what_cannot_be_exported_is_refused(ranker, options, message, data, tmp_path):
+    X, y, qid = data
+    own = {"group": [len(y)]} if ranker is FOREIGN else {"qid": qid}
+    fitted = clone(ranker).fit(X, y, **own)
+    with pytest.raises((ValueError, TypeError), match=message):
+        export(fitted, tmp_path / "model", **{"format": "c"} | options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_fitted_has_no_folder_or_is_too_deep_is_refused(fitted, tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        export(LINE, tmp_path / "model", format="c")
     with pytest.raises(FileNotFoundError):
-        export(ranker, tmp_path / "none" / "model", format="c")
-    network = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0).fit(*data)
-    for format in ("c", "solr"):
-        with pytest.raises(ValueError, match=f"format '{format}' has no words for a network"):
-            export(network, path, format=format)
-    with pytest.raises(ValueError, match="ranker must be a sum of trees and lines; got SortNet"):
-        export(SortNet(n_epochs=1).fit(*data), path, format="c")
+        export(fitted, tmp_path / "none" / "model", format="c")
     deep = drawn_forest(np.random.default_rng(2), n_trees=8, most_splits=500)
     with pytest.raises(ValueError, match=r"takes trees of at most 200 splits on a path; got \d+"):
         converted("solr", Terms(deep), NAMES)
-    assert not path.exists()
 
 
-def test_what_a_reader_returned_is_checked(ranker, data, tmp_path):
-    write_letor(tmp_path / "data.txt", *data)
-    read = read_letor(tmp_path / "data.txt")
-    reports = [export(ranker, tmp_path / "m", format="solr", check=each) for each in (read, data)]
-    assert reports[0] == reports[1]
-
-
-def test_documents_to_check_are_in_memory(ranker, data, tmp_path):
+def test_what_a_reader_returned_is_checked_and_is_in_memory(fitted, data, tmp_path):
     path = tmp_path / "data.txt"
     write_letor(path, *data)
+    read, others = (
+        export(fitted, tmp_path / "m", format="solr", check=each)
+        for each in (read_letor(path), data)
+    )
+    assert read == others
     for file in (path, str(path)):
         with pytest.raises(TypeError, match="check: X must be documents in memory"):
-            export(ranker, tmp_path / "m", format="solr", check=file)
+            export(fitted, tmp_path / "m", format="solr", check=file)
     for batches in (read_batches(path), (read_batches(path),)):
         with pytest.raises(TypeError, match=r"check: X must be a matrix in memory; got .*Batches"):
-            export(ranker, tmp_path / "m", format="solr", check=batches)
+            export(fitted, tmp_path / "m", format="solr", check=batches)
 
 
 def test_names_of_columns_are_the_names_of_features(data, tmp_path):
-    pandas = pytest.importorskip("pandas")
     X, y, qid = data
-    frame = pandas.DataFrame(X, columns=[f"price {i}" for i in range(X.shape[1])])
+    frame = pd.DataFrame(X, columns=[f"price {i}" for i in range(X.shape[1])])
     ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(frame, y, qid)
     path = tmp_path / "model.json"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        export(ranker, path, format="solr", check=(frame, y, qid))
+    export(ranker, path, format="solr", check=(frame, y, qid))
     model = json.loads(path.read_text())
     assert model["features"][3] == {"name": "price 3"}
     assert f"price {model['params']['trees'][0]['root']['feature'].split()[1]}" in frame
 
 
 @pytest.mark.parametrize("format", UPLOADS)
-def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, ranker, data, tmp_path):
+def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, fitted, data, tmp_path):
     path, alone = tmp_path / "request.json", tmp_path / "model"
-    export(ranker, alone, format=format, check=data)
-    report = export(ranker, path, format=format, check=data, name="shop-1")
+    export(fitted, alone, format=format, check=data)
+    report = export(fitted, path, format=format, check=data, name="shop-1")
     assert report.upload == UPLOADS[format].model.format(name="shop-1")
     assert str(report).endswith(f"Send the file by {report.upload}.")
     body, names = json.loads(path.read_text()), [f"f{i}" for i in range(10)]
@@ -307,24 +284,8 @@ def test_features_have_the_name_of_the_model(data, tmp_path):
         assert named == "shop"
 
 
-@pytest.mark.parametrize(
-    ("format", "name", "message"),
-    [
-        ("onnx", "shop", "name must be None for format 'onnx', whose program has no names"),
-        ("solr", "my shop/1", "name must be small letters, .*; got 'my shop/1'"),
-        ("solr", "", "name must be small letters"),
-    ],
-)
-def test_names_are_refused_where_there_are_none_and_where_no_path_takes_them(
-    format, name, message, ranker, tmp_path
-):
-    with pytest.raises(ValueError, match=message):
-        export(ranker, tmp_path / "m", format=format, name=name)
-
-
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 def test_documents_that_xgboost_refuses_are_no_proof(tmp_path, form):
-    xgboost = pytest.importorskip("xgboost")
     X = np.random.default_rng(0).normal(size=(40, 2))
     ranker = TreeDirectRanker("lightgbm").fit(form(X), (X[:, 0] > 0).astype(int))
     X[3] = 1.0, -1e300
@@ -339,30 +300,22 @@ def test_documents_that_xgboost_refuses_are_no_proof(tmp_path, form):
 
 def test_what_a_format_cannot_say_of_categories_is_named():
     forest = drawn_forest(np.random.default_rng(1), rule="exact")
-    sets = forest.categories
-    feature = forest.feature.copy()
-    feature[np.flatnonzero(sets.of_node == 0)] = 1
-    first = sets.of_node[np.argmax(sets.of_node >= 0)]
-    assert first == 0
+    sets, feature = forest.categories, forest.feature.copy()
+    feature[sets.of_node == 0] = 1
+    assert sets.of_node[np.argmax(sets.of_node >= 0)] == 0
     with pytest.raises(ValueError, match="has no categories; got some in column 'b'"):
         converted("ranklib", Terms(replace(forest, feature=feature)), NAMES)
-    for largest, is_refused in ((2**16 - 1, False), (2**16, True)):
-        codes = sets.codes.copy()
-        codes[sets.starts[1] - 1] = largest
-        terms = Terms(replace(forest, categories=replace(sets, codes=codes)))
-        if is_refused:
-            with pytest.raises(ValueError, match="whole numbers from 0 to 65535; got 65536"):
-                converted("xgboost", terms, NAMES)
-        else:
-            converted("xgboost", terms, NAMES)
+    sets.codes[sets.starts[1] - 1] = 2**16 - 1
+    converted("xgboost", Terms(forest), NAMES)
+    sets.codes[sets.starts[1] - 1] = 2**16
+    with pytest.raises(ValueError, match="whole numbers from 0 to 65535; got 65536"):
+        converted("xgboost", Terms(forest), NAMES)
 
 
-@pytest.mark.parametrize(
-    ("n_missing", "end"), [(5, r"'f4' is missing in 1"), (6, "1 more features")]
-)
-def test_five_features_that_differ_are_listed(tmp_path, n_missing, end):
+def test_five_features_that_differ_are_listed(tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 7))
     ranker = TreeDirectRanker("line").fit(X, X.sum(axis=1) > 0)
-    X[np.arange(n_missing), np.arange(n_missing)] = np.nan
-    with pytest.raises(ValueError, match=f"{end} of 60 documents; allow='missing'"):
-        export(ranker, tmp_path / "model.json", format="solr", check=X)
+    for n_missing, end in ((5, r"'f4' is missing in 1"), (6, "1 more features")):
+        X[np.arange(n_missing), np.arange(n_missing)] = np.nan
+        with pytest.raises(ValueError, match=f"{end} of 60 documents; allow='missing'"):
+            export(ranker, tmp_path / "model.json", format="solr", check=X)

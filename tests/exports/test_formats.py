@@ -7,7 +7,9 @@ import subprocess
 
 import lightgbm
 import numpy as np
+import onnx
 import pytest
+import xgboost
 from drawn_forests import content_of, drawn_documents, drawn_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,8 +24,6 @@ from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms, no_trees
 
 NAMES = ["a", "b", "c", "d"]
-drawn = settings(deadline=None, derandomize=True, max_examples=25)
-seeds = st.integers(0, 2**32 - 1)
 
 
 def written(format, forest, X=None):
@@ -31,7 +31,7 @@ def written(format, forest, X=None):
     return conversion, content_of(conversion)
 
 
-def drawn_case(seed, rule, *, huge=True):
+def drawn_case(seed, rule, *, huge):
     """Return a forest and documents; everything that may be hard for a program is drawn."""
     random = np.random.default_rng(seed)
     forest = drawn_forest(
@@ -46,63 +46,53 @@ def drawn_case(seed, rule, *, huge=True):
     return forest, drawn_documents(random, forest, 100)
 
 
-@given(seed=seeds)
-@drawn
-def test_lightgbm_scores_its_text_as_expected(seed):
-    forest, X = drawn_case(seed, "truncated")
-    conversion, text = written("lightgbm", forest, X)
-    scores = lightgbm.Booster(model_str=text.decode()).predict(X, raw_score=True)
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+def lightgbm_scores(content, X):
+    return lightgbm.Booster(model_str=content.decode()).predict(X, raw_score=True)
 
 
-@given(seed=seeds)
-@drawn
-def test_xgboost_scores_its_file_as_expected(seed):
-    xgboost = pytest.importorskip("xgboost")
-    forest, X = drawn_case(seed, "single", huge=False)
-    conversion, content = written("xgboost", forest, X)
+def xgboost_scores(content, X):
     booster = xgboost.Booster()
     booster.load_model(bytearray(content))
-    scores = booster.inplace_predict(X, predict_type="margin")
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+    return booster.inplace_predict(X, predict_type="margin")
 
 
-@given(seed=seeds)
-@drawn
-def test_onnxruntime_scores_the_graph_as_expected(seed):
-    forest, X = drawn_case(seed, "exact")
-    conversion, content = written("onnx", forest, X)
-    np.testing.assert_array_equal(onnx_scores(content, X), conversion.scores(X)[1])
+#: Scorers by format, and the rule of their categories.
+READERS = {
+    "lightgbm": (lightgbm_scores, "truncated"),
+    "xgboost": (xgboost_scores, "single"),
+    "onnx": (onnx_scores, "exact"),
+}
+
+
+@pytest.mark.parametrize("format", READERS)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None, derandomize=True, max_examples=25)
+def test_a_program_scores_its_file_as_expected(format, seed):
+    scores, rule = READERS[format]
+    forest, X = drawn_case(seed, rule, huge=format != "xgboost")
+    conversion, content = written(format, forest, X)
+    np.testing.assert_array_equal(scores(content, X), conversion.scores(X)[1])
 
 
 @pytest.mark.parametrize("line", [None, LinearTerm(np.zeros(4), np.zeros(4))])
 def test_programs_read_a_model_that_scores_all_documents_alike(line):
     X, nothing = np.random.default_rng(0).normal(size=(10, 4)), Terms(no_trees(4), line)
     content = {name: content_of(converted(name, nothing, NAMES, X)) for name in FORMATS}
-    np.testing.assert_array_equal(onnx_scores(content["onnx"], X), np.zeros(10))
-    booster = lightgbm.Booster(model_str=content["lightgbm"].decode())
-    np.testing.assert_array_equal(booster.predict(X, raw_score=True), np.zeros(10))
+    for format, (scores, _) in READERS.items():
+        np.testing.assert_array_equal(scores(content[format], X), np.zeros(10))
     assert len(json.loads(content["solr"])["params"]["trees"]) == 1
 
 
-def test_a_tree_of_one_leaf_becomes_a_split_of_two_leaves_for_onnxruntime():
-    onnx = pytest.importorskip("onnx")
+def test_the_checker_of_onnx_accepts_the_graph_in_which_one_leaf_is_a_split_of_two():
     forest = drawn_forest(np.random.default_rng(0), constant=True)
-    (node,) = onnx.load_from_string(written("onnx", forest)[1]).graph.node
+    model = onnx.load_from_string(written("onnx", forest)[1])
+    onnx.checker.check_model(model)
+    (entry,), (node,) = model.metadata_props, model.graph.node
+    assert (entry.key, entry.value) == ("feature_names", "\n".join(NAMES))
     trees = {each.name: np.array(onnx.helper.get_attribute_value(each)) for each in node.attribute}
     both = (trees["nodes_trueleafs"] & trees["nodes_falseleafs"]) == 1
     assert both.any()
     assert (trees["nodes_truenodeids"] != trees["nodes_falsenodeids"])[both].all()
-
-
-def test_the_checker_of_onnx_accepts_the_graph():
-    onnx = pytest.importorskip("onnx")
-    forest = drawn_forest(np.random.default_rng(0), rule="exact")
-    model = onnx.load_from_string(written("onnx", forest)[1])
-    onnx.checker.check_model(model)
-    assert {entry.key: entry.value for entry in model.metadata_props} == {
-        "feature_names": "\n".join(NAMES)
-    }
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
@@ -236,27 +226,14 @@ def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves()
     np.testing.assert_array_equal(conversion.scores(X)[1], total)
 
 
-@pytest.mark.parametrize(
-    ("format", "name", "expected"),
-    [
-        ("lightgbm", "", "_"),
-        ("lightgbm", 'title: "bm25"\n{a}', "title___bm25___a_"),
-        ("xgboost", "a[0]<b", None),
-    ],
-)
-def test_names_that_an_engine_refuses_are_changed(format, name, expected):
-    forest = drawn_forest(np.random.default_rng(0))
-    content = content_of(converted(format, Terms(forest), [name, *NAMES[1:]]))
-    if format == "lightgbm":
-        names = lightgbm.Booster(model_str=content.decode()).feature_name()
-        assert names == [expected, *NAMES[1:]]
-    else:
-        xgboost = pytest.importorskip("xgboost")
-        booster = xgboost.Booster()
-        booster.load_model(bytearray(content))
-        names = booster.feature_names
-        booster.predict(xgboost.DMatrix(np.zeros((1, 4)), feature_names=names))
-    assert len(names) == 4
+def test_names_that_an_engine_refuses_are_changed():
+    terms = Terms(drawn_forest(np.random.default_rng(0)))
+    for name, expected in (("", "_"), ('title: "bm25"\n{a}', "title___bm25___a_")):
+        text = content_of(converted("lightgbm", terms, [name, *NAMES[1:]])).decode()
+        assert lightgbm.Booster(model_str=text).feature_name() == [expected, *NAMES[1:]]
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(content_of(converted("xgboost", terms, ["a[0]<b", *NAMES[1:]]))))
+    booster.predict(xgboost.DMatrix(np.zeros((1, 4)), feature_names=booster.feature_names))
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")

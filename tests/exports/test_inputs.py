@@ -31,29 +31,21 @@ from treerank.baselines import RankSVM
 TREES = LightGBMTrees(8, n_jobs=1)
 
 
-def trees():
-    return TreeDirectRanker(TREES, random_state=0)
+def ranker(part=TREES):
+    return TreeDirectRanker(part, random_state=0)
 
 
-def network():
-    return TreeDirectRanker(MLP((3,), n_epochs=1), random_state=0)
-
-
+NETWORK = MLP((3,), n_epochs=1)
+FILLED = make_pipeline(SimpleImputer(strategy="most_frequent"), RobustScaler())
 PIPELINES = {
-    "scaled": make_pipeline(StandardScaler(), trees()),
-    "scaled twice": make_pipeline(MinMaxScaler((-1, 2)), "passthrough", MaxAbsScaler(), trees()),
-    "filled": make_pipeline(
-        make_pipeline(SimpleImputer(strategy="most_frequent"), RobustScaler()), trees()
-    ),
+    "scaled": make_pipeline(StandardScaler(), ranker()),
+    "scaled twice": make_pipeline(MinMaxScaler((-1, 2)), "passthrough", MaxAbsScaler(), ranker()),
+    "filled": make_pipeline(FILLED, ranker()),
     "line": make_pipeline(StandardScaler(with_mean=False), RankSVM()),
     "filled line": make_pipeline(SimpleImputer(), StandardScaler(), RankSVM()),
-    "network": make_pipeline(MaxAbsScaler(), StandardScaler(), network()),
-    "xgboost": make_pipeline(
-        MinMaxScaler(), TreeDirectRanker(XGBoostTrees(8, n_jobs=1), random_state=0)
-    ),
-    "sum": make_pipeline(
-        RobustScaler(), TreeDirectRanker(Ensemble(["line", TREES], n_bags=2), random_state=0)
-    ),
+    "network": make_pipeline(MaxAbsScaler(), StandardScaler(), ranker(NETWORK)),
+    "xgboost": make_pipeline(MinMaxScaler(), ranker(XGBoostTrees(8, n_jobs=1))),
+    "sum": make_pipeline(RobustScaler(), ranker(Ensemble(["line", TREES], n_bags=2))),
 }
 
 
@@ -98,29 +90,24 @@ def test_thresholds_go_through_transformers_without_any_difference(name, data, t
     assert report.largest_difference == 0
 
 
-@pytest.mark.parametrize(
-    ("steps", "message"),
-    [
-        ([PCA(2), trees()], r"must be of \[.*\] to be exported; got PCA\(n_comp.*Export pipeline"),
-        ([QuantileTransformer(n_quantiles=9), trees()], "to be exported; got QuantileTransformer"),
-        ([MinMaxScaler(clip=True), trees()], "MinMaxScaler must have clip=False"),
-        ([StandardScaler(), SimpleImputer(), trees()], "SimpleImputer must be the first"),
-        ([SimpleImputer(add_indicator=True), trees()], "SimpleImputer must fill NaN of known"),
-        (
-            [
-                StandardScaler(),
-                TreeDirectRanker(
-                    LightGBMTrees(8, n_jobs=1, engine_params={"zero_as_missing": True})
-                ),
-            ],
-            "trees must not take zeros as missing after transformers",
-        ),
-        ([SimpleImputer(), network()], "networks must get columns that are scaled only"),
-    ],
-)
-def test_transformers_that_cannot_be_part_of_a_model_are_refused(steps, message, data, tmp_path):
+ZEROS = LightGBMTrees(8, n_jobs=1, engine_params={"zero_as_missing": True})
+REFUSED = [
+    ([PCA(2)], TREES, r"must be of \[.*\] to be exported; got PCA\(n_comp.*Export pipeline"),
+    ([QuantileTransformer(n_quantiles=9)], TREES, "to be exported; got QuantileTransformer"),
+    ([MinMaxScaler(clip=True)], TREES, "MinMaxScaler must have clip=False"),
+    ([StandardScaler(), SimpleImputer()], TREES, "SimpleImputer must be the first"),
+    ([SimpleImputer(add_indicator=True)], TREES, "SimpleImputer must fill NaN of known"),
+    ([StandardScaler()], ZEROS, "trees must not take zeros as missing after transformers"),
+    ([SimpleImputer()], NETWORK, "networks must get columns that are scaled only"),
+]
+
+
+@pytest.mark.parametrize(("steps", "part", "message"), REFUSED)
+def test_transformers_that_cannot_be_part_of_a_model_are_refused(
+    steps, part, message, data, tmp_path
+):
     X, y, qid = data
     full = not isinstance(steps[0], SimpleImputer)
-    model = make_pipeline(*steps).fit(np.nan_to_num(X) if full else X, y, qid=qid)
+    model = make_pipeline(*steps, ranker(part)).fit(np.nan_to_num(X) if full else X, y, qid=qid)
     with pytest.raises(ValueError, match=message):
         export(model, tmp_path / "model", format="onnx", check=np.nan_to_num(X))

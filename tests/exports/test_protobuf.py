@@ -1,7 +1,6 @@
 """Messages of protobuf: whole numbers as groups of seven bits."""
 
 import numpy as np
-import pytest
 
 from treerank.exports.onnx_graph import message
 
@@ -17,12 +16,9 @@ def groups_of(number):
     return bytes(found)
 
 
-@pytest.mark.parametrize("number", EDGES)
-def test_a_number_is_its_groups_of_seven_bits(number):
-    assert b"".join(message((1, number))) == b"\x08" + groups_of(number)
-
-
-def test_numbers_of_all_sizes_stand_side_by_side():
-    content = b"".join(map(groups_of, EDGES))
-    head = b"\x0a" + groups_of(len(content))
-    assert b"".join(message((1, np.array(EDGES)))) == head + content
+def test_numbers_are_their_groups_of_seven_bits_alone_and_side_by_side():
+    alone = b"".join(b"\x08" + groups_of(number) for number in EDGES)
+    assert b"".join(message(*[(1, number) for number in EDGES])) == alone
+    beside = b"".join(map(groups_of, EDGES))
+    found = b"".join(message((2, np.array(EDGES))))
+    assert found == b"\x12" + groups_of(len(beside)) + beside

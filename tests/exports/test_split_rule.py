@@ -30,7 +30,8 @@ RULES = {name: value for name, value in vars(split_rule).items() if isinstance(v
 numbers = st.floats(-1e30, 1e30) | st.sampled_from(
     [0.0, -0.0, 5e-324, -5e-324, 1e-45, 1e-40, 1e-36, 1e-35, -1e-35, 1e-6, 0.1, 1 + 1e-7, 2.0**24]
 )
-every_rule = pytest.mark.parametrize("name", RULES)
+every_rule = pytest.mark.parametrize("name", ORACLES)
+drawn = settings(deadline=None, derandomize=True, max_examples=40)
 
 
 def neighbors(number):
@@ -49,7 +50,7 @@ def test_every_rule_has_an_oracle():
 
 @every_rule
 @given(number=numbers)
-@settings(deadline=None, derandomize=True, max_examples=40)
+@drawn
 def test_values_go_left_up_to_the_number_that_the_threshold_reaches(name, number):
     rule = RULES[name]
     threshold = np.array([number]).astype(rule.dtype)
@@ -61,7 +62,7 @@ def test_values_go_left_up_to_the_number_that_the_threshold_reaches(name, number
 
 @every_rule
 @given(number=numbers)
-@settings(deadline=None, derandomize=True, max_examples=40)
+@drawn
 def test_a_threshold_reaches_as_far_again_as_another_one_did(name, number):
     rule = RULES[name]
     reached = rule.reaches(np.array([number]).astype(rule.dtype))
@@ -71,7 +72,7 @@ def test_a_threshold_reaches_as_far_again_as_another_one_did(name, number):
 
 @every_rule
 @given(number=numbers, gap=st.sampled_from([0.5, 1e-3, 1e-5]))
-@settings(deadline=None, derandomize=True, max_examples=40)
+@drawn
 def test_a_threshold_parts_the_documents_beside_it(name, number, gap):
     rule = RULES[name]
     low, high = np.array([number]), np.array([number + gap * max(abs(number), 1)])

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank import (
-    HistogramTrees,
-    LightGBMTrees,
-    TreeDirectRanker,
-    XGBoostTrees,
-    load,
-    make_web_search,
-)
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
 from treerank.feature_parts import Chain, GivenTrees
 from treerank.forests.scoring import forest_leaves
 from treerank.objectives import make_objective
@@ -66,13 +59,6 @@ def test_a_rate_of_zero_leaves_trees_for_others_to_go_on_from(forest):
     first, on_top = ranker.feature_part_.parts_
     assert (first.trees_.values == forest.values).all()
     np.testing.assert_allclose(ranker.predict(X), (first.transform(X) + on_top.transform(X))[:, 0])
-
-
-def test_a_model_file_keeps_the_moved_leaves(forest, tmp_path):
-    ranker = TreeDirectRanker(GivenTrees(forest)).fit(X[NEW], Y[NEW], QID[NEW])
-    ranker.save(tmp_path / "ranker.treerank")
-    assert (load(tmp_path / "ranker.treerank").predict(X) == ranker.predict(X)).all()
-    assert (ranker.forest().values == ranker.feature_part_.trees_.values).all()
 
 
 def test_what_is_no_forest_is_refused():

@@ -39,10 +39,12 @@ def test_the_order_of_the_values_hands_over_the_array_itself():
     assert Rows(VALUES, np.arange(49)).order is not None
 
 
-def test_rows_stay_rows_and_anything_else_becomes_them():
+def test_rows_stay_rows_and_any_other_matrix_becomes_them():
     rows = Rows(VALUES, ORDER, feature_names=("a", "b", "c"), categorical=(1,))
     assert as_rows(rows) is rows
     assert as_rows(VALUES.tolist()).shape == VALUES.shape
+    with pytest.raises(ValueError, match=r"values must be two-dimensional; got shape \(3,\)"):
+        Rows(VALUES[0])
 
 
 def test_a_batch_costs_no_more_memory_than_its_rows():
@@ -53,8 +55,3 @@ def test_a_batch_costs_no_more_memory_than_its_rows():
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 2 * values[100:300].nbytes
-
-
-def test_a_single_row_is_refused():
-    with pytest.raises(ValueError, match=r"values must be two-dimensional; got shape \(3,\)"):
-        Rows(VALUES[0])

@@ -39,15 +39,6 @@ def test_a_feature_that_does_not_vary_is_not_scaled(value):
     np.testing.assert_array_equal(standardized(rows.values), np.zeros((50, 1)))
 
 
-def test_the_bits_do_not_depend_on_the_layout_of_memory():
-    order = RNG.permutation(len(X))
-    sorted_rows, expected = Rows(X, order=order), standardized(X[order])
-    np.testing.assert_array_equal(
-        Standardization.of(sorted_rows)(sorted_rows, np.float64), expected
-    )
-    np.testing.assert_array_equal(standardized(np.asfortranarray(X[order])), expected)
-
-
 def test_without_a_standardization_only_missing_values_change():
     data = np.array([[1.0, np.nan], [3.0, 4.0]])
     result = Standardization(np.zeros(2), np.ones(2))(Rows(data))

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.rows import as_rows
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 #: The check of scikit-learn that rankers fail: it wants columns in the order of ``fit``.
@@ -28,11 +29,11 @@ class Column(BaseEstimator):
 
     def fit(self, X, objective, *, validation=None):
         self.n_outputs_ = len(self.columns)
-        self.objective_ = objective
+        self.objective_, self.validation_ = objective, validation
         return self
 
     def transform(self, X):
-        return np.asarray(X, dtype=np.float64)[:, list(self.columns)]
+        return np.asarray(as_rows(X).array(), dtype=np.float64)[:, list(self.columns)]
 
 
 def some_ranker(**settings):

@@ -50,23 +50,6 @@ def test_the_optimum_is_that_over_explicit_pairs(data, C, normalized):
     assert ranker.objective_ == pytest.approx(value, rel=1e-6)
 
 
-def test_neither_the_unit_of_a_feature_nor_copies_of_queries_matter(data):
-    X, y, qid = data
-    expected = RankSVM().fit(X, y, qid)
-    scaled = RankSVM().fit(X * 1000.0, y, qid)
-    np.testing.assert_allclose(scaled.coef_ * 1000.0, expected.coef_, rtol=1e-5)
-    twice = RankSVM().fit(np.tile(X, (2, 1)), np.tile(y, 2), np.append(qid, qid + 8))
-    np.testing.assert_allclose(twice.coef_, expected.coef_, rtol=1e-5)
-
-
-def test_a_weight_of_two_is_a_document_there_twice(data):
-    X, y, qid = data
-    weight = 1 + (np.arange(len(y)) % 2)
-    weighted = RankSVM().fit(X, y, qid, sample_weight=weight)
-    repeated = RankSVM().fit(*(np.repeat(a, weight, axis=0) for a in data))
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5)
-
-
 def test_own_pairs_replace_those_of_the_labels(data):
     X, y, qid = data
     i, j, _ = listed_pairs(y, qid)

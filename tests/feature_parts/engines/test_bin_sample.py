@@ -5,18 +5,23 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from treerank.feature_parts.engines import bin_sample, lightgbm_boundary
+from treerank.feature_parts.engines import bin_sample, lightgbm_boundary, xgboost_boundary
 from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of
 from treerank.feature_parts.rows import Rows
 
 
-def sparse_matrix(n_rows, n_columns, dtype):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_rows, n_columns)).astype(dtype)
-    X[rng.random(X.shape) < 0.4] = 0
+def uneven_columns(n_rows):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n_rows, 40))
     X[rng.random(X.shape) < 0.1] = np.nan
-    X[:, 3] = 0
-    X[:, 4] = np.where(X[:, 4] > 0, 1e-36, np.inf)
+    X[:, 5] = rng.integers(0, 7, n_rows)
+    X[:, 6] = np.maximum(X[:, 6], 0.3)  # most are equal
+    X[:, 7] = np.round(X[:, 7], 1)
+    X[:, 8] = np.nan
+    X[:, 9] = -2.5
+    X[:, 20] = np.minimum(X[:, 20], 0.3)
+    X[rng.random(n_rows) < 0.4, 21] = 0
+    X[:, 22] = np.where(X[:, 22] > 0, 1e-36, X[:, 22])
     return X
 
 
@@ -24,8 +29,7 @@ def sparse_matrix(n_rows, n_columns, dtype):
 @pytest.mark.parametrize("n_drawn", [200, 500])
 def test_the_dataset_is_lightgbms_own_of_the_gathered_rows(tmp_path, monkeypatch, order, n_drawn):
     monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
-    X = np.asarray(sparse_matrix(500, 6, np.float32), order=order)
-    X[~np.isfinite(X)] = np.nan
+    X = np.asarray(uneven_columns(500), dtype=np.float32, order=order)
     rows = Rows(X, order=np.random.default_rng(1).permutation(500))
     options = {"params": {"verbosity": -1, "max_bin": 15, "bin_construct_sample_cnt": n_drawn}}
     ours = lightgbm_boundary.make_dataset(rows, **options)
@@ -71,19 +75,6 @@ def pruned(values, n_bins):
     return distinct[np.unique([*kept, len(ends) - 1])]
 
 
-def uneven_columns(n_rows):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(n_rows, 40))
-    X[rng.random(X.shape) < 0.1] = np.nan
-    X[:, 5] = rng.integers(0, 7, n_rows)
-    X[:, 6] = np.maximum(X[:, 6], 0.3)  # most are equal
-    X[:, 7] = np.round(X[:, 7], 1)
-    X[:, 8] = np.nan
-    X[:, 9] = -2.5
-    X[:, 20] = np.minimum(X[:, 20], 0.3)
-    return X
-
-
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_quantiles_are_what_an_exact_sketch_of_xgboost_keeps(n_threads):
     X = uneven_columns(3000)
@@ -108,7 +99,6 @@ def test_quantiles_of_integers_are_numbers():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, sparse):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 200)
     X = uneven_columns(2000)
     X = csr_matrix(np.where(np.isnan(X), 0, X)) if sparse else X
@@ -125,30 +115,22 @@ def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, spar
 
 
 @pytest.mark.parametrize("size", [500, 2000])
-def test_xgboosts_bins_are_the_same_where_rows_have_places(monkeypatch, size):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
+def test_xgboosts_bins_are_the_same_where_rows_have_places_or_features_few_values(
+    monkeypatch, size
+):
+    few = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)
+    own = xgboost_boundary.make_matrix(Rows(few), (), max_bin=21).get_quantile_cut()
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
     X = uneven_columns(2000)
     alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=20).get_quantile_cut()
-    placed = Rows(X, places=np.arange(2000))
-    for cuts, expected in zip(
-        xgboost_boundary.make_matrix(placed, (), max_bin=20).get_quantile_cut(), alone, strict=True
-    ):
-        np.testing.assert_array_equal(cuts, expected)
-
-
-def test_xgboosts_bins_are_its_own_where_features_have_few_values(monkeypatch):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
-    X = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)
-    alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=21).get_quantile_cut()
-    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 500)
-    ours = xgboost_boundary.make_matrix(Rows(X), (), max_bin=21).get_quantile_cut()
-    for cuts, expected in zip(ours, alone, strict=True):
-        np.testing.assert_array_equal(cuts, expected)
+    placed, sampled = Rows(X, places=np.arange(2000)), Rows(few)
+    for rows, most, expected in ((placed, 20, alone), (sampled, 21, own)):
+        found = xgboost_boundary.make_matrix(rows, (), max_bin=most).get_quantile_cut()
+        for cuts, right in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(cuts, right)
 
 
 def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 20)
     X = np.arange(2000.0)[:, None] // 10  # each of 200 categories ten times
     matrix = xgboost_boundary.make_matrix(Rows(X), (0,))

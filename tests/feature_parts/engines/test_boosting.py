@@ -1,10 +1,10 @@
 """All engines obey the same laws, whatever the objective."""
 
-import pickle
-
+import lightgbm
 import numba as nb
 import numpy as np
 import pytest
+import xgboost
 from boosted_regression import (
     HELD_OUT,
     PARTS,
@@ -21,6 +21,7 @@ from boosted_regression import (
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
@@ -36,31 +37,23 @@ def part_class(request):
     return request.param
 
 
-own_trees_too = pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
+ALL = [*PARTS, HistogramTrees]
+own_trees_too = pytest.mark.parametrize("part_class", ALL)
 
 
 # What is fitted
 
 
-def test_half_squared_error_gives_lightgbms_own_regression():
-    import lightgbm
-
+def test_half_squared_error_gives_the_engines_own_regression():
     params = {"objective": "regression", "boost_from_average": False, "learning_rate": 0.3}
     params |= {"verbosity": -1, "num_threads": 1}
-    own = lightgbm.train(params, lightgbm.Dataset(X, TARGET), num_boost_round=15)
-    np.testing.assert_allclose(fitted(LightGBMTrees).transform(X)[:, 0], own.predict(X), atol=1e-5)
-
-
-def test_half_squared_error_gives_xgboosts_own_regression():
-    import xgboost
-
+    own = lightgbm.train(params, lightgbm.Dataset(X, TARGET), num_boost_round=15).predict(X)
+    np.testing.assert_allclose(fitted(LightGBMTrees).transform(X)[:, 0], own, atol=1e-5)
     params = {"tree_method": "hist", "base_score": 0, "nthread": 1, "max_bin": 128}
     params |= {"max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide"}
     data = xgboost.QuantileDMatrix(X, TARGET, max_bin=128)
-    own = xgboost.train(params, data, num_boost_round=15)
-    np.testing.assert_allclose(
-        fitted(XGBoostTrees).transform(X)[:, 0], own.inplace_predict(X), atol=1e-5
-    )
+    own = xgboost.train(params, data, num_boost_round=15).inplace_predict(X)
+    np.testing.assert_allclose(fitted(XGBoostTrees).transform(X)[:, 0], own, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -117,44 +110,37 @@ def test_categories_are_split_as_sets(part_class, how):
 
 
 @own_trees_too
-def test_a_monotone_score_never_falls(part_class):
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_monotone_score_never_turns(part_class, sign):
     grid = np.zeros((50, 4))
     grid[:, 0] = np.linspace(-3, 3, 50)
-    target = np.sin(3 * X[:, 0])
-    free = fitted(part_class, target).transform(grid)[:, 0]
-    assert np.diff(free).min() < 0
-    for constraints in ([1, 0, 0, 0], {0: 1}):
-        part = fitted(part_class, target, monotone_constraints=constraints)
-        assert np.diff(part.transform(grid)[:, 0]).min() >= 0
+    target = sign * np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 0]
+    assert (sign * np.diff(fitted(part_class, target).transform(grid)[:, 0])).min() < 0
+    for constraints in ([sign, 0, 0, 0], {0: sign}):
+        part = fitted(part_class, target, monotone_constraints=constraints, n_estimators=40)
+        ranges = []
+        for other in (-2.0, 0.0, 2.0):
+            grid[:, 1] = other
+            assert (sign * np.diff(part.transform(grid)[:, 0])).min() >= 0
+            ranges.append(np.ptp(part.transform(grid)))
+        assert max(ranges) > 0.5
 
 
 @own_trees_too
 def test_features_that_may_not_meet_add_up(part_class):
-    target = X[:, 0] * X[:, 1] + X[:, 2]
-    part = fitted(part_class, target, interaction_constraints=[[0], [1], [2], [3]])
-    corners = np.array([[a, b, 0.0, 0.0] for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
-    low_low, low_high, high_low, high_high = part.transform(corners)[:, 0]
-    assert low_low + high_high == pytest.approx(low_high + high_low, abs=1e-5)
+    target = X[:, 0] * X[:, 1] + X[:, 1] * X[:, 2] + X[:, 0] * X[:, 2] + X[:, 3]
+    part = fitted(part_class, target, interaction_constraints=[[0, 1], [1, 2]])
 
+    def excess(*features):
+        corners = np.zeros((4, 4))
+        corners[:, features] = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+        return abs(part.transform(corners)[:, 0] @ [1, -1, -1, 1])
 
-@own_trees_too
-def test_features_on_one_path_are_of_one_group(part_class):
-    groups = [[0, 1], [1, 2]]
-    forest = fitted(part_class, X.sum(axis=1), interaction_constraints=groups).forest()
-    paths = {root: frozenset() for root in forest.roots.tolist()}
-    pending, used = list(paths), set()
-    while pending:
-        node = pending.pop()
-        if not forest.is_leaf[node]:
-            used.add(paths[node] | {int(forest.feature[node])})
-            for child in (int(forest.left[node]), int(forest.right[node])):
-                paths[child] = paths[node] | {int(forest.feature[node])}
-                pending.append(child)
-    assert {frozenset(group) for group in groups} <= used
-    alone = [[3]] if part_class is XGBoostTrees else []  # others leave out what is in no group
-    assert all(any(path <= set(group) for group in groups + alone) for path in used)
+    assert excess(0, 2) < 1e-5 < 0.1 < min(excess(0, 1), excess(1, 2))
+    # Others leave out what is in no group.
+    assert (part.feature_importances_[3] > 0) == (part_class is XGBoostTrees)
     free = [fitted(part_class, interaction_constraints=none) for none in (None, [], [[]])]
-    assert len({part.transform(X).tobytes() for part in free}) == 1
+    assert len({each.transform(X).tobytes() for each in free}) == 1
 
 
 def test_one_word_per_quantity_serves_every_engine(part_class):
@@ -167,10 +153,11 @@ def test_one_word_per_quantity_serves_every_engine(part_class):
 # Outputs
 
 
-@own_trees_too
-@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
-def test_several_outputs_are_each_fitted_to_their_own(part_class, strategy):
-    params = {"multi_strategy": strategy} if part_class is XGBoostTrees else {}
+@pytest.mark.parametrize(
+    ("part_class", "params"),
+    [*[(part, {}) for part in ALL], (XGBoostTrees, {"multi_strategy": "multi_output_tree"})],
+)
+def test_several_outputs_are_each_fitted_to_their_own(part_class, params):
     part = fitted(part_class, TARGETS, n_estimators=40, **params)
     assert part.transform(X).shape == (600, 3)
     assert ((part.transform(X) - TARGETS) ** 2).mean(axis=0).max() < 0.1
@@ -180,50 +167,20 @@ def test_several_outputs_are_each_fitted_to_their_own(part_class, strategy):
     np.testing.assert_array_equal(restored.transform(X), part.transform(X))
 
 
-def test_separate_trees_per_output_are_those_of_separate_fits(part_class):
-    together = fitted(part_class, TARGETS).transform(X)
-    for k in range(3):
-        alone = fitted(part_class, TARGETS[:, k]).transform(X)[:, 0]
-        np.testing.assert_allclose(together[:, k], alone, atol=1e-4)
-
-
-def test_no_rows_give_no_outputs(part_class):
-    assert fitted(part_class).transform(X[:0]).shape == (0, 1)
-
-
 # The same bits
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_any_number_of_threads_grows_the_same_trees(part_class, n_jobs):
+def test_what_is_drawn_depends_on_the_seed_and_not_on_the_number_of_threads(part_class):
     data = RNG.normal(size=(5000, 3))
     target = np.exp(data[:, 0]) + data[:, 1]
     drawn = {"subsample": 0.7, "colsample_bytree": 0.7, "n_estimators": 5}
-    one = fitted(part_class, target, data, **drawn)
-    several = fitted(part_class, target, data, **drawn, n_jobs=n_jobs)
-    np.testing.assert_array_equal(several.transform(data), one.transform(data))
-
-
-def test_the_same_seed_draws_the_same_and_another_draws_anew(part_class):
-    drawn = {"subsample": 0.5, "engine_params": None}
     drawn |= {"subsample_freq": 1} if part_class is LightGBMTrees else {}
-    scores = [fitted(part_class, **drawn, random_state=s).transform(X) for s in (1, 1, 2)]
-    np.testing.assert_array_equal(scores[0], scores[1])
-    assert not np.array_equal(scores[0], scores[2])
-
-
-@pytest.mark.parametrize("layout", ["C", "F", "float32"])
-def test_rows_in_an_order_are_the_gathered_array(part_class, layout):
-    values = {"C": X, "F": np.asfortranarray(X), "float32": X.astype(np.float32)}[layout]
-    order = RNG.permutation(600)[:500]
-    gathered = np.ascontiguousarray(values[order])
-    validation = (Rows(HELD_OUT, np.arange(200)[::-1]), lambda s: held_out_fit(s[::-1]))
-    rows = fitted(part_class, TARGET[order], Rows(values, order), validation=validation)
-    array = fitted(part_class, TARGET[order], gathered, validation=(HELD_OUT, held_out_fit))
-    np.testing.assert_array_equal(rows.transform(X), array.transform(X))
-    np.testing.assert_array_equal(rows.transform(Rows(X, order)), array.transform(X)[order])
-    (a,), (b,) = (part.evals_result_["validation"].values() for part in (rows, array))
-    np.testing.assert_allclose(a, b)
+    one, several, other = (
+        fitted(part_class, target, data, **drawn, n_jobs=n_jobs, random_state=seed).transform(data)
+        for n_jobs, seed in ((1, 1), (3, 1), (1, 2))
+    )
+    np.testing.assert_array_equal(several, one)
+    assert not np.array_equal(other, one)
 
 
 @pytest.mark.parametrize("target", [TARGET, TARGETS], ids=["one output", "three"])
@@ -238,18 +195,20 @@ def test_validation_by_the_training_rows_needs_no_copy_of_them(part_class, targe
     np.testing.assert_array_equal(*scores_of)
 
 
-def test_batches_end_anywhere(part_class, monkeypatch):
-    from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
-
+def test_batches_end_anywhere_and_rows_come_in_any_order(part_class, monkeypatch):
     more = {}
     if part_class is LightGBMTrees:  # which reads few rows at once
         more = {"engine_params": {"bin_construct_sample_cnt": 300}}
-    whole = fitted(part_class, **more).transform(X)
+    whole = fitted(part_class, validation=(HELD_OUT, held_out_fit), **more)
     monkeypatch.setattr(xgboost_boundary, "_BATCH", 70)
     monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
     order = RNG.permutation(600)
-    part = fitted(part_class, TARGET, Rows(X[order], np.argsort(order)), **more)
-    np.testing.assert_array_equal(part.transform(X), whole)
+    rows = Rows(np.asfortranarray(X[order]), np.argsort(order))
+    validation = (Rows(HELD_OUT, np.arange(200)[::-1]), lambda s: held_out_fit(s[::-1]))
+    part = fitted(part_class, TARGET, rows, validation=validation, **more)
+    np.testing.assert_array_equal(part.transform(rows), whole.transform(X))
+    (found,), (expected,) = (each.evals_result_["validation"].values() for each in (part, whole))
+    np.testing.assert_allclose(found, expected)
 
 
 @own_trees_too
@@ -266,42 +225,29 @@ def test_kernels_get_the_threads_of_the_part_and_give_them_back(part_class):
 # Kept and copied
 
 
-@own_trees_too
-def test_a_state_and_a_pickle_predict_the_same_bits(part_class):
+def test_a_state_is_made_of_plain_values_and_keeps_more_than_predictions(part_class):
     part = fitted(part_class, validation=(HELD_OUT, held_out_fit))
-    restored = part_class(n_jobs=1).set_state(part.get_state())
-    for copy in (restored, pickle.loads(pickle.dumps(part))):
-        np.testing.assert_array_equal(copy.transform(X), part.transform(X))
-        assert copy.evals_result_ == part.evals_result_
-        assert copy.n_features_in_ == 4
-        np.testing.assert_array_equal(copy.feature_importances_, part.feature_importances_)
-
-
-def test_a_state_is_made_of_plain_values(part_class):
-    state = fitted(part_class, validation=(HELD_OUT, held_out_fit)).get_state()
+    copy, state = part_class(n_jobs=1).set_state(part.get_state()), part.get_state()
+    assert copy.evals_result_ == part.evals_result_
+    np.testing.assert_array_equal(copy.feature_importances_, part.feature_importances_)
     assert isinstance(state.pop("model"), str | bytes)
     assert state.pop("evals_result_")["validation"]["held_out_fit"]
     assert all(type(value) in (int, float) for value in state.pop("sizes").values())
     assert not state
 
 
-@own_trees_too
-def test_a_clone_is_unfitted_but_keeps_the_trees_to_start_from(part_class):
+def test_a_clone_keeps_the_trees_to_start_from(part_class):
     first = fitted(part_class)
-    copy = clone(part_class(num_leaves=7, init_model=first))
-    assert copy.num_leaves == 7
-    assert copy.init_model is first
-    with pytest.raises(NotFittedError):
-        copy.transform(X)
+    assert clone(part_class(init_model=first)).init_model is first
 
 
 @own_trees_too
-@pytest.mark.parametrize("kind", ["gain", "split"])
-def test_importances_are_shares_of_the_features_that_matter(part_class, kind):
-    importances = fitted(part_class, X[:, 2], importance_type=kind).feature_importances_
-    assert importances.shape == (4,)
-    assert importances.sum() == pytest.approx(1.0)
-    assert importances.argmax() == 2
+def test_importances_are_shares_of_the_features_that_matter(part_class):
+    for kind in ("gain", "split"):
+        importances = fitted(part_class, X[:, 2], importance_type=kind).feature_importances_
+        assert importances.shape == (4,)
+        assert importances.sum() == pytest.approx(1.0)
+        assert importances.argmax() == 2
     nothing = fitted(part_class, np.zeros(600)).feature_importances_
     assert not nothing.any()
 
@@ -315,3 +261,130 @@ def test_names_reach_the_engine_and_odd_ones_do_no_harm(part_class):
     assert len(set(names_of(("a[0]", "a<0]", 'x"', "y: z")))) == 4
     part = fitted(part_class, data=Rows(X, None, ("a", "b", "c", "d")))
     np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
+
+
+# What no engine could boost is refused by name
+
+
+@pytest.mark.parametrize(
+    ("gradient", "hessian", "message"),
+    [
+        (np.full(600, np.nan), np.ones(600), "gradient must be finite .*; got nan from Given in"),
+        (np.full(600, -1e150), np.ones(600), r"gradient must be finite .*; got -1e\+150 from"),
+        (TARGET, np.full(600, np.inf), r"hessian must be .*; got inf from Given in iteration 0\."),
+        (np.ones(600), -np.ones(600), "hessian must be non-negative"),
+        (np.ones(600), np.zeros(600), "hessian must be non-negative, and positive somewhere"),
+        (np.ones(599), np.ones(599), r"gradient must have shape \(600,\).*got \(599,\)"),
+        (np.ones(600), np.ones((600, 1)), r"hessian must have shape \(600,\)"),
+    ],
+)
+def test_derivatives_no_tree_can_grow_from_are_refused(part_class, gradient, hessian, message):
+    with pytest.raises(ValueError, match=message):
+        part_class(**SMALL).fit(X, Given(gradient, hessian))
+
+
+@own_trees_too
+def test_large_derivatives_split_trees(part_class):
+    for factor in (1e12, 1e17):  # sums of all documents cancel
+        steep = Given(TARGET * factor, np.full(600, factor))
+        assert np.std(part_class(**SMALL).fit(X, steep).transform(X)) > 0
+
+
+def test_xgboost_refuses_sums_whose_squares_are_infinite_in_single_precision():
+    steep = Given(1e18 + np.abs(TARGET) * 1e18, np.full(600, 1e18))
+    assert np.std(LightGBMTrees(**SMALL).fit(X, steep).transform(X)) > 0
+    with pytest.raises(ValueError, match=r"gradient must have sums of at most 1\.84e.* Given"):
+        XGBoostTrees(**SMALL).fit(X, steep)
+    with pytest.raises(ValueError, match="gradient must be finite and at most"):
+        XGBoostTrees(**SMALL).fit(X, Given(TARGET * 1e20, np.full(600, 1e20)))
+
+
+def test_a_loss_that_overflows_is_named_with_the_iteration():
+    class Growing(Given):
+        name = "growing"
+
+        def derivatives(self, scores, *, iteration=0):
+            return self.gradient * 1e20**iteration, self.hessian
+
+    found = r"got 1e\+40 from growing in iteration 2\. Lower learning_rate\?"
+    with pytest.raises(ValueError, match=found):
+        LightGBMTrees(**SMALL).fit(X, Growing(np.ones(600), np.ones(600)))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
+        ({"importance_type": "cover"}, "importance_type must be one of"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number but 0"),
+        ({"early_stopping_rounds": 3}, "validation must be given where early_stopping_rounds is"),
+        ({"engine_params": {"no_such": 1}}, "engine_params must be known to .*; got 'no_such'"),
+        ({"engine_params": {"learning_rate": 1}}, "engine_params must not hold .*'learning_rate'"),
+        ({"monotone_constraints": [2, 0, 0, 0]}, "monotone_constraints must be -1, 0 or 1"),
+        ({"categorical_features": [4]}, "categorical_features must be columns from 0 to 3; got 4"),
+        ({"categorical_features": ["a"]}, "categorical_features must name features of X"),
+        ({"categorical_features": [True]}, "categorical_features must be columns .*; got True"),
+        ({"interaction_constraints": [[0, 9]]}, "interaction_constraints must be columns"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(part_class, params, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(part_class, **params)
+
+
+def test_a_check_of_engine_params_prints_nothing(capsys):
+    lightgbm.Dataset(X, params={"verbosity": 1}).construct()  # from now on LightGBM prints
+    capsys.readouterr()
+    lightgbm_boundary.with_main_names({"force_col_wise": True, "subsample_for_bin": 500})
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("part_class", "name", "value", "main"),
+    [
+        *[(XGBoostTrees, name, 1, name) for name in ("gamma", "max_leaves", "num_leaves")],
+        (LightGBMTrees, "reg_lambda", 3, "reg_lambda"),
+        (LightGBMTrees, "lambda", 3, "lambda_l2"),
+        (LightGBMTrees, "app", "binary", "objective"),
+        (LightGBMTrees, "linear_tree", True, "linear_tree"),
+    ],
+)
+def test_no_name_of_an_argument_passes_as_an_engine_parameter(part_class, name, value, main):
+    with pytest.raises(ValueError, match=f"engine_params must not hold .*'{main}'"):
+        fitted(part_class, engine_params={name: value})
+
+
+def test_dropped_trees_and_early_stopping_exclude_each_other():
+    params = {"boosting": "dart", "early_stopping_rounds": 3}
+    with pytest.raises(ValueError, match="early_stopping_rounds must be None with boosting='dart'"):
+        fitted(LightGBMTrees, validation=(HELD_OUT, held_out_fit), **params)
+    with pytest.raises(ValueError, match="boosting must be one of"):
+        fitted(LightGBMTrees, boosting="rf")
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="device must be one that XGBoost knows; got 'abacus'"):
+        fitted(XGBoostTrees, device="abacus")
+    with pytest.raises(ValueError, match="device must be one that is there; got 'cuda:99'"):
+        fitted(XGBoostTrees, device="cuda:99")
+
+
+@own_trees_too
+def test_another_number_of_features_or_outputs_is_refused(part_class):
+    part = fitted(part_class)
+    with pytest.raises(ValueError, match="X must have 4 features; got 3"):
+        part.transform(X[:, :3])
+    with pytest.raises(ValueError, match="X must have 4 features; got 2"):
+        fitted(part_class, validation=(HELD_OUT[:, :2], held_out_fit))
+    with pytest.raises(ValueError, match="init_model must have as many features as X, 3; got 4"):
+        fitted(part_class, data=X[:, :3], init_model=part)
+    with pytest.raises(ValueError, match=r"init_model must have as many outputs .* 3; got 1"):
+        fitted(part_class, TARGETS, init_model=part)
+    with pytest.raises(NotFittedError):
+        fitted(part_class, init_model=part_class())
+
+
+def test_a_metric_that_is_no_number_is_refused(part_class):
+    nowhere = type("Nowhere", (), {"name": "nowhere", "__call__": lambda *_: np.nan})()
+    with pytest.raises(ValueError, match="metric 'nowhere' must return a number; got nan"):
+        fitted(part_class, validation=(HELD_OUT, nowhere))

@@ -41,32 +41,27 @@ def test_extremes_are_the_largest_magnitude_and_the_most_negative_value():
         assert extremes(np.array([1.0, odd, -2.0]))[0] == np.inf
 
 
+class Squares:
+    """An objective that keeps the scores it is asked about."""
+
+    n_outputs = 1
+
+    def derivatives(self, scores, *, iteration=0):
+        self.kept = scores
+        return scores - 1, np.ones_like(scores)
+
+
 def test_the_objective_gets_a_copy_of_the_scores_that_it_may_keep():
-    kept = []
-
-    class Keeper:
-        n_outputs = 1
-
-        def derivatives(self, scores, *, iteration=0):
-            kept.append(scores)
-            return scores - 1, np.ones_like(scores)
-
-    buffer = np.zeros(3, dtype=np.float64)
-    derivatives = FixedPointDerivatives(Keeper(), 3, start=5)
+    buffer, objective = np.zeros(3), Squares()
+    derivatives = FixedPointDerivatives(objective, 3, start=5)
     derivatives(buffer)
     buffer[:] = 7
-    assert not kept[0].any()
+    assert not objective.kept.any()
     assert derivatives.iteration == 6
 
 
 def test_what_is_infinite_at_another_worker_is_refused_here_too():
-    class Infinite:
-        n_outputs = 1
-
-        def derivatives(self, scores, *, iteration=0):
-            return scores - 1, np.ones_like(scores)
-
     team = type(current_team())()
     team.largest = lambda values: np.maximum(values, [np.inf, 1, 0])
-    with working_in(team), pytest.raises(ValueError, match=r"gradient .* got inf from Infinite"):
-        FixedPointDerivatives(Infinite(), 3)(np.zeros(3))
+    with working_in(team), pytest.raises(ValueError, match=r"gradient .* got inf from Squares"):
+        FixedPointDerivatives(Squares(), 3)(np.zeros(3))

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from example_rankers import Column
 from ranking_sample import make_ranking_sample
-from sklearn.base import BaseEstimator
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.ensembles.chain import Chain
@@ -21,26 +21,8 @@ OBJECTIVE = make_objective(Y, QID)
 RNG = np.random.default_rng(0)
 
 
-class Fixed(BaseEstimator):
-    """Returns given columns of X, whatever the objective, and remembers it."""
-
-    def __init__(self, columns=(0,)):
-        self.columns = columns
-
-    @property
-    def n_outputs_(self):
-        return len(self.columns)
-
-    def fit(self, X, objective, *, validation=None):
-        self.objective_, self.validation_ = objective, validation
-        return self
-
-    def transform(self, X):
-        return np.asarray(X.array() if hasattr(X, "array") else X)[:, list(self.columns)]
-
-
 def test_each_part_is_fitted_from_the_scores_of_the_last_ones():
-    part = Chain([Fixed((0,)), Fixed((1,)), Fixed((2,))]).fit(X, OBJECTIVE)
+    part = Chain([Column((0,)), Column((1,)), Column((2,))]).fit(X, OBJECTIVE)
     np.testing.assert_array_equal(part.transform(X)[:, 0], X[:, 0] + X[:, 1] + X[:, 2])
     scores = RNG.normal(size=len(X))
     for fitted, start in zip(part.parts_, [0, X[:, 0], X[:, 0] + X[:, 1]], strict=True):
@@ -49,10 +31,7 @@ def test_each_part_is_fitted_from_the_scores_of_the_last_ones():
 
 
 def test_the_metric_of_validation_is_that_of_the_sum():
-    def largest(scores):
-        return float(np.max(scores))
-
-    part = Chain([Fixed((0,)), Fixed((1,))]).fit(X, OBJECTIVE, validation=(X[:9], largest))
+    part = Chain([Column((0,)), Column((1,))]).fit(X, OBJECTIVE, validation=(X[:9], np.max))
     first, second = (fitted.validation_[1] for fitted in part.parts_)
     assert first(X[:9, 1]) == X[:9, 1].max()
     assert second(X[:9, 1]) == (X[:9, 0] + X[:9, 1]).max()
@@ -68,9 +47,11 @@ def test_trees_from_a_line_lower_the_loss_of_the_line():
 
 def test_under_a_loss_per_level_a_single_output_is_shared_by_the_levels():
     levels = make_objective(Y, QID, per_level=True)
-    part = Chain([Fixed((0,)), Fixed(tuple(range(levels.n_outputs)))]).fit(X, levels)
+    part = Chain([Column((0,)), Column(tuple(range(levels.n_outputs)))]).fit(X, levels)
     total = part.transform(X).sum(axis=1)
     np.testing.assert_allclose(total, X[:, 0] + X[:, : levels.n_outputs].sum(axis=1))
+    with pytest.raises(ValueError, match="parts must have a single output"):
+        Chain([Column((0, 1))]).fit(X, OBJECTIVE)
 
 
 def test_a_start_goes_with_its_rows_and_with_the_convex_form():
@@ -82,11 +63,6 @@ def test_a_start_goes_with_its_rows_and_with_the_convex_form():
     convex = make_objective(Y, QID, loss="hinge").convex()
     assert objective.convex()(scores)[0] == convex(start[:, 0] + scores)[0]
     assert (2 * objective)(scores)[0] == 2 * objective(scores)[0]
-
-
-def test_bad_chains_are_refused_before_any_training():
-    with pytest.raises(ValueError, match="parts must have a single output"):
-        Chain([Fixed((0, 1))]).fit(X, OBJECTIVE)
 
 
 def test_early_stopping_of_the_last_part_watches_the_sum():

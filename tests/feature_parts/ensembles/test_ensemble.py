@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from drawn_forests import one_leaf
+from example_rankers import Column
 from ranking_sample import make_ranking_sample
+from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import GridSearchCV
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.ensembles import ensemble
@@ -17,7 +18,6 @@ from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.ensembles.ensemble import Ensemble, fit_member_weights
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.line import Line
-from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import as_rows
 from treerank.forests.joining import summed
 from treerank.inputs.grouping import QueryGroups
@@ -50,32 +50,10 @@ class Memory(BaseEstimator):
         return np.array([[self.known_.get(row.tobytes(), 0.0)] for row in rows])
 
 
-class Twice(Memory):
-    """A part of two outputs, with or without trained weights of them."""
+class Weighed(Column):
+    """Columns with trained weights."""
 
-    n_outputs_ = 2
-
-    def transform(self, X):
-        return np.asarray(as_rows(X).array())[:, :2]
-
-
-class Weighed(Twice):
     head_weight_ = np.array([2.0, -1.0])
-
-
-class Column(BaseEstimator):
-    """Knows one column and learns nothing."""
-
-    n_outputs_ = 1
-
-    def __init__(self, column):
-        self.column = column
-
-    def fit(self, X, objective, *, validation=None):
-        return self
-
-    def transform(self, X):
-        return np.asarray(as_rows(X).array())[:, [self.column]]
 
 
 @pytest.mark.parametrize("n_bags", [2, 5, 12])
@@ -104,16 +82,6 @@ def test_a_part_that_only_remembers_its_training_rows_gets_no_weight():
     assert np.ptp(part.transform(X)[:, 1]) > 0
 
 
-def test_a_part_that_ranks_backwards_gets_no_weight():
-    class Backwards(Line):
-        def transform(self, X):
-            return -super().transform(X)
-
-    part = Ensemble([Line(), Backwards()], random_state=0).fit(X, OBJECTIVE)
-    assert part.head_weight_[0] > 0
-    assert part.head_weight_[1] == 0
-
-
 @pytest.mark.parametrize("weight", ["ndcg", "uniform"])
 def test_weights_are_fitted_to_the_objective_itself(weight):
     y, qid = np.tile([3.0, 0, 0, 2, 1, 0], 50), np.repeat(np.arange(50), 6)
@@ -121,7 +89,7 @@ def test_weights_are_fitted_to_the_objective_itself(weight):
     scores[:, 0] += 3 * (y == 3)  # finds the first
     scores[:, 1] += 3 * y * (y < 3)  # sorts the rest
     k = 1 if weight == "ndcg" else None
-    part = Ensemble([Column(0), Column(1)], random_state=0)
+    part = Ensemble([Column((0,)), Column((1,))], random_state=0)
     first, rest = part.fit(scores, make_objective(y, qid, weight=weight, k=k)).head_weight_
     assert rest < 0.05 * first if weight == "ndcg" else rest > 0.3 * first
 
@@ -145,17 +113,13 @@ def test_a_part_may_have_a_loss_of_its_own_and_weights_are_fitted_to_the_rankers
     squared = make_objective(Y, QID, loss="half_squared_error")
     for bag in part.bags_:
         for memory, objective in zip(bag, (OBJECTIVE, squared), strict=True):
-            slope = dict(
-                zip(map(np.ndarray.tobytes, X), objective.derivatives(0 * Y)[0], strict=True)
-            )
+            slopes = objective.derivatives(0 * Y)[0]
+            slope = {row.tobytes(): value for row, value in zip(X, slopes, strict=True)}
             assert memory.known_ == {row: -slope[row] for row in memory.known_}
-    weights = [
-        Ensemble([Column(0), Column(1)], losses=losses, random_state=0)
-        .fit(X, OBJECTIVE)
-        .head_weight_
-        for losses in (None, ["half_squared_error", "listnet"])
-    ]
-    np.testing.assert_array_equal(*weights)
+    columns = Ensemble([Column((0,)), Column((1,))], random_state=0)
+    weight = columns.fit(X, OBJECTIVE).head_weight_
+    columns.set_params(losses=["half_squared_error", "listnet"]).fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(columns.head_weight_, weight)
 
 
 def test_refits_learn_from_all_queries_with_the_weights_of_the_bags():
@@ -195,21 +159,20 @@ def test_without_time_there_is_one_fit_to_all_queries_with_the_shares_as_weights
 
 
 def test_enough_time_changes_no_bit():
-    bits = [
-        Ensemble([TREES], n_bags=2, n_refits=2, time=time, random_state=0).fit(X, OBJECTIVE)
-        for time in (None, 1e9)
-    ]
-    np.testing.assert_array_equal(bits[0].transform(X), bits[1].transform(X))
-    assert bits[0].head_weight_ == bits[1].head_weight_
+    settings = {"n_bags": 2, "n_refits": 2, "random_state": 0}
+    long, free = (Ensemble([TREES], time=t, **settings).fit(X, OBJECTIVE) for t in (1e9, None))
+    np.testing.assert_array_equal(long.transform(X), free.transform(X))
+    assert long.head_weight_ == free.head_weight_
 
 
 def test_no_fit_begins_that_would_end_too_late(monkeypatch):
     clock = itertools.count()  # looked at three times for each fit, which takes a second
     monkeypatch.setattr(ensemble, "monotonic", lambda: float(next(clock)))
-    said = []
-    with listening(lambda *_: None, said.append):
+    steps, said = [], []
+    with listening(lambda *step: steps.append(step), said.append):
         part = Ensemble(["line"], n_bags=6, time=10).fit(X, OBJECTIVE)
     assert (len(part.bags_), part.n_left_out_) == (4, 2)
+    assert steps == [(n_fits, 6, {}) for n_fits in (1, 2, 3, 4)]
     assert said == ["4 of 6 fits in 13 s; the others left out"]
 
 
@@ -274,50 +237,29 @@ def test_scores_are_the_weighted_means_over_bags():
 
 
 def test_weights_of_outputs_that_a_part_has_trained_count():
-    part = Ensemble([Line(), Weighed()], random_state=0).fit(X, OBJECTIVE)
+    part = Ensemble([Line(), Weighed((0, 1))], random_state=0).fit(X, OBJECTIVE)
     np.testing.assert_allclose(part.transform(X)[:, 1], 2 * X[:, 0] - X[:, 1])
-    with pytest.raises(ValueError, match=r"parts must have a single output or .* got 2 of Twice"):
-        Ensemble([Twice()]).fit(X, OBJECTIVE)
 
 
 @pytest.mark.filterwarnings("ignore:No pair")
-@pytest.mark.parametrize(
-    "settings",
-    [{"per_level": True}, {"loss": "listnet"}, {"loss": "half_squared_error"}, {"pairs": "top_10"}],
-)
+@pytest.mark.parametrize("settings", [{"per_level": True}, {"pairs": "top_10"}])
 def test_any_objective_fits_an_ensemble(settings):
     ranker = TreeDirectRanker(["line", TREES], random_state=0, **settings).fit(X, Y, QID)
     assert ranker.score(X, Y, QID) > 0.7
     assert ranker.transform(X).shape == (len(X), 2)
 
 
-def test_a_list_of_parts_is_an_ensemble_of_copies():
-    part = make_feature_part([TREES, "line"])
-    assert isinstance(part, Ensemble)
-    assert part.parts[0] is not TREES
-    assert isinstance(part.parts[1], Line)
-
-
-def test_parameters_of_parts_are_named_by_their_places():
-    ranker = TreeDirectRanker(["line", "lightgbm"])
-    ranker.set_params(
-        feature_part__1__num_leaves=7, feature_part__0__alpha=3, feature_part__n_bags=2
-    )
+def test_parts_are_copied_and_their_parameters_are_named_by_their_places():
+    ranker = TreeDirectRanker(["line", TREES])
+    ranker.set_params(feature_part__1__num_leaves=7, feature_part__n_bags=2)
+    assert isinstance(ranker.feature_part, Ensemble)
     params = ranker.get_params()
-    assert params["feature_part__1__num_leaves"] == 7
-    assert params["feature_part__0__alpha"] == 3
-    assert ranker.feature_part.n_bags == 2
+    assert (params["feature_part__1__num_leaves"], params["feature_part__n_bags"]) == (7, 2)
+    assert TREES.num_leaves == "auto"
     with pytest.raises(ValueError, match="place must be one of"):
         ranker.set_params(feature_part__2__num_leaves=7)
     with pytest.raises(ValueError, match="Invalid parameter 'leaves'"):
         ranker.set_params(feature_part__1__leaves=7)
-
-
-def test_a_grid_search_chooses_parameters_of_parts():
-    grid = {"feature_part__1__num_leaves": [2, 5], "feature_part__n_bags": [2]}
-    search = GridSearchCV(TreeDirectRanker(["line", TREES], random_state=0), grid, cv=2)
-    search.fit(X, Y)
-    assert search.best_params_["feature_part__1__num_leaves"] in (2, 5)
 
 
 def test_sparse_matrices_are_read_if_all_parts_read_them():
@@ -337,55 +279,79 @@ def test_importances_sum_to_one_and_are_those_of_the_parts():
     np.testing.assert_allclose(part.feature_importances_, np.mean(lines, axis=0))
 
 
-@pytest.mark.parametrize("categories", [None, [2]])
-def test_an_ensemble_of_trees_is_one_forest(categories):
+def test_an_ensemble_of_trees_is_one_forest():
     rows = X.copy()
     rows[:, 2] = np.digitize(X[:, 2], [-1.0, 0.0, 1.0])
-    trees = LightGBMTrees(3, min_child_samples=5, n_jobs=1, categorical_features=categories)
+    trees = LightGBMTrees(3, min_child_samples=5, n_jobs=1, categorical_features=[2])
     parts = [trees, HistogramTrees(3, min_child_samples=5, n_jobs=1)]
     ranker = TreeDirectRanker(Ensemble(parts, n_bags=2), random_state=0).fit(rows, Y, QID)
     assert ranker.forest().n_outputs == 1
     np.testing.assert_allclose(ranker.scorer()(rows), ranker.predict(rows), rtol=1e-12, atol=1e-12)
     with pytest.raises(ValueError, match=r"must be a sum of trees; got \['trees', 'line'\]"):
         TreeDirectRanker(Ensemble([trees, Line()], n_bags=2)).fit(X, Y, QID).forest()
-
-
-def test_trees_of_other_missing_values_are_no_forest_together():
     forest = one_leaf(2)
     with pytest.raises(ValueError, match="same missing values"):
         summed([forest, replace(forest, missing_up_to=0.0)])
 
 
-def test_progress_counts_bags():
-    steps = []
-    with listening(lambda *step: steps.append(step)):
-        Ensemble([TREES], n_bags=3, random_state=0).fit(X, OBJECTIVE)
-    assert steps == [(1, 3, {}), (2, 3, {}), (3, 3, {})]
-
-
-@pytest.mark.parametrize("parts", [["forest"], [3], ["line", None]])
-def test_what_is_no_feature_part_is_refused(parts):
-    with pytest.raises(ValueError, match="feature_part must have fit and transform"):
-        TreeDirectRanker(parts).fit(X, Y, QID)
-
-
-def test_settings_that_cannot_work_are_refused():
-    with pytest.raises(ValueError, match="n_bags must be a whole number of at least 2; got 1"):
-        Ensemble(n_bags=1).fit(X, OBJECTIVE)
-    with pytest.raises(ValueError, match="parts must hold a feature part; got none"):
-        Ensemble([]).fit(X, OBJECTIVE)
-    with pytest.raises(ValueError, match=r"losses must be losses without .*; got 'logistic'"):
-        TreeDirectRanker(Ensemble([TREES], losses=["logistic"])).fit(X, Y, QID)
-    with pytest.raises(ValueError, match="losses must have one entry for each of 2 parts; got "):
-        Ensemble(["line", TREES], losses=[None]).fit(X, OBJECTIVE)
-    with pytest.raises(ValueError, match="each of shares must be a finite number above 0; got 0"):
-        Ensemble(["line", TREES], shares=[1, 0]).fit(X, OBJECTIVE)
-    with pytest.raises(ValueError, match="warm_start"):
-        TreeDirectRanker([TREES], warm_start=True).fit(X, Y, QID)
+@pytest.mark.parametrize(
+    ("ensemble", "message"),
+    [
+        (Ensemble(["line", None]), "feature_part must have fit and transform"),
+        (Ensemble([Column((0, 1))]), r"parts must have a single output or .* got 2 of Column"),
+        (Ensemble(n_bags=1), "n_bags must be a whole number of at least 2; got 1"),
+        (Ensemble([]), "parts must hold a feature part; got none"),
+        (Ensemble([TREES], losses=["logistic"]), "losses must be losses without .* 'logistic'"),
+        (Ensemble([TREES], losses=[None] * 2), "losses must have one entry for each of 1 parts"),
+        (Ensemble([TREES], shares=[0]), "each of shares must be a finite number above 0; got 0"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(ensemble, message):
+    with pytest.raises(ValueError, match=message):
+        ensemble.fit(X, OBJECTIVE)
 
 
 def test_the_best_ranker_takes_the_settings_of_a_ranker():
     ranker = TreeDirectRanker.best(metric="map", random_state=0)
-    assert isinstance(ranker.feature_part, Ensemble)
-    assert ranker.metric == "map"
+    assert (type(ranker.feature_part), ranker.metric) == (Ensemble, "map")
     assert ranker.fit(X, Y, QID).score(X, Y, QID) > 0.5
+
+
+# Member weights: the least of the objective among weights that are not negative
+
+MEMBERS = np.random.default_rng(0).normal(size=(len(Y), 3)) + Y[:, None] * [1, 0.5, -1]
+
+
+def test_squared_errors_are_least():
+    objective = make_objective(Y, QID, loss="half_squared_error")
+    expected = nnls(MEMBERS, Y - Y.mean())[0]
+    np.testing.assert_allclose(fit_member_weights(MEMBERS, objective), expected, rtol=2e-3)
+    assert (expected > 0).tolist() == [True, True, False]
+
+
+def test_the_loss_is_that_of_the_best_weights():
+    objective = make_objective(Y, QID, weight="query")
+    weight = fit_member_weights(MEMBERS, objective)
+
+    def loss(weight):
+        value, gradient, _ = objective(MEMBERS @ weight)
+        return value, MEMBERS.T @ gradient
+
+    least = minimize(loss, np.ones(3), jac=True, bounds=[(0, None)] * 3).fun
+    assert loss(weight)[0] - least < 1e-3 * loss(np.zeros(3))[0]
+    assert weight[2] == 0
+
+
+@pytest.mark.parametrize(("y", "scores"), [(np.ones(len(Y)), MEMBERS), (Y, 0 * MEMBERS)])
+def test_weights_are_zero_where_there_is_nothing_to_weigh(y, scores):
+    np.testing.assert_array_equal(fit_member_weights(scores, make_objective(y, QID)), 0)
+
+
+def test_given_shares_count_as_25_queries():
+    shares = np.array([1.0, 2.0, 2.0]) / 3
+    away = np.eye(3) - np.outer(shares, shares)  # its own square
+    pull = np.sqrt(25 / len(np.unique(QID)) * np.square(MEMBERS).sum() / 3)
+    rows, goal = np.vstack([MEMBERS, pull * away]), np.append(Y - Y.mean(), [0, 0, 0])
+    objective = make_objective(Y, QID, loss="half_squared_error")
+    found = fit_member_weights(MEMBERS, objective, 6 * shares)
+    np.testing.assert_allclose(found, nnls(rows, goal)[0], rtol=2e-3)

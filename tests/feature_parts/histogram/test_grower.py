@@ -16,16 +16,8 @@ from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
 
 unpack = njit(error_model="numpy")(unpack)  # compiled as in the kernels that call it
-RULES = {
-    "min_child_samples": 5,
-    "min_child_weight": 1e-3,
-    "reg_alpha": 0.0,
-    "reg_lambda": 0.0,
-    "min_split_gain": 0.0,
-    "cat_smooth": 0.0,
-    "cat_l2": 0.0,
-    "is_monotone": False,
-}
+RULES = dict.fromkeys(("reg_alpha", "reg_lambda", "min_split_gain", "cat_smooth", "cat_l2"), 0.0)
+RULES |= {"min_child_samples": 5, "min_child_weight": 1e-3, "is_monotone": False}
 RNG = np.random.default_rng(0)
 
 
@@ -41,12 +33,10 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
 def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=None, **rules):
     rows_of_X = as_rows(X)
     categorical = rules.pop("categorical", ())
-    signs = np.array(rules.pop("signs", [0] * X.shape[1]))
-    binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical), signs)
-    binned = binned.with_columns()
+    binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical)).with_columns()
     layout = layout_of(gradient, hessian, precision)
     words = pack(gradient, hessian, layout, (0, 0))
-    rules = TreeRules(*shape, **(RULES | {"is_monotone": bool(signs.any())} | rules))
+    rules = TreeRules(*shape, **(RULES | rules))
     memory = make_memory(len(X), binned.words.shape[1], layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = np.ones((1, len(binned.places)), dtype=bool)
@@ -149,19 +139,6 @@ def test_a_subset_of_rows_is_grown_on_as_if_it_were_all():
     assert sorted(rows) == sorted(kept)
 
 
-def test_children_partition_their_parent_and_sum_to_it():
-    tree, rows, _ = grown(*random_case())
-    nodes = tree.nodes
-    for node in nodes[nodes["place"] >= 0]:
-        left, right = nodes[node["first"]], nodes[node["first"] + 1]
-        assert (left["begin"], left["end"]) == (node["begin"], right["begin"])
-        assert right["end"] == node["end"]
-        for name in ("gradient", "hessian", "n_documents"):
-            assert left[name] + right[name] == node[name]
-        assert left["n_documents"] == left["end"] - left["begin"]
-    assert sorted(rows) == list(range(300))
-
-
 @given(st.integers(0, 2**31), st.integers(-160, 60))
 def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     rng = np.random.default_rng(seed)
@@ -180,9 +157,6 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     assert exponent < -60 or not may_gain(*cuts, 1.01 * best)
 
 
-# Categories
-
-
 def test_the_best_set_of_categories_is_found_by_trying_all():
     codes = RNG.integers(0, 7, size=400).astype(float)
     g, h = RNG.normal(size=7)[codes.astype(int)] + RNG.normal(size=400), np.ones(400)
@@ -198,9 +172,6 @@ def test_the_best_set_of_categories_is_found_by_trying_all():
     chosen = {c for c in range(7) if best >> c & 1}
     assert left in (chosen, set(range(7)) - chosen)
     assert tree.nodes["gain"][0] == pytest.approx(worth[best] - g.sum() ** 2 / 400)
-
-
-# Words and histograms
 
 
 @given(st.integers(0, 2**31), st.sampled_from(["float32", "int16", "int8"]))

@@ -1,35 +1,47 @@
-"""Networks as feature parts: training keeps its promises whatever the network."""
+"""Networks as feature parts: training keeps its promises whatever the network.
 
-import pickle
+What holds for every feature part is in the laws: seeds, copies, views of rows, scores one by one.
+"""
 
 import numpy as np
 import pytest
 import torch
-from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials
+from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials, Polynomial
 from treerank.feature_parts.networks.training import OPTIMIZERS
-from treerank.feature_parts.rows import Rows
 from treerank.objectives import make_objective
+
+PARTS = {
+    "mlp": MLP((8,), n_epochs=3, batch_size=32, random_state=0),
+    "dropout": MLP((8, 4), n_outputs=3, output_activation="tanh", dropout=0.3, n_epochs=3,
+                   batch_size=32, random_state=0),
+    "linear": LinearNetwork(n_epochs=3, batch_size=32, random_state=0),
+    "polynomial": Polynomial(2, n_epochs=3, batch_size=32, random_state=0),
+}  # fmt: skip
+X = np.random.default_rng(0).normal(size=(120, 4))
+QID = np.repeat(np.arange(8), 15)
+Y = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.5, 0.7])
+OBJECTIVE = make_objective(Y, QID)
 
 
 def accuracy(scores):
     """Pairwise accuracy on the training data, by hand."""
     scores = scores.reshape(len(scores), -1).sum(axis=1)
-    pairs = [(i, j) for i in range(120) for j in range(120) if QID[i] == QID[j] and Y[i] > Y[j]]
-    i, j = np.array(pairs).T
+    i, j = np.nonzero((QID[:, None] == QID) & (Y[:, None] > Y))
     return float((scores[i] > scores[j]).mean())
 
 
-@every_part
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_training_lowers_the_objective(part):
     part = clone(part).set_params(n_epochs=30, learning_rate=0.01).fit(X, OBJECTIVE)
     features = part.transform(X)
     scores = features @ part.head_weight_ if part.n_outputs_ > 1 else features[:, 0]
     assert OBJECTIVE(scores)[0] < 0.8 * OBJECTIVE(np.zeros(120))[0]
     assert accuracy(scores) > 0.75
+    # Rounded: else the last bits would be those of some product's shape.
+    np.testing.assert_array_equal(features, features.astype(np.float32))
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -47,105 +59,53 @@ def test_a_small_start_is_almost_linear(start, is_linear):
 
 
 def test_the_start_of_ranknet_leaves_only_the_first_layer_at_zero():
-    first, second = (
-        layer.weight.detach().numpy()
-        for layer in MLP((8,), start="zero")._make_network(
-            4, 1, None, torch.Generator().manual_seed(0)
-        )
-        if hasattr(layer, "weight")
-    )
+    generator = torch.Generator().manual_seed(0)
+    network = MLP((8,), start="zero")._make_network(4, 1, None, generator)
+    first, second = (x.weight.detach().numpy() for x in network if hasattr(x, "weight"))
     assert (first == 0).all()
     assert (second != 0).all()
     assert (np.abs(second) <= 0.1).all()
 
 
-@every_part
-def test_the_same_seed_gives_the_same_bits_whatever_torch_has_drawn(part):
-    torch.manual_seed(1)
-    first = clone(part).fit(X, OBJECTIVE).transform(X)
-    torch.manual_seed(2)
-    state = torch.get_rng_state()
-    second = clone(part).fit(X, OBJECTIVE).transform(X)
-    assert torch.equal(torch.get_rng_state(), state)
-    np.testing.assert_array_equal(first, second)
+# Its steps are too long at first, so that the error rises.
+ADAPTIVE = MLP((4,), decay="adaptive", optimizer="sgd", learning_rate=10.0, random_state=0)
 
 
-@pytest.mark.parametrize("name", ["mlp", "dropout"])
-def test_another_seed_gives_another_model(name):
-    part = PARTS[name]
-    other = clone(part).set_params(random_state=1)
-    assert (part.fit(X, OBJECTIVE).transform(X) != other.fit(X, OBJECTIVE).transform(X)).any()
-
-
-@every_part
+@pytest.mark.parametrize("part", [PARTS["dropout"], PARTS["polynomial"], ADAPTIVE])
 def test_a_continued_fit_is_the_same_as_one_long_fit(part):
-    long = clone(part).set_params(n_epochs=4).fit(X, OBJECTIVE)
-    short = clone(part).set_params(n_epochs=2, warm_start=True).fit(X, OBJECTIVE)
-    short.set_params(n_epochs=4).fit(X, OBJECTIVE)
+    long = clone(part).set_params(n_epochs=8).fit(X, OBJECTIVE)
+    short = clone(part).set_params(n_epochs=4, warm_start=True).fit(X, OBJECTIVE)
+    short.set_params(n_epochs=8).fit(X, OBJECTIVE)
     np.testing.assert_array_equal(long.transform(X), short.transform(X))
-    with pytest.raises(ValueError, match="n_epochs must be at least 4"):
-        short.set_params(n_epochs=3).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="n_epochs must be at least 8"):
+        short.set_params(n_epochs=7).fit(X, OBJECTIVE)
 
 
-def test_partial_fit_is_an_epoch_more_of_fit():
-    part, whole = clone(PARTS["mlp"]), clone(PARTS["mlp"]).set_params(n_epochs=2)
+def test_partial_fit_is_an_epoch_more_of_fit_and_only_the_own_seed_counts():
+    torchs_own = torch.get_rng_state()
+    part, whole = clone(PARTS["dropout"]), clone(PARTS["dropout"]).set_params(n_epochs=2)
     part.partial_fit(X, OBJECTIVE).partial_fit(X, OBJECTIVE)
     np.testing.assert_array_equal(part.transform(X), whole.fit(X, OBJECTIVE).transform(X))
     assert part.best_iteration_ == 2
+    other = whole.set_params(random_state=1).fit(X, OBJECTIVE)
+    assert (other.transform(X) != part.transform(X)).any()
+    assert torch.equal(torch.get_rng_state(), torchs_own)
 
 
-def test_without_warm_start_a_fit_forgets_the_one_before():
-    part = clone(PARTS["mlp"]).fit(X, OBJECTIVE)
-    expected = part.transform(X)
-    np.testing.assert_array_equal(part.fit(X, OBJECTIVE).transform(X), expected)
+def test_early_stopping_goes_back_to_the_best_epoch_by_a_metric_of_scores_of_the_model():
+    values, seen = iter([0.1, 0.5, 0.4, 0.3, 0.9]), []
 
+    def metric(scores):
+        seen.append(scores)
+        return next(values)
 
-@every_part
-def test_state_and_pickle_keep_every_bit(part):
-    fitted = clone(part).fit(X, OBJECTIVE)
-    expected = fitted.transform(X)
-    copy = clone(part).set_state(fitted.get_state())
-    np.testing.assert_array_equal(copy.transform(X), expected)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), expected)
-    if fitted.n_outputs_ > 1:
-        np.testing.assert_array_equal(copy.head_weight_, fitted.head_weight_)
-
-
-@every_part
-def test_a_score_does_not_depend_on_the_rows_beside_it(part):
-    part = clone(part).fit(X, OBJECTIVE)
-    together = part.transform(np.tile(X, (5, 1)))[:120]
-    alone = np.concatenate([part.transform(X[i : i + 1]) for i in range(20)])
-    np.testing.assert_array_equal(alone, together[:20])
-    np.testing.assert_array_equal(part.transform(X[::-1])[::-1], together)
-    # Rounded: else the last bits would be those of some product's shape.
-    np.testing.assert_array_equal(together, together.astype(np.float32))
-
-
-def test_rows_may_be_a_view():
-    order = np.random.default_rng(3).permutation(120)
-    objective = make_objective(Y[order], QID[order])
-    viewed = clone(PARTS["mlp"]).fit(Rows(X, order=order), objective)
-    copied = clone(PARTS["mlp"]).fit(X[order], objective)
-    np.testing.assert_array_equal(viewed.transform(X), copied.transform(X))
-
-
-def test_early_stopping_goes_back_to_the_best_epoch():
-    values = iter([0.1, 0.5, 0.4, 0.3, 0.9])
-    part = clone(PARTS["mlp"]).set_params(n_epochs=20, early_stopping_rounds=2)
-    part.fit(X, OBJECTIVE, validation=(X, lambda scores: next(values)))
+    part = clone(PARTS["dropout"]).set_params(n_epochs=20, early_stopping_rounds=2)
+    part.fit(X, OBJECTIVE, validation=(X, metric))
     assert part.best_iteration_ == 2
-    assert next(iter(part.evals_result_["validation"].values())) == [0.1, 0.5, 0.4, 0.3]
-    two = clone(PARTS["mlp"]).set_params(n_epochs=2).fit(X, OBJECTIVE)
+    assert part.evals_result_ == {"validation": {"metric": [0.1, 0.5, 0.4, 0.3]}}
+    two = clone(PARTS["dropout"]).set_params(n_epochs=2).fit(X, OBJECTIVE)
     np.testing.assert_array_equal(part.transform(X), two.transform(X))
-
-
-def test_the_metric_sees_the_scores_of_the_model():
-    seen = []
-    part = clone(PARTS["dropout"]).set_params(n_epochs=1)
-    part.fit(X, OBJECTIVE, validation=(X, lambda scores: seen.append(scores) or 0.0))
-    expected = part.transform(X) @ part.head_weight_
-    np.testing.assert_allclose(seen[0], expected, atol=1e-5)
+    np.testing.assert_allclose(seen[1], part.transform(X) @ part.head_weight_, atol=1e-5)
 
 
 @pytest.mark.parametrize("batches", ["queries", "pairs"])
@@ -167,16 +127,6 @@ def test_one_merged_query_is_learned_in_pieces():
     objective = make_objective(Y, loss="half_squared_tanh", pairs="adjacent")
     part = LinearNetwork(batch_size=25, learning_rate=0.05, n_epochs=10, random_state=0)
     assert accuracy(part.fit(X, objective).transform(X)) > 0.85
-
-
-def test_missing_values_are_the_mean_and_constant_features_nothing():
-    holed = np.column_stack([X, np.full(120, 7.0)])
-    holed[::3, 1] = np.nan
-    part = LinearNetwork(n_epochs=5, random_state=0).fit(holed, OBJECTIVE)
-    filled = np.where(np.isnan(holed), np.nanmean(holed, axis=0), holed)
-    np.testing.assert_allclose(part.transform(holed), part.transform(filled), atol=1e-6)
-    shifted = holed + np.array([0, 0, 0, 0, 100.0])
-    assert np.isfinite(part.transform(shifted)).all()
 
 
 def test_linear_coefficients_are_those_of_the_features_as_given():
@@ -205,24 +155,40 @@ def test_without_a_pair_nothing_moves():
     np.testing.assert_array_equal(part.transform(X), moved)
 
 
-def test_an_adaptive_rate_goes_on_in_a_continued_fit():
-    # The steps are too long at first, so that the error rises.
-    settings = {"optimizer": "sgd", "learning_rate": 10.0, "random_state": 0}
-    part = MLP((4,), decay="adaptive", n_epochs=8, **settings)
-    whole = clone(part).fit(X, OBJECTIVE)
-    part.set_params(n_epochs=4, warm_start=True).fit(X, OBJECTIVE)
-    part.set_params(n_epochs=8).fit(X, OBJECTIVE)
-    np.testing.assert_array_equal(part.transform(X), whole.transform(X))
-    constant = MLP((4,), n_epochs=8, **settings).fit(X, OBJECTIVE)
-    assert (constant.transform(X) != whole.transform(X)).any()
-
-
 def test_a_batch_larger_than_the_data_holds_them_all():
     large, exact = (
         MLP((4,), n_epochs=3, batch_size=size, random_state=0).fit(X, OBJECTIVE)
         for size in (10**9, len(X))
     )
     np.testing.assert_array_equal(large.transform(X), exact.transform(X))
+
+
+#: Values that are refused, by parameter.
+WRONG = {
+    "n_epochs": [0], "batch_size": [1], "n_outputs": [0], "learning_rate": [0.0], "device": ["tpu"],
+    "weight_decay": [-1.0], "momentum": [1], "gradient_clip": [0], "batches": ["rows"],
+    "optimizer": ["lion"], "decay": ["slow"], "activation": ["swish"], "start": ["warm"],
+    "dropout": [1.0, "half"], "hidden": [(3, 0), 5, "5", None],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("parameter", WRONG)
+def test_bad_parameters_are_refused_by_name(parameter):
+    for value in WRONG[parameter]:
+        with pytest.raises((ValueError, TypeError), match=f"{parameter} must be"):
+            MLP(**{parameter: value}).fit(X, OBJECTIVE)
+
+
+def test_what_cannot_be_trained_is_refused():
+    part = LinearNetwork(optimizer="sgd", learning_rate=1e6, n_epochs=20, random_state=0)
+    with pytest.raises(ValueError, match="learning_rate must be low enough"):
+        part.fit(X, make_objective(Y, QID, loss="half_squared"))
+    with pytest.raises(ValueError, match="validation must be given where early_stopping_rounds is"):
+        MLP(early_stopping_rounds=3).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="X must have 4 features; got 3"):
+        clone(PARTS["mlp"]).fit(X, OBJECTIVE).transform(X[:, :3])
+    with pytest.raises(ValueError, match="at most 100000 monomials"):
+        Polynomial(9).fit(np.tile(X, (1, 10)), OBJECTIVE)
 
 
 @pytest.mark.gpu
