@@ -106,7 +106,7 @@ def of_ranker():
     yield fitted.rank, {"X": X, "qid": QID}
     yield fitted.top_k, {"X": X, "qid": QID, "k": 3}
     yield fitted.score, DATA
-    methods = fitted.compare, fitted.explain, fitted.predict_pair_proba
+    methods = fitted.compare, fitted.explain, fitted.predict_pair_proba, fitted.explain_interactions
     yield from ((method, pair) for method in methods)
     yield make_ranking_scorer, {"metric": "ndcg@3"}
     rows = {"X": X, "qid": QID, "rows": [3]}

@@ -13,7 +13,7 @@ from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTre
 from treerank.baselines import RankSVM
 from treerank.forests.scoring import forest_scores
 from treerank.forests.shapley import margin_parts
-from treerank.rankers.explanation import sampled_parts
+from treerank.rankers.explanation import interactions_of, sampled_parts
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 6)).round(1)
@@ -110,6 +110,40 @@ def test_trees_and_a_line_are_explained_exactly():
         shapley_by_all_coalitions(exact.predict, a, b) for a, b in zip(X[:3], X[3:6], strict=True)
     ]
     np.testing.assert_allclose(parts, expected, rtol=0, atol=1e-12)
+
+
+def interactions_by_all_coalitions(scores_of, a, b):
+    """Return the mean change that two features make together, beyond the changes of each."""
+    n = len(a)
+    matrix = np.zeros((n, n))
+    has = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    scores, sizes = scores_of(np.where(has, a, b)), has.sum(axis=1)
+    for i in range(n):
+        for j in set(range(n)) - {i}:
+            rest = np.flatnonzero(~has[:, i] & ~has[:, j])
+            both = scores[rest + 2**i + 2**j] + scores[rest]
+            effect = both - scores[rest + 2**i] - scores[rest + 2**j]
+            share = [math.factorial(k) * math.factorial(n - k - 2) for k in sizes[rest]]
+            matrix[i, j] = np.sum(np.array(share) * effect) / math.factorial(n - 1) / 2
+    np.fill_diagonal(matrix, shapley_by_all_coalitions(scores_of, a, b) - matrix.sum(axis=1))
+    return matrix
+
+
+def test_interactions_of_drawn_trees_are_exact():
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random)
+    a, b = drawn_documents(random, forest, 20).reshape(2, 10, 4)
+    for i in range(10):
+        found = interactions_of(lambda *pair: margin_parts(forest, *pair), a[i], b[i])
+        scores_of = lambda X: forest_scores(forest, X)[:, 0]  # noqa: E731
+        expected = interactions_by_all_coalitions(scores_of, a[i], b[i])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_interactions_add_up_to_the_parts(trees):
+    matrices = trees.explain_interactions(X[:1], X[1:3])
+    np.testing.assert_allclose(matrices.sum(axis=2), trees.explain(X[:1], X[1:3]), atol=1e-12)
+    np.testing.assert_array_equal(matrices, matrices.transpose(0, 2, 1))
 
 
 def test_a_linear_ranker_is_explained_by_its_weights():

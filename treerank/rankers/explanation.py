@@ -113,6 +113,8 @@ def _bars(parts: dict[str, float]) -> str:
 
 #: Returns the score of each row of a matrix.
 Scorer = Callable[[np.ndarray], np.ndarray]
+#: Returns the parts of pairs of rows.
+PartsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def parts_of(
@@ -169,6 +171,54 @@ def _changes_of_score(scores_of, a, b, n_orders, random_state):
         # The two are added first, which is the same sum for (b, a), down to the last bit.
         changes[n, order] = (forward + backward) / 2
     return changes
+
+
+def interactions_of(parts_of: PartsOf, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the Shapley interactions of the features of two documents.
+
+    A feature changes the parts of all others. The interaction of two features is how much the part
+    of one is larger where both documents have the other feature of a than where both have it of b.
+
+    Parameters
+    ----------
+    parts_of : callable
+        ``parts_of(X_a, X_b)`` returns the parts of pairs of rows.
+    a, b : ndarray of shape (n_features,)
+        Two documents.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        Half of each interaction on either side of the diagonal. The diagonal holds what remains of
+        each part, so that rows add up to the parts.
+
+    Examples
+    --------
+    >>> def parts_of(X_a, X_b):
+    ...     return sampled_parts(lambda X: X[:, 0] * X[:, 1], X_a, X_b)[0]
+    >>> interactions_of(parts_of, np.ones(2), np.zeros(2))
+    array([[0. , 0.5],
+           [0.5, 0. ]])
+    """
+    matrix = np.zeros((len(a), len(a)))
+    differing = np.flatnonzero((a != b) & ~(np.isnan(a) & np.isnan(b)))
+    if len(differing) > 1:
+        each = np.arange(len(differing)), differing
+        from_a, from_b = np.tile(b, (len(differing), 1)), np.tile(a, (len(differing), 1))
+        from_a[each], from_b[each] = a[differing], b[differing]
+        effects = parts_of(a[None], from_a) - parts_of(from_b, b[None])
+        effects[each] = 0.0
+        effects = effects[:, differing]
+        matrix[np.ix_(differing, differing)] = (effects + effects.T) / 4
+    np.fill_diagonal(matrix, parts_of(a[None], b[None])[0] - matrix.sum(axis=1))
+    return matrix
+
+
+def interactions_of_pairs(parts_of: PartsOf, X_a: Any, X_b: Any) -> np.ndarray:
+    """Return the interactions of each pair of rows, see :func:`interactions_of`."""
+    n_pairs, n_features = check_n_pairs(X_a.shape[0], X_b.shape[0]), X_a.shape[1]
+    matrices = [interactions_of(parts_of, row(X_a, n), row(X_b, n)) for n in range(n_pairs)]
+    return np.array(matrices).reshape(n_pairs, n_features, n_features)
 
 
 def _walk(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:
