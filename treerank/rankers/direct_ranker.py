@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, shown, warn_user
@@ -45,7 +46,13 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
     check_fitted_part(name, part, sizes["n_features"])
 
 
-class DirectRanker(Ranker):
+def _outputs(part: Any, X: Any) -> np.ndarray:
+    """Return the outputs of a feature part; a part of the user may return a single one by row."""
+    features = part.transform(X)
+    return features.reshape(-1, 1) if features.ndim == 1 else features
+
+
+class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """A feature part fitted to an objective.
 
     Settings of the objective, the head and the feature part are parameters or class attributes,
@@ -97,6 +104,11 @@ class DirectRanker(Ranker):
                 params = params | {"feature_part": make_feature_part(part)}
         return super().set_params(**params)
 
+    def transform(self, X: Any) -> np.ndarray:
+        """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
+        check_is_fitted(self)
+        return _outputs(self.feature_part_, self.read(X)[0])
+
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
         super().set_state(state)
@@ -120,6 +132,11 @@ class DirectRanker(Ranker):
         return terms_of(self.feature_part_, self.head_.weight)
 
     @property
+    def _n_features_out(self) -> int:
+        """Number of columns of ``transform``, to which scikit-learn gives names."""
+        return int(self.feature_part_.n_outputs_)
+
+    @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, as the feature part measures it."""
         check_is_fitted(self)
@@ -138,7 +155,7 @@ class DirectRanker(Ranker):
         self.steepness_ = objective.steepness
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self.head_.score(self.feature_part_.transform(X))
+        return self.head_.score(_outputs(self.feature_part_, X))
 
     @property
     def n_threads(self) -> int:  # type: ignore[override]
@@ -230,7 +247,7 @@ class DirectRanker(Ranker):
         from treerank.feature_parts.head_fitting import fit_head
 
         convex = objective.convex() or data.objective(0, loss="logistic", weight="query")
-        return fit_head(part.transform(data.features), convex, alpha=self.head_alpha)
+        return fit_head(_outputs(part, data.features), convex, alpha=self.head_alpha)
 
     def _warn_of_nothing_to_learn(self) -> None:
         """Warn that the model is constant."""

@@ -149,7 +149,7 @@ class RankNetStar(NeuralRanker):
     --------
     >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
     >>> ranker = RankNetStar(random_state=0).fit(X, y, qid)
-    >>> ranker.rank(X, qid), ranker.feature_part_.transform(X).shape
+    >>> ranker.rank(X, qid), ranker.transform(X).shape
     (array([3, 2, 1, 2, 1]), (5, 5))
     """
 
