@@ -179,7 +179,7 @@ def test_searches_and_cross_validation_route_positions_and_never_cut_queries(fit
     data = {"X": ROWS["X"], "y": ROWS["y"]}
     params = {"qid": ROWS["qid"], "position": ROWS["position"]}
     found = cross_validate(small(), **data, cv=QueryKFold(2), params=params, return_estimator=True)
-    train, _ = next(QueryKFold(2).split(**data, groups=ROWS["qid"]))
+    train, _ = next(QueryKFold(2).split(**data, qid=ROWS["qid"]))
     alone = small().fit(**taken(ROWS, train))
     assert (found["estimator"][0].predict(X) == alone.predict(X)).all()
     search = GridSearchCV(small(), {"clicks__correction": [0.0, 0.5]}, cv=QueryKFold(2))
