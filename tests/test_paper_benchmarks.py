@@ -132,45 +132,44 @@ def test_the_readme_table_says_what_the_file_says(tmp_path):
     assert [name for name, row in rows.items() if "**" in row] == [max(means, key=means.get)]
 
 
-class Killed(Exception):
-    pass
+@pytest.fixture
+def arguments(tmp_path):
+    return (
+        import_module("protocol").parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
+    )
 
 
-def nothing(about):
-    return {"rankers": {}}
-
-
-def test_a_killed_run_goes_on_where_it_was(tmp_path):
-    protocol = import_module("protocol")
-    arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
-    done = []
+def test_a_killed_run_goes_on_where_it_was(tmp_path, arguments):
+    done, points = [], [{"x": x} for x in range(4)]
 
     def square(about, x):
         if x == 2 and len(done) < 3:
             done.append("killed")
-            raise Killed
+            raise KeyboardInterrupt
         done.append(x)
         return {"square": x * x}
 
-    about, points = {"a": (1, 2)}, [{"x": x} for x in range(4)]
-    with pytest.raises(Killed):
-        protocol.measure(arguments, "squares", "x", about, points, square, shown=nothing)
+    def measured(points):
+        given = {"a": (1, 2)}, points, square
+        measure = import_module("protocol").measure
+        return measure(arguments, "squares", "x", *given, shown=lambda about: {"rankers": {}})
+
+    with pytest.raises(KeyboardInterrupt):
+        measured(points)
     path = tmp_path / "squares-full.jsonl"
     assert len(read_parts(path)["x"]["results"]) == 2
-    content = protocol.measure(arguments, "squares", "x", about, points, square, shown=nothing)
+    content = measured(points)
     assert done == [0, 1, "killed", 2, 3]
     assert [entry["result"]["square"] for entry in content["results"]] == [0, 1, 4, 9]
     assert content == read_parts(path)["x"]
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
-    again = protocol.measure(arguments, "squares", "x", about, points[3:], square, shown=nothing)
+    again = measured(points[3:])
     assert [entry["point"]["x"] for entry in again["results"]] == [3, 0, 1, 2]
     assert done == [0, 1, "killed", 2, 3]
 
 
-def test_what_a_default_was_is_computed_anew_and_never_drawn(tmp_path, capsys):
-    protocol, synthetic = map(import_module, ("protocol", "synthetic"))
-    parameters = import_module("parameters")
-    arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
+def test_what_a_default_was_is_computed_anew_and_never_drawn(tmp_path, capsys, arguments):
+    protocol, synthetic, parameters = map(import_module, ("protocol", "synthetic", "parameters"))
 
     def shown_at(rate, weight="label"):
         ranker = synthetic.star(5, 1, 0, learning_rate=rate)

@@ -122,8 +122,7 @@ def test_weights_matter(fitted):
 
 
 def test_the_users_own_pairs_replace_those_of_the_labels():
-    X = np.arange(40.0)[:, None]
-    qid = np.repeat([0, 1], 20)
+    X, qid = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
     i, j = np.nonzero((qid[:, None] == qid) & (X < X.T))  # the smaller is to win
     ranker = some_ranker(weight="uniform")
     ranker.fit(X, X[:, 0] // 10, qid, given_pairs=np.column_stack([i, j, np.ones(len(i))]))
