@@ -10,10 +10,12 @@ by its name without its module, so that moving it changes nothing.
 
 import copy
 import reprlib
+from dataclasses import fields
 
 from sklearn.pipeline import Pipeline
 
 from treerank.evaluation.store import describe
+from treerank.objectives.factory import PairSettings
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scored import Scored
@@ -25,6 +27,8 @@ SETTINGS = tuple(
     for name in owner.__annotations__
     if not (name.startswith("_") or name.endswith("_"))
 )
+#: What a ranker's objective is made with where the ranker does not say.
+OF_PAIRS = {each.name: each.default for each in fields(PairSettings)} | {"pairs": "all"}
 #: Sizes of trees, and no early stopping, where a ranker would find them itself.
 SIZES = {
     "n_estimators": 100,
@@ -67,8 +71,13 @@ def parameters_of(ranker):
     is_pipeline = isinstance(ranker, Pipeline)
     last = ranker[-1] if is_pipeline else ranker
     given = last.get_params(deep=False)
-    names = [name for name in SETTINGS if name not in given and hasattr(last, name)]
-    settled = {name: getattr(last, name) for name in names}
+    defaults = OF_PAIRS if isinstance(last, DirectRanker) else {}
+    left_out = (
+        {*given} if getattr(last, "takes_several_labels", False) else {*given, "label_weights"}
+    )
+    names = [name for name in (*SETTINGS, *defaults) if name not in left_out]
+    settled = {name: getattr(last, name, defaults.get(name, ABSENT)) for name in names}
+    settled = {name: value for name, value in settled.items() if value is not ABSENT}
     part = settled.pop("feature_part", None)
     if part is not None:  # built from the ranker's parameters and the defaults of its own
         own = part.get_params(deep=False)

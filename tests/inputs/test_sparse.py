@@ -14,9 +14,10 @@ from treerank import load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.line import Line
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.inputs.columns import as_csr
+from treerank.objectives import make_objective
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.slow
@@ -194,8 +195,8 @@ class Dense(BaseEstimator):
 
 
 DENSE = {
-    "TreeDirectRanker.*HistogramTrees": TreeDirectRanker(HistogramTrees()),
-    "TreeDirectRanker.*histogram": TreeDirectRanker("histogram"),
+    "TreeDirectRanker.*Line": TreeDirectRanker(Line()),
+    "TreeDirectRanker.*mlp": TreeDirectRanker("mlp"),
     "TreeDirectRanker.*Dense": TreeDirectRanker(Dense()),
     "RankSVM": RankSVM(),
 }
@@ -210,8 +211,8 @@ def test_what_reads_no_sparse_matrix_is_named(name):
 
 def test_a_feature_part_that_reads_none_refuses_them_by_itself():
     with pytest.raises(TypeError, match=r"X must be dense for a feature part .*csr_matrix"):
-        HistogramTrees().fit(SPARSE, Targets(Y))
-    fitted = HistogramTrees(n_estimators=1, n_jobs=1).fit(X, Targets(Y))
+        Line().fit(SPARSE, make_objective(Y, QID))
+    fitted = Line().fit(X, make_objective(Y, QID))
     for call in (fitted.transform, as_rows):
         with pytest.raises(TypeError, match="X must be dense"):
             call(Rows(SPARSE))

@@ -46,7 +46,7 @@ def value_of(metric, y, k):
     if metric.stem == "bpref":
         return binary_preference_of(y)
     case = {"k": k, "gain": "exponential", "threshold": 1, "max_label": max(y)}
-    return float(make.METRICS[metric.stem](y, case))
+    return float(make.METRICS[metric.stem][0](y, case))
 
 
 def values_over_ties(metric, y, scores):
