@@ -59,7 +59,7 @@ class QuerySplitter(BaseCrossValidator):
         if qid is None:
             raise ValueError(
                 "qid must be given; got None. A search passes qid on under "
-                "enable_metadata_routing=True."
+                "enable_metadata_routing=True; groups alone would not reach the ranker."
             )
         check_parameters(self)
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)

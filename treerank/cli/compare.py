@@ -67,7 +67,9 @@ def compare(
     if is_one_data_set(data) or not data.is_dir():
         documents = shared.read_data(reporter, data, **named)
     elif named:
-        raise typer.BadParameter("must come with one data set.", param_hint="--label, --query")
+        raise typer.BadParameter(
+            "must come with one data set.", param_hint="--label, --query, --id"
+        )
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=random_state)

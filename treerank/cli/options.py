@@ -67,11 +67,13 @@ def _names(values: list[str] | None) -> list[str] | None:
     return [name for value in values for name in value.split(",")] if values else None
 
 
-Label = Annotated[str | None, typer.Option(help="Column of labels; by default label.")]
-Query = Annotated[str | None, typer.Option(help="Column of queries; by default query.")]
-Document = Annotated[str | None, typer.Option("--id", help="Column of ids; by default document.")]
+Label = Annotated[str | None, typer.Option(help="Label column of a table; by default label.")]
+Query = Annotated[str | None, typer.Option(help="Query column of a table; by default query.")]
+Document = Annotated[str | None, typer.Option("--id", help="Column of document ids of a table.")]
 _COLUMNS: Any = {"callback": _names, "metavar": "A,B"}
-Features = Annotated[list[str] | None, typer.Option(help="Columns of features.", **_COLUMNS)]
+Features = Annotated[
+    list[str] | None, typer.Option(help="Columns of features; by default others.", **_COLUMNS)
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns that are no features.", **_COLUMNS)]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import treerank
 from treerank.checks import check_weight, shown
 from treerank.distributed.parts import Arguments
 from treerank.inputs.columns import Columns
@@ -36,7 +37,8 @@ def agree_on_columns(
     The ranker knows the columns of the shards, if there are any. ``names`` are those of the
     features, where the shards have none.
     """
-    versions = {name: version(name) for name in ("treerank", "xgboost") if find_spec(name)}
+    versions = {name: version(name) for name in ("xgboost",) if find_spec(name)}
+    versions["treerank"] = treerank.__version__
     own = None
     if shards:
         names = names if feature_names_of(ranker) is None else ranker.feature_names_in_

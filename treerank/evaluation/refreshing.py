@@ -120,10 +120,10 @@ def refresh(
     """
     X, y, qid = ranker.read(X, y, qid)
     y = check_labels(y, X.shape[0], some_unjudged=True)
-    qid, metric = np.asarray(qid), get_metric(ranker.metric)
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
-    gaps = []
-    for train, test in folds.split(X, y, qid):
+    sets = list(folds.split(X, y, qid))
+    qid, metric, gaps = np.asarray(qid), get_metric(ranker.metric), []
+    for train, test in sets:
         learned = _learned(ranker, learn, X[train], y[train], qid[train], random_state)
         gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
     candidate = _learned(ranker, learn, X, y, qid, random_state)

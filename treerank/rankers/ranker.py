@@ -111,8 +111,6 @@ class Ranker(Scored):
 
     #: Whether ``fit`` learns anything that clicks at positions could tell.
     learns_from_clicks = True
-    #: Whether ``y`` may be several labels.
-    takes_several_labels = False
     propensities_: np.ndarray | None = None
     evals_result_: Any
 

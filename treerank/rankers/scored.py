@@ -59,6 +59,8 @@ class Scored(BaseEstimator):
 
     metric: AnyMetric = "ndcg@10"
     label_weights: Any = None
+    #: Whether ``y`` may be several labels.
+    takes_several_labels = False
 
     #: Whether ``_learn`` and ``_scores`` take sparse matrices.
     reads_sparse = False
@@ -334,7 +336,7 @@ class Scored(BaseEstimator):
 
     def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, over several labels their weighted mean."""
-        labels = split_labels(y)
+        labels = split_labels(y) if self.takes_several_labels else None
         if labels is not None:
             values = [self.measured(scores, each, qid, sample_weight) for each in labels.values()]
             return float(np.average(values, weights=weights_of_labels(self.label_weights, labels)))

@@ -1,6 +1,6 @@
 """Chain: feature parts that are fitted one after another, each from the scores of the last ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -26,14 +26,19 @@ from treerank.parameters import Seed
 from treerank.terms.terms import Terms, total
 
 
-def _metric_from(start, metric):
-    """Return the metric of scores that are added to given ones, under its name."""
+@dataclass(frozen=True)
+class _MetricFromStart:
+    """A metric of scores that are added to given ones, under its name."""
 
-    def metric_from_start(scores: np.ndarray) -> float:
-        return float(metric(from_start(start, scores)))
+    metric: Callable[[np.ndarray], float]
+    start: np.ndarray
 
-    metric_from_start.__name__ = str(getattr(metric, "name", "metric"))
-    return metric_from_start
+    @property
+    def name(self) -> str:
+        return str(getattr(self.metric, "name", "metric"))
+
+    def __call__(self, scores: np.ndarray) -> float:
+        return float(self.metric(from_start(self.start, scores)))
 
 
 def _check_parts(name, parts, sizes):
@@ -134,7 +139,7 @@ class Chain(PartList):
         if validation is None or not self.parts_:
             return validation
         X, metric = validation
-        return X, _metric_from(self.transform(X), metric)
+        return X, _MetricFromStart(metric, self.transform(X))
 
     def _outputs(self, part: Any, X: Any) -> np.ndarray:
         """Return the outputs of a part, or its score in equal shares."""
