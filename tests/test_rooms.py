@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treerank
-from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker
+from treerank import LightGBMTrees, TreeDirectRanker
 
 PACKAGE = Path(treerank.__file__).parent
 MODULES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
@@ -177,6 +177,6 @@ def test_a_part_of_ones_own_needs_no_more_than_the_protocol():
 
 
 def test_a_ranker_says_what_it_reads():
-    trees = TreeDirectRanker("lightgbm"), TreeDirectRanker(HistogramTrees())
-    assert [each.reads_sparse for each in trees] == [True, False]
-    assert [each.reads_batches for each in trees] == [False, True]
+    rankers = [TreeDirectRanker(part) for part in ("lightgbm", "histogram", "mlp")]
+    assert [each.reads_sparse for each in rankers] == [True, True, False]
+    assert [each.reads_batches for each in rankers] == [False, True, False]
