@@ -155,10 +155,6 @@ def evaluate_from_log(
     random_state : int, RandomState instance or None, default=None
         Seed.
 
-    Returns
-    -------
-    LogEvaluation
-
     Examples
     --------
     >>> from treerank.clicks import simulate_clicks

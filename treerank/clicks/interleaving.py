@@ -85,10 +85,6 @@ def team_draft(
     random_state : int, RandomState instance or None, default=None
         Seed.
 
-    Returns
-    -------
-    Interleaved
-
     References
     ----------
     .. [1] Radlinski, Kurup and Joachims (2008). How does clickthrough data reflect retrieval
@@ -123,10 +119,6 @@ def interleaving_preference(clicks: ArrayLike, other_clicks: ArrayLike) -> Prefe
     clicks, other_clicks : array-like of shape (n_sessions,)
         Clicks of each session on the documents of the first and of the second ranker. Of more
         than two rankers, any two can be tested.
-
-    Returns
-    -------
-    Preference
 
     Examples
     --------

@@ -116,10 +116,6 @@ class ClickLog:
         cut_repeats : bool, default=False
             Whether a session ends where it shows a document again; else that is refused.
 
-        Returns
-        -------
-        ClickLog
-
         Raises
         ------
         ValueError

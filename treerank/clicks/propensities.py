@@ -160,10 +160,6 @@ def propensity_intervals(
     random_state : int, RandomState instance or None, default=None
         Seed.
 
-    Returns
-    -------
-    PropensityIntervals
-
     Examples
     --------
     >>> from treerank.clicks import make_click_log

@@ -52,10 +52,6 @@ def simulate_clicks(
     random_state : int, RandomState instance or None, default=None
         Seed.
 
-    Returns
-    -------
-    ClickLog
-
     Examples
     --------
     >>> simulate_clicks([2, 0, 1], [7, 7, 7], [0.1, 0.5, 0.3], n_sessions=100, random_state=0)
@@ -102,10 +98,6 @@ def make_click_log(
         Queries, documents of each query, and documents that a session shows.
     severity, random_state
         As in :func:`simulate_clicks`.
-
-    Returns
-    -------
-    ClickLog
 
     Examples
     --------

@@ -71,10 +71,6 @@ def estimate_trust_bias(
     tol : float, default=1e-6
         Stop once an iteration raises the log posterior of an impression by less.
 
-    Returns
-    -------
-    TrustBias
-
     Examples
     --------
     >>> from treerank.clicks import make_click_log

@@ -52,10 +52,6 @@ def read_judgments(
         Column of the labels of a CSV file, or a column for each judge; by default, the one named
         "rating", "grade" or the like, or else all others, as in Quepid's books.
 
-    Returns
-    -------
-    Qrels
-
     Examples
     --------
     >>> path = getfixture("tmp_path") / "book.csv"

@@ -26,18 +26,10 @@ CHUNK_SIZE = 2**18
 
 
 class LetorTable:
-    """The rows that are parsed so far.
+    """The rows that are parsed so far, by the threads of ``pool``.
 
-    Parameters
-    ----------
-    name : str
-        Name of the text, for error messages.
-    n_features, sparse, dtype, comments
-        As those of :func:`~treerank.datasets.letor.read_letor`.
-    expected_size : int
-        Approximate number of bytes of the whole text, to reserve memory; 0 if it is not known.
-    pool : Executor
-        Threads that parse.
+    ``name`` is that of the text, for messages, and ``expected_size`` its approximate number of
+    bytes, to reserve memory; 0 if it is not known. The others are arguments of ``read_letor``.
     """
 
     def __init__(

@@ -219,10 +219,6 @@ class Comparison:
         **settings
             Settings of the test.
 
-        Returns
-        -------
-        PairwiseResult
-
         Raises
         ------
         ValueError
@@ -253,10 +249,6 @@ class Comparison:
             interval over queries.
         level : float, default=0.95
             Share of such intervals that hold the true difference.
-
-        Returns
-        -------
-        Difference
         """
         pair = (first, second)
         table, _, settings = self._prepare_test(metric, test, pair, {})

@@ -20,20 +20,13 @@ _BLOCK = 4096  # documents that are compared together, which bounds the memory
 
 @dataclass(frozen=True)
 class Deviation:
-    """Documents that a program would score differently, and why.
+    """Documents that a program would score differently, and why."""
 
-    Attributes
-    ----------
-    reason : {"missing", "rounding"}
-        Whether missing values or rounded numbers go to another side.
-    feature : str
-        Name of the feature.
-    rows : ndarray of int
-        Numbers of these documents.
-    """
-
+    #: Whether missing values ("missing") or rounded numbers ("rounding") go to another side.
     reason: str
+    #: Name of the feature.
     feature: str
+    #: Numbers of these documents.
     rows: np.ndarray
 
     @property
@@ -50,19 +43,8 @@ class Deviation:
 def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.ndarray:
     """Return one threshold per node, for a program that compares in its own way.
 
-    Parameters
-    ----------
-    forest : Forest
-        The trees.
-    rule : SplitRule
-        How the program compares.
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
-        Documents for which it must decide as the forest does.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-        Zeros in leaves and in splits by category.
+    ``X`` are documents, an array or a sparse matrix, for which it must decide as the forest does.
+    Leaves and splits by category get 0.
     """
     thresholds = np.zeros(forest.n_nodes, dtype=rule.dtype)
     for feature, nodes in _nodes_by_feature(forest):
@@ -81,20 +63,9 @@ def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.nda
 def find_deviations(forest: Forest, other: Forest, X: Any, names: list[str]) -> list[Deviation]:
     """Return where documents reach other leaves in another forest of the same structure.
 
-    Parameters
-    ----------
-    forest, other : Forest
-        The model, and what a program evaluates.
-    X : ndarray or sparse matrix of shape (n_documents, n_features)
-        Documents.
-    names : list of str
-        Names of the features.
-
-    Returns
-    -------
-    list of Deviation
-        By reason and feature. A document counts for a feature if the value of this feature is the
-        first that another side is taken for, in some tree.
+    The forests are the model, and what a program evaluates; ``names`` are those of the features.
+    A document counts for a feature if the value of this feature is the first that another side is
+    taken for, in some tree.
     """
     tree = _parents_and_depths(forest)
     parts = [_parted(forest, other, X, begin, *tree) for begin in range(0, X.shape[0], _BLOCK)]

@@ -69,16 +69,7 @@ class Consumer:
     def evaluated(self, written: Forest, thresholds: np.ndarray) -> Forest:
         """Return the forest that this program evaluates, given the thresholds in the file.
 
-        Parameters
-        ----------
-        written : Forest
-            The trees in the file, see :meth:`rounded`.
-        thresholds : ndarray of shape (n_nodes,)
-            Thresholds in the file.
-
-        Returns
-        -------
-        Forest
+        ``written`` are the trees in the file, see :meth:`rounded`.
         """
         sets, is_leaf, by_set = written.categories, written.is_leaf, written.is_by_set
         reached = np.where(is_leaf | by_set, 0.0, self.rule.reaches(thresholds))

@@ -24,18 +24,7 @@ _NAMES = {"trees": "trees", "line": "a line", "network": "a network"}
 class ForestConversion:
     """Trees, a line and networks, what is written of them, and what the program evaluates.
 
-    Attributes
-    ----------
-    target : ExportFormat
-        The format.
-    terms : Terms
-        The model.
-    written : Written
-        What is written.
-    consumer : Consumer or None
-        The program; ``None`` if it does everything as a forest does.
-    read : Forest
-        What the program evaluates.
+    ``read`` is what the program evaluates; ``consumer`` is None if it does all as a forest does.
     """
 
     target: ExportFormat
@@ -99,17 +88,7 @@ class ForestConversion:
 
 @dataclass(frozen=True, eq=False)
 class LineConversion:
-    """A line alone, for a program that takes missing values as 0.
-
-    Attributes
-    ----------
-    file : LineFile
-        How the line is written.
-    line : LinearTerm
-        The model.
-    names : list of str
-        Names of the features.
-    """
+    """A line alone, for a program that takes missing values as 0."""
 
     file: LineFile
     line: LinearTerm
@@ -137,27 +116,10 @@ Conversion = ForestConversion | LineConversion
 
 
 def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conversion:
-    """Return the conversion of a model into a format.
+    """Return the conversion of a model into a format; refuse what it has no words for.
 
-    Parameters
-    ----------
-    name : str
-        Name of the format.
-    terms : Terms
-        The model.
-    names : list of str
-        Names of the features.
-    X : ndarray or sparse matrix of shape (n_documents, n_features), default=None
-        Documents for which the program must decide as the forest does.
-
-    Returns
-    -------
-    Conversion
-
-    Raises
-    ------
-    ValueError
-        If the model has what the format has no words for.
+    ``names`` are those of the features. ``X`` are documents, an array or a sparse matrix, for which
+    the program must decide as the forest does.
     """
     target = format_named(name)
     if "network" in terms.kinds and "network" not in target.adds:

@@ -23,16 +23,11 @@ class LineFile:
     """How a line alone is written, for a program that has a model of its own for it.
 
     The program takes missing values as 0.
-
-    Attributes
-    ----------
-    write : callable
-        Returns the content of the file for the line and the names of the features.
-    scores : callable
-        Returns what the program computes for the line and documents without missing values.
     """
 
+    #: Returns the content of the file for the line and the names of the features.
     write: Callable[[LinearTerm, list[str]], str]
+    #: Returns what the program computes for the line and documents without missing values.
     scores: Callable[[LinearTerm, np.ndarray], np.ndarray]
 
 

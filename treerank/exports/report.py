@@ -72,20 +72,8 @@ def compare_scores(
 ) -> ExportReport:
     """Return the report on two scores of each document.
 
-    Parameters
-    ----------
-    format : str
-        Name of the format.
-    scores, others : ndarray of shape (n_documents,)
-        Scores of the ranker and of the other program.
-    y : ndarray of shape (n_documents,), default=None
-        Labels, for NDCG.
-    groups : QueryGroups, default=None
-        Queries; ``None`` is one query.
-
-    Returns
-    -------
-    ExportReport
+    ``others`` are the scores of the program, ``y`` labels for NDCG, and ``groups`` the queries; all
+    documents are one query if None.
 
     Examples
     --------

@@ -16,42 +16,26 @@ class WrittenTree:
     """A tree as lists over its nodes, parents before children and left before right.
 
     So the left child of a split is the next node. A node is told by its place in the lists.
-
-    Attributes
-    ----------
-    feature : list of int
-        Feature of each split; -1 in leaves.
-    threshold : list of float
-        Threshold to write for each split.
-    right : list of int
-        Right child of each split.
-    missing_left : list of bool
-        Whether missing values go left.
-    value : list of float
-        Value of each leaf.
-    depth : list of int
-        Number of splits above each node.
-    sets : dict from int to list of float
-        The codes of each split by category.
     """
 
+    #: Feature of each split; -1 in leaves.
     feature: list[int]
+    #: Threshold to write for each split.
     threshold: list[float]
+    #: Right child of each split.
     right: list[int]
     missing_left: list[bool]
+    #: Value of each leaf.
     value: list[float]
+    #: Number of splits above each node.
     depth: list[int]
+    #: The codes of each split by category.
     sets: dict[int, list[float]]
 
     def nested(self, texts: list[str], between: str, end: str) -> str:
-        """Return a text of texts within texts.
+        """Return a text of texts: that of each leaf, and the begin of that of each split.
 
-        Parameters
-        ----------
-        texts : list of str
-            The text of each leaf, and the begin of the text of each split.
-        between, end : str
-            What is written after the left and after the right child of a split.
+        After the left child of a split ``between`` is written, and ``end`` after the right one.
         """
         tails = [end * n + between for n in range(max(self.depth) + 1)]
         next_depth = [*self.depth[1:], 0]
@@ -65,21 +49,7 @@ class WrittenTree:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A forest of one output, its thresholds as the program needs them, and what is added.
-
-    Attributes
-    ----------
-    forest : Forest
-        The trees.
-    thresholds : ndarray of shape (n_nodes,)
-        Thresholds to write.
-    names : list of str
-        Names of the features.
-    line : LinearTerm, default=None
-        A line that is added.
-    networks : tuple of Network
-        Networks that are added.
-    """
+    """A forest of one output, its thresholds as the program needs them, and what is added."""
 
     forest: Forest
     thresholds: np.ndarray

@@ -63,10 +63,6 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
 
-    Returns
-    -------
-    DataSheet
-
     Examples
     --------
     >>> sheet = data_sheet([[1.0, 5.0], [np.nan, 5.0], [2.0, 5.0]], [0, 1, 0], [7, 7, 8])

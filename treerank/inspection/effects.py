@@ -93,10 +93,6 @@ def effect(
     random_state : int, default=0
         Seed.
 
-    Returns
-    -------
-    Effect
-
     References
     ----------
     Apley and Zhu (2020), Visualizing the effects of predictor variables in black box supervised

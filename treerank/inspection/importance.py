@@ -99,10 +99,6 @@ def permutation_importance(
     random_state : int, default=0
         Seed.
 
-    Returns
-    -------
-    Importances
-
     Examples
     --------
     >>> from treerank.baselines import RankSVM

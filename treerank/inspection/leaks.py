@@ -49,10 +49,6 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
     reference : ndarray or sparse matrix, default=None
         Other documents, such as the training data; of the same kind as ``X``.
 
-    Returns
-    -------
-    Copies
-
     Examples
     --------
     >>> X = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]])

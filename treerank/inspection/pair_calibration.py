@@ -59,10 +59,6 @@ def calibration_curve(
     bins : int, default=10
         Number of bins.
 
-    Returns
-    -------
-    CalibrationCurve
-
     Examples
     --------
     >>> calibration_curve([0.1, 0.2, 0.9, 0.7], [0, 1, 1, 1], bins=2).won

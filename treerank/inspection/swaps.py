@@ -79,10 +79,6 @@ def costly_swaps(
     per_query : int, default=None
         Largest number of pairs of a query; ``None`` is ``n_swaps``.
 
-    Returns
-    -------
-    Swaps
-
     Examples
     --------
     >>> swaps = costly_swaps([0, 3, 1, 0], [0.9, 0.1, 0.5, 0.2], n_swaps=2)

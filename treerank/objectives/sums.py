@@ -115,10 +115,6 @@ def weighted_sum(objectives: Sequence[Any], factors: Sequence[float] | None = No
     factors : sequence of float, default=None
         Factor of each, not negative; ``None`` is 1 for all.
 
-    Returns
-    -------
-    WeightedSum
-
     Examples
     --------
     >>> from treerank.objectives import make_objective

@@ -42,10 +42,6 @@ def learning_curves(
     ax : Axes, default=None
         Axes to draw on; ``None`` makes a figure.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> ax = learning_curves({"trees": [0.3, 0.4, 0.45, 0.44]})
@@ -103,10 +99,6 @@ def ndcg_over_k(
         Axes to draw on; ``None`` makes a figure.
     **settings
         Settings of :class:`~treerank.metrics.NDCG`.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------

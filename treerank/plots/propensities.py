@@ -27,10 +27,6 @@ def propensity_curves(
     ax : Axes, default=None
         Axes to draw on; ``None`` makes a figure.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from treerank.clicks import make_click_log, propensity_intervals

@@ -33,10 +33,6 @@ def p_value_matrix(
     ax : Axes, default=None
         Axes to draw on; ``None`` makes a figure.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from treerank.statistics import pairwise_tests

@@ -115,10 +115,6 @@ def report(
     random_state : int, default=0
         Seed of everything drawn. The same arguments give the same page.
 
-    Returns
-    -------
-    Report
-
     Examples
     --------
     >>> from treerank import make_web_search

@@ -107,10 +107,6 @@ def friedman_test(values: ArrayLike) -> FriedmanResult:
     values : array-like of shape (n, n_rankers)
         Higher is better. Rows are independent: data sets or queries, not splits of one data set.
 
-    Returns
-    -------
-    FriedmanResult
-
     References
     ----------
     Friedman (1937), The use of ranks to avoid the assumption of normality. Iman and Davenport
@@ -148,10 +144,6 @@ def nemenyi_test(values: ArrayLike, *, alpha: Level = 0.05) -> NemenyiResult:
         As in :func:`friedman_test`.
     alpha : float, default=0.05
         Level of the critical difference.
-
-    Returns
-    -------
-    NemenyiResult
 
     References
     ----------

@@ -141,10 +141,6 @@ def pairwise_tests(
         Settings of the test. All pairs get the same seed, so an unadjusted p-value does not
         depend on the other rankers.
 
-    Returns
-    -------
-    PairwiseResult
-
     Examples
     --------
     >>> values = [[5, 1, 1], [6, 1, 2], [7, 1, 3], [8, 1, 1], [9, 1, 2]]

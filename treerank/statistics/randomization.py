@@ -85,10 +85,6 @@ def bootstrap_interval(
     random_state : int, default=0
         Seed.
 
-    Returns
-    -------
-    Interval
-
     References
     ----------
     Efron (1987), Better bootstrap confidence intervals.

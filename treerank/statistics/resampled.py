@@ -102,10 +102,6 @@ def corrected_interval(
     level : float, default=0.95
         Share of such intervals that hold the true mean.
 
-    Returns
-    -------
-    Interval
-
     Examples
     --------
     >>> print(corrected_interval([0.02, 0.03, 0.04, 0.01], test_to_train=1 / 4))

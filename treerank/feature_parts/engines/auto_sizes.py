@@ -88,10 +88,6 @@ def auto_sizes(
         Sizes that are not "auto". The number of trees follows from a given rate, and the rate from
         a given number of trees; the other sizes do not change.
 
-    Returns
-    -------
-    Sizes
-
     Examples
     --------
     >>> auto_sizes(n_documents=9_630, n_queries=470, n_features=46)
