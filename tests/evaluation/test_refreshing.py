@@ -67,6 +67,18 @@ def test_what_has_turned_around_is_learned_from_new_and_noticed_on_old_queries()
     assert "The old ranker stays" in str(with_old)
 
 
+def test_what_is_gained_is_measured_on_queries_that_were_left_out(ranker):
+    labels = np.random.default_rng(1).permutation(Y)  # of which nothing can be learned
+    found = refresh(ranker, *rows(LATER, y=labels), learn="leaves")
+    seen = [each.score(*rows(LATER, y=labels)) for each in (found.candidate, ranker)]
+    assert seen[0] - seen[1] > found.differences["new"].high
+
+
+def test_without_queries_it_is_refused_by_name(ranker):
+    with pytest.raises(ValueError, match="qid must be given; got None"):
+        refresh(ranker, X, Y)
+
+
 def test_the_old_ranker_stays_as_it_is(ranker):
     before = ranker.predict(X)
     found = refresh(ranker, *rows(LATER), learn="trees")

@@ -6,6 +6,7 @@ from drawn_forests import one_leaf
 from example_rankers import Column
 from sklearn.base import clone
 
+from treerank.baselines import RankSVM
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.ensembles.chain import Chain
@@ -181,6 +182,11 @@ def test_rankers_of_a_single_label_say_so(name):
     for y, names in ((LABELS, r"\['relevance', 'margin'\]"), (TABLE, r"\['0', '1'\]")):
         with pytest.raises(ValueError, match=f"y must be a single label for {name}; got {names}"):
             model.fit(X, y, QID)
+
+
+def test_a_ranker_of_a_single_label_is_not_scored_by_several():
+    with pytest.raises(ValueError, match="y must be one-dimensional"):
+        RankSVM().fit(X, SINGLE, QID).score(X, TABLE, QID)
 
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}, {"per_level": True}])

@@ -5,6 +5,7 @@ import pytest
 
 from treerank import HistogramTrees, TreeDirectRanker, get_metric, load, make_web_search
 from treerank.baselines import AdaRank, LambdaMART, PRank
+from treerank.feature_parts import Chain
 
 X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
 TRAIN, *SETS = (
@@ -44,6 +45,13 @@ def test_recorded_values_are_those_of_the_scores(metrics):
         assert [*curves] == np.atleast_1d(metrics).tolist()
         for metric, values in curves.items():
             assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
+
+
+def test_chains_in_chains_record_all_metrics_under_their_names():
+    trees = [HistogramTrees(3, n_jobs=1) for _ in range(3)]
+    ranker = TreeDirectRanker(Chain([trees[0], Chain(trees[1:])]), random_state=0)
+    ranker.fit(*TRAIN, eval_set=SETS[0], eval_metric=["map", "mrr"])
+    assert [*ranker.evals_result_["validation"]] == ["map", "mrr"]
 
 
 def test_what_learns_in_one_step_records_nothing():

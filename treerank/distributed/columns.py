@@ -37,8 +37,9 @@ def agree_on_columns(
     The ranker knows the columns of the shards, if there are any. ``names`` are those of the
     features, where the shards have none.
     """
-    versions = {name: version(name) for name in ("xgboost",) if find_spec(name)}
-    versions["treerank"] = treerank.__version__
+    versions = {"treerank": treerank.__version__}
+    if find_spec("xgboost"):
+        versions["xgboost"] = version("xgboost")
     own = None
     if shards:
         names = names if feature_names_of(ranker) is None else ranker.feature_names_in_

@@ -65,10 +65,8 @@ def pair_batches(
             "batches must be 'queries' for an objective without pairs, with pairs of equal "
             "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
         )
-    unlisted, n_rows = (
-        PairwiseObjective(replace(problem, pairs=Pairs())),
-        problem.groups.n_documents,
-    )
+    unlisted = PairwiseObjective(replace(problem, pairs=Pairs()))
+    n_rows = problem.groups.n_documents
     batch_size = min(batch_size, n_rows)
     if isinstance(problem.pairs, GivenPairs):
         n_pairs, look_up = len(problem.pairs.i), _given

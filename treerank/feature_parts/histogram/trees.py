@@ -158,10 +158,8 @@ class HistogramTrees(BoostedTrees):
 
     def _groups(self, rows: Rows) -> np.ndarray:
         """Return whether each feature is of each group of those that may be on one path."""
-        found, columns = (
-            constraints_of(self, rows.shape[1], rows.feature_names),
-            range(rows.shape[1]),
-        )
+        columns = range(rows.shape[1])
+        found = constraints_of(self, len(columns), rows.feature_names)
         groups = found.get("interaction_constraints", [columns])
         return np.array([np.isin(columns, list(group)) for group in groups])
 

@@ -29,7 +29,7 @@ from treerank.objectives.pairs.problem import PairProblem
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
-#: What each column of a query holds: _exponentials of scores, and those of partners alone; sums of
+#: What each column of a query holds: exponentials of scores, and those of partners alone; sums of
 #: gradients and hessians; and what the weight of a pair is made of.
 EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
 ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
@@ -37,7 +37,7 @@ ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
 LANES = np.uint64(16)
 #: Half the range of scores for which single precision can hold e and its reciprocal.
 HALF_RANGE = 40.0
-#: Steps of 1 in the table of _exponentials from -HALF_RANGE to HALF_RANGE.
+#: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
 STEPS = 8
 POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
 #: Length of the columns of queries that fit. The compiler knows it, so it need not check for every
