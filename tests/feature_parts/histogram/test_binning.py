@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix, vstack
 
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
@@ -108,3 +109,17 @@ def test_no_value_is_taken_for_a_missing_one(most):
     _, binned = bins_of(np.arange(2000.0)[:, None], most=most)
     assert unpacked(binned)[:, 0].max() == most - 1
     assert not binned.places["has_missing"].any()
+
+
+@pytest.mark.parametrize("most", [4, 255])
+def test_zeros_that_a_sparse_matrix_stores_and_those_it_does_not_are_counted_together(most):
+    values = np.random.default_rng(0).integers(-3, 6, (500, 3)).clip(0) / 1.0
+    values[::9, 1] = np.nan
+    sparse = csr_matrix(np.where(values == 0, 7.0, values))  # which stores all values
+    sparse.data[sparse.data == 7] = 0
+    sparse = vstack([sparse, csr_matrix((100, 3))], format="csr")  # and some rows of none
+    expected = find_bins(as_rows(sparse.toarray()), most=most)
+    for found, same in zip(
+        find_bins(as_rows(sparse, sparse=True), most=most), expected, strict=True
+    ):
+        np.testing.assert_array_equal(found, same)

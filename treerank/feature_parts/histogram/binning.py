@@ -92,8 +92,7 @@ def find_bins(
     is_category[list(categorical)] = True
 
     def bin_feature(f: int) -> tuple[int, bool]:
-        stored = _stored(sample, f)
-        values = np.sort(stored).astype(np.float64)  # NaN come last
+        values = np.sort(_stored(sample, f)).astype(np.float64)  # NaN come last
         known = values[: len(values) - np.count_nonzero(np.isnan(values))]
         write: Callable[..., int] = _write_codes if is_category[f] else _write_bounds
         counted = _counted(known, n_rows - len(values))
@@ -106,10 +105,9 @@ def find_bins(
 
 def _stored(sample, f):
     """Return the values of a feature; of a sparse matrix those that are not 0."""
-    if not issparse(sample):
-        return sample[:, f]
-    stored = sample.data[sample.indptr[f] : sample.indptr[f + 1]]
-    return stored[stored != 0]
+    if issparse(sample):
+        return sample.data[sample.indptr[f] : sample.indptr[f + 1]]
+    return sample[:, f]
 
 
 def _counted(values, n_zeros):
