@@ -11,8 +11,8 @@ from timing import time_in_turn
 
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS
+from treerank.feature_parts.terms import Terms
 from treerank.forests.forest import Forest
-from treerank.terms.terms import Terms
 
 
 def balanced_forest(n_trees, n_leaves, n_features=136):

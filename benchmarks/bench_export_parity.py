@@ -19,8 +19,8 @@ import xgboost
 
 from treerank.exports.conversion import converted
 from treerank.exports.formats import format_named
-from treerank.terms.linear import LinearTerm
-from treerank.terms.terms import Terms
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.terms import Terms
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from drawn_forests import content_of, drawn_documents, drawn_forest

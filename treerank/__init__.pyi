@@ -11,12 +11,12 @@ from treerank.evaluation.running import compare as compare
 from treerank.exports.exporting import export as export
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees as LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees as XGBoostTrees
-from treerank.feature_parts.ensembles.ensemble import Ensemble as Ensemble
+from treerank.feature_parts.ensemble import Ensemble as Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
 from treerank.feature_parts.networks.mlp import MLP as MLP  # torch
-from treerank.feature_parts.soft_trees.part import SoftTrees as SoftTrees  # torch
+from treerank.feature_parts.networks.soft_tree_part import SoftTrees as SoftTrees  # torch
 from treerank.files.checkpoint import checkpointing as checkpointing
-from treerank.imports.reading import read_forest as read_forest
+from treerank.forests.reading import read_forest as read_forest
 from treerank.metrics.graded_metrics import NDCG as NDCG
 from treerank.metrics.registry import get_metric as get_metric
 from treerank.model_selection import QueryKFold as QueryKFold

@@ -16,7 +16,7 @@ from parameters import about_rankers, as_compared
 from protocol import measure, parser_of
 from transforms import scaled_within_queries
 
-from treerank.baselines.sortnet.sortnet import SortNet
+from treerank.baselines.neural.sortnet import SortNet
 from treerank.metrics import get_metric
 from treerank.registry import ranker_class
 

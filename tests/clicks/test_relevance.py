@@ -20,7 +20,7 @@ from treerank.clicks import (
     simulate_clicks,
 )
 from treerank.clicks.cross_fits import CrossFits
-from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.feature_parts.bags import deal_bags
 from treerank.objectives.batches import taken
 
 pytestmark = pytest.mark.slow

@@ -30,12 +30,12 @@ from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
+from treerank.feature_parts.terms import Terms
 from treerank.forests.folding import with_constant_tree
+from treerank.forests.growing import GrowingForest
 from treerank.forests.scoring import forest_scores
-from treerank.imports.growing import GrowingForest
 from treerank.inputs import QueryGroups
 from treerank.rankers import ForestRanker
-from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]
 every_format = pytest.mark.parametrize("format", FORMATS)

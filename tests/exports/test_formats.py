@@ -19,9 +19,9 @@ from treerank import TreeDirectRanker
 from treerank.exports import write_feature_set
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.terms import Terms, no_trees
 from treerank.forests.scoring import forest_scores
-from treerank.terms.linear import LinearTerm
-from treerank.terms.terms import Terms, no_trees
 
 NAMES = ["a", "b", "c", "d"]
 

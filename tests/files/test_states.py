@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from treerank.baselines import PRank, QuadraticPRank, RankBoost, RankSVM, SortNet
-from treerank.feature_parts.ensembles.chain import Chain
-from treerank.feature_parts.ensembles.ensemble import Ensemble
+from treerank.feature_parts.chain import Chain
+from treerank.feature_parts.ensemble import Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.line import Line
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.networks.polynomial import LinearNetwork, Polynomial
-from treerank.feature_parts.soft_trees.part import SoftTrees
+from treerank.feature_parts.networks.soft_tree_part import SoftTrees
 from treerank.files.states import array, check_state, count, entries, history, numbers, optional
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.forests.lightgbm_text import read_lightgbm
+from treerank.forests.lightgbm_model import read_lightgbm
 from treerank.forests.scoring import forest_scores
 from treerank.forests.thresholds import below_in_single
 from treerank.forests.ubjson import read_ubjson

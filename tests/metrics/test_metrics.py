@@ -15,6 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from tests.corpus import make
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.relevance import label_gains
 from treerank.metrics import (
     METRICS,
     NDCG,
@@ -25,7 +26,6 @@ from treerank.metrics import (
     get_metric,
 )
 from treerank.metrics.ranked import TIES
-from treerank.metrics.relevance import label_gains
 from treerank.numerics.threads import kernel_threads
 
 judged = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6)

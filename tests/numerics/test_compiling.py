@@ -17,7 +17,7 @@ from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
 from treerank.numerics import kernel_folder, one_writer
 from treerank.numerics.compiling import kernel_for, njit
-from treerank.objectives.pairs.kernels.exact_pairs import exact_kernel
+from treerank.objectives.pairs.exact_pairs import exact_kernel
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 
 pytestmark = [
@@ -29,7 +29,7 @@ LOSSES = list(PAIR_LOSSES.values())
 BITS = """
 import numpy as np
 from treerank import SoftTrees, TreeDirectRanker, make_objective, make_web_search
-from treerank.objectives.pairs.kernels import fast_pairs
+from treerank.objectives.pairs import fast_pairs
 
 X, y, qid = make_web_search(12, documents_per_query=90, n_features=8, random_state=0)
 scores = np.random.default_rng(0).normal(size=len(y))
@@ -48,7 +48,7 @@ kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg").problem)
 print(sum(kernel.stats.cache_hits.values()))
 """
 GAINS = """
-from treerank.metrics.relevance import label_gains, _look_up
+from treerank.inputs.relevance import label_gains, _look_up
 label_gains([0, 1, 2, 0], gain=[0, 1 / 3, 10])
 print(sum(_look_up.stats.cache_hits.values()), _look_up.stats.cache_path)
 """

@@ -7,9 +7,9 @@ from example_rankers import Column
 from sklearn.base import clone
 
 from treerank.baselines import RankSVM
+from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.ensembles.chain import Chain
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.metrics import NDCG, get_metric

@@ -18,7 +18,7 @@ from treerank.baselines.neural.ranknet import LambdaRank as LambdaRank  # torch
 from treerank.baselines.neural.ranknet import RankNet as RankNet  # torch
 from treerank.baselines.neural.ranknet import RankNetStar as RankNetStar  # torch
 from treerank.baselines.neural.rankprop import RankProp as RankProp  # torch
-from treerank.baselines.sortnet.sortnet import SortNet as SortNet  # torch
+from treerank.baselines.neural.sortnet import SortNet as SortNet  # torch
 from treerank.baselines.stump_ranker import FRank as FRank
 from treerank.baselines.stump_ranker import RankBoost as RankBoost
 from treerank.baselines.stump_ranker import StumpRanker as StumpRanker

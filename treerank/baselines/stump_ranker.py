@@ -16,15 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.baselines.stumps import MAX_THRESHOLDS, BinnedFeatures, Stumps, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.checks import check_count
+from treerank.feature_parts.terms import Terms
 from treerank.files.states import array, count, entries, history
-from treerank.imports.growing import GrowingForest
+from treerank.forests.growing import GrowingForest
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Objective
 from treerank.parameters import Auto, Count, Rule, Seed
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
-from treerank.terms.terms import Terms
 
 
 @dataclass(eq=False, repr=False)

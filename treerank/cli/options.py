@@ -14,7 +14,7 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.files.archive import is_archive
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.replaced import check_output
-from treerank.imports.reading import READERS, read_forest
+from treerank.forests.reading import READERS, read_forest
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.forest_ranker import ForestRanker

@@ -28,8 +28,8 @@ from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.cross_fits import left_out_scores
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_clicked, falling
+from treerank.feature_parts.bags import Bag, deal_bags
 from treerank.feature_parts.base import FeaturePart
-from treerank.feature_parts.ensembles.bags import Bag, deal_bags
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_matrix
 from treerank.inputs.grouping import QueryGroups

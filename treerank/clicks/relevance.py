@@ -49,8 +49,8 @@ from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
+from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.base import FeaturePart
-from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.columns import Columns

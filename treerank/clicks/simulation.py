@@ -9,7 +9,7 @@ from treerank.clicks.log import ClickLog
 from treerank.datasets.web_search import check_cells
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.relevance import label_gains
+from treerank.inputs.relevance import label_gains
 from treerank.parameters import Count, NotNegative, Probability, Seed, check_arguments
 
 

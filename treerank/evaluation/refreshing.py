@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from treerank.checks import check_count, check_number, naming
-from treerank.feature_parts.ensembles.chain import Chain
+from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
 from treerank.inputs.documents import check_labels

@@ -17,8 +17,8 @@ import numpy as np
 
 from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
+from treerank.feature_parts.linear_term import LinearTerm
 from treerank.forests.traversal import column_keys
-from treerank.terms.linear import LinearTerm
 
 _ROWS = 4096  # rows of a table that become texts together
 

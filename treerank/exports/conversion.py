@@ -11,10 +11,10 @@ from treerank.exports.adaptation import Deviation, adapted_thresholds, find_devi
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat, LineFile, format_named
 from treerank.exports.written import Written
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.terms import Terms
 from treerank.forests.folding import with_constant_tree, without_empty_sets
 from treerank.forests.forest import Forest
-from treerank.terms.linear import LinearTerm
-from treerank.terms.terms import Terms
 
 _MOST_CODES = 2**16
 _NAMES = {"trees": "trees", "line": "a line", "network": "a network"}

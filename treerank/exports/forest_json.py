@@ -8,9 +8,9 @@ added for each feature whose value is not missing.
 
 With ``networks``, the score of each is added, too. Features become ``(x - mean) * inverse``, and 0
 where they are missing. Then the layers follow, each with its ``kind`` and with the attributes of
-its class in :mod:`treerank.terms.network`, which says what it computes: "affine", "function",
-"products", "scale" or "softsplits". The outputs, rounded to single precision, are multiplied by
-``weight`` and added up.
+its class in :mod:`treerank.feature_parts.network_term`, which says what it computes: "affine",
+"function", "products", "scale" or "softsplits". The outputs, rounded to single precision, are
+multiplied by ``weight`` and added up.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from typing import Any
 from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written
-from treerank.imports.forest_json import DTYPES, FORMAT, SET_DTYPES
+from treerank.forests.forest_json import DTYPES, FORMAT, SET_DTYPES
 
 
 def write_forest_json(written: Written) -> Iterator[str]:

@@ -13,9 +13,9 @@ import numpy as np
 from treerank.checks import check_choice
 from treerank.exports.consumer import Consumer
 from treerank.exports.written import Written
+from treerank.feature_parts.linear_term import LinearTerm
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object
-from treerank.terms.linear import LinearTerm
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from treerank.checks import shown
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.network_term import Network
+from treerank.feature_parts.terms import Terms, no_trees, total
 from treerank.forests.forest import Forest
-from treerank.imports.growing import GrowingForest
-from treerank.terms.linear import LinearTerm
-from treerank.terms.network import Network
-from treerank.terms.terms import Terms, no_trees, total
+from treerank.forests.growing import GrowingForest
 
 #: Numbers beyond which no value of a document is expected.
 _LARGEST = 1e100

@@ -19,8 +19,15 @@ from treerank.exports.formats import ExportFormat
 from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
 from treerank.exports.split_rule import AT_MOST, BELOW_SINGLE
 from treerank.exports.written import Written
-from treerank.terms.linear import LinearTerm
-from treerank.terms.network import Affine, Function, Network, Products, Scale, SoftSplits
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.network_term import (
+    Affine,
+    Function,
+    Network,
+    Products,
+    Scale,
+    SoftSplits,
+)
 
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 

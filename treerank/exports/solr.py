@@ -18,7 +18,7 @@ from treerank.exports.formats import ExportFormat, LineFile
 from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import AT_MOST_WITH_SLACK
 from treerank.exports.written import Written, WrittenTree
-from treerank.terms.linear import LinearTerm
+from treerank.feature_parts.linear_term import LinearTerm
 
 #: Name of the model, and of the store of its features.
 NAME = "treerank"

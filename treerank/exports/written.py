@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.network_term import Network
 from treerank.forests.forest import Forest
-from treerank.terms.linear import LinearTerm
-from treerank.terms.network import Network
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from treerank.exports.formats import ExportFormat, LineFile
 from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import BELOW_SINGLE
 from treerank.exports.written import Written, WrittenTree
-from treerank.terms.linear import LinearTerm
+from treerank.feature_parts.linear_term import LinearTerm
 
 
 def write_xgboost_splits(written: Written) -> Iterator[str]:

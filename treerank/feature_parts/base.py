@@ -17,7 +17,7 @@ from treerank.checks import has_methods, shown
 from treerank.objectives.base import Objective
 
 if TYPE_CHECKING:
-    from treerank.terms.terms import Terms
+    from treerank.feature_parts.terms import Terms
 
 #: ``(X_val, metric)`` with ``metric(scores) -> float``; higher values are better.
 Validation = tuple[Any, Callable[[np.ndarray], float]]
@@ -89,7 +89,7 @@ class PartTraits:
         Number of steps kept.
     terms : callable or None
         ``terms(weight)`` returns the weighted sum of the outputs as
-        :class:`~treerank.terms.terms.Terms`, for exports and exact explanations.
+        :class:`~treerank.feature_parts.terms.Terms`, for exports and exact explanations.
     partial_fit : callable or None
         Learns from one more batch; its arguments are those of ``fit``.
     get_state, set_state : callable or None

@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.terms import Terms
 from treerank.files.states import array, check_state
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_leaves, forest_scores
 from treerank.numerics.threads import threads_of
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import Count, Jobs, NotNegative, Rule, check_parameters
-from treerank.terms.terms import Terms
 
 
 @dataclass(eq=False, repr=False)
@@ -26,7 +26,7 @@ class GivenTrees(BaseEstimator):
     The scores start as those of the given trees. Then each tree in turn takes a Newton step of
     ``learning_rate`` in each of its leaves, from the scores that the trees before it have moved.
     With a learning rate of 0 the trees stay as they are: the first part of a
-    :class:`~treerank.feature_parts.ensembles.chain.Chain` that puts new trees on top.
+    :class:`~treerank.feature_parts.chain.Chain` that puts new trees on top.
 
     Parameters
     ----------

@@ -11,12 +11,12 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.head_fitting import fit_head
+from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
+from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import array, check_state
 from treerank.objectives.base import Objective, as_objective
-from treerank.terms.linear import LinearTerm
-from treerank.terms.terms import Terms, no_trees
 
 #: What ``fit`` has learned, with the rules of a model file.
 _STATE = {

@@ -19,10 +19,10 @@ FEATURE_PARTS = {
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
     "linear": "treerank.feature_parts.networks.polynomial:LinearNetwork",
     "line": "treerank.feature_parts.line:Line",
-    "ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
-    "chain": "treerank.feature_parts.ensembles.chain:Chain",
+    "ensemble": "treerank.feature_parts.ensemble:Ensemble",
+    "chain": "treerank.feature_parts.chain:Chain",
     "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
-    "soft_trees": "treerank.feature_parts.soft_trees.part:SoftTrees",
+    "soft_trees": "treerank.feature_parts.networks.soft_tree_part:SoftTrees",
 }
 
 #: The same by the name of the class, for model files.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import shown
-from treerank.feature_parts.ensembles.ensemble import Ensemble
+from treerank.feature_parts.ensemble import Ensemble
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Count, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker

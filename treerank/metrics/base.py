@@ -19,8 +19,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from treerank.checks import check_column, check_count, check_number, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.relevance import count_relevant
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
-from treerank.metrics.relevance import count_relevant
 from treerank.numerics.threads import threads_for
 from treerank.parameters import Rule, check_parameters
 from treerank.team import current_team

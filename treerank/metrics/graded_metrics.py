@@ -29,13 +29,13 @@ relevant documents over its positions.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from treerank.checks import check_number
+from treerank.inputs.relevance import MAX_LABEL, check_gain, label_gains
 from treerank.metrics.base import Metric
-from treerank.metrics.relevance import MAX_LABEL, Gain, check_gain, label_gains
 from treerank.metrics.threshold_metrics import ThresholdMetric
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import NotNegative, Rule
@@ -55,6 +55,8 @@ DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "log2": log2_discount,
     "delayed_log2": delayed_log2_discount,
 }
+#: Gain of a label.
+Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
 
 
 @register_jitable

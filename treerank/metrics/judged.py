@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, check_column, check_number, warn_user
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.relevance import label_gains
 from treerank.metrics.base import Metric, PreparedMetric
-from treerank.metrics.graded_metrics import log2_discount
-from treerank.metrics.relevance import Gain, label_gains
+from treerank.metrics.graded_metrics import Gain, log2_discount
 from treerank.metrics.threshold_metrics import expected_hits
 from treerank.parameters import Finite, Size, check_arguments
 

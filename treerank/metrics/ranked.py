@@ -22,6 +22,7 @@ import numpy as np
 from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.sorting import comes_before, sort_falling
 
 #: Policy to (tied documents are sorted by worth, tied documents share a block).
 TIES: dict[str, tuple[bool, bool]] = {
@@ -32,9 +33,6 @@ TIES: dict[str, tuple[bool, bool]] = {
 
 #: Largest k for which the first k documents are picked by insertion, which beats sorting.
 MAX_PICKED = 64
-
-#: Number of documents that are sorted by insertion before merging starts.
-RUN_LENGTH = 16
 
 #: A cutoff that no list reaches.
 NO_CUTOFF = int(np.iinfo(np.int64).max)
@@ -86,11 +84,11 @@ def _pick_first(scores, worth, by_worth, first_scores, first):
             if score < first_scores[k - 1]:  # true for most
                 continue
             best_left_out = first_scores[k - 1]
-            if not _comes_before(score, worth[i], best_left_out, first[k - 1], by_worth):
+            if not comes_before(score, worth[i], best_left_out, first[k - 1], by_worth):
                 continue
             n -= 1
         place = n
-        while place > 0 and _comes_before(
+        while place > 0 and comes_before(
             score, worth[i], first_scores[place - 1], first[place - 1], by_worth
         ):
             first_scores[place], first[place] = first_scores[place - 1], first[place - 1]
@@ -123,56 +121,3 @@ def _ends(falling, in_blocks):
         ends[start] = end
         start = end
     return ends
-
-
-# Our own merge sort moves both arrays at once, and numba compiles it much faster than
-# np.argsort(kind="mergesort").
-@register_jitable
-def sort_falling(scores: np.ndarray, worth: np.ndarray, by_worth: bool) -> None:
-    """Sort both arrays by falling score, in place; ties by rising worth, or by row."""
-    n = len(scores)
-    for start in range(0, n, RUN_LENGTH):
-        _insert(scores[start : start + RUN_LENGTH], worth[start : start + RUN_LENGTH], by_worth)
-    if n <= RUN_LENGTH:
-        return
-    width, left_scores, left_worth = min(RUN_LENGTH, n), np.empty(n), np.empty(n)
-    while width < n:
-        for start in range(0, n - width, 2 * width):
-            stop = min(start + 2 * width, n)
-            _merge(scores[start:stop], worth[start:stop], width, by_worth, left_scores, left_worth)
-        width *= 2
-
-
-@register_jitable
-def _comes_before(score_a, worth_a, score_b, worth_b, by_worth):
-    """Return whether document a must stand before document b."""
-    return score_a > score_b or (by_worth and score_a == score_b and worth_a < worth_b)
-
-
-@register_jitable
-def _insert(scores, worth, by_worth):
-    """Sort a few documents by insertion, in place."""
-    for i in range(1, len(scores)):
-        score, value, j = scores[i], worth[i], i
-        while j > 0 and _comes_before(score, value, scores[j - 1], worth[j - 1], by_worth):
-            scores[j], worth[j] = scores[j - 1], worth[j - 1]
-            j -= 1
-        scores[j], worth[j] = score, value
-
-
-@register_jitable
-def _merge(scores, worth, middle, by_worth, left_scores, left_worth):
-    """Merge the sorted documents before ``middle`` with the sorted ones from it on."""
-    for i in range(middle):
-        left_scores[i], left_worth[i] = scores[i], worth[i]
-    i, j, place = 0, middle, 0
-    while i < middle:
-        if j < len(scores) and _comes_before(
-            scores[j], worth[j], left_scores[i], left_worth[i], by_worth
-        ):
-            scores[place], worth[place] = scores[j], worth[j]
-            j += 1
-        else:
-            scores[place], worth[place] = left_scores[i], left_worth[i]
-            i += 1
-        place += 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treerank.inputs.relevance import count_relevant, is_relevant
 from treerank.metrics.base import Metric
-from treerank.metrics.relevance import count_relevant, is_relevant
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import Finite
 

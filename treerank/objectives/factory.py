@@ -27,7 +27,7 @@ from treerank.checks import (
     warn_user,
 )
 from treerank.inputs.grouping import QueryGroups, check_constant_within
-from treerank.metrics.relevance import Gain, check_gain
+from treerank.inputs.relevance import check_gain
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
@@ -57,6 +57,8 @@ THEIRS = {
 }
 #: A label whose exponential gain drowns the gains of most others.
 DROWNING_LABEL = 19
+#: Gain of a label.
+Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
 Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 
 

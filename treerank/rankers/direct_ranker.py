@@ -35,7 +35,7 @@ from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
 
 if TYPE_CHECKING:
-    from treerank.terms.terms import Terms
+    from treerank.feature_parts.terms import Terms
 
 #: What "auto" stands for under losses over pairs; under other losses, which have none, the default.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from treerank.checks import check_number
+from treerank.feature_parts.terms import Terms
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_scores
 from treerank.inputs.columns import Columns
@@ -17,7 +18,6 @@ from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
-from treerank.terms.terms import Terms
 
 
 @dataclass(eq=False, repr=False)

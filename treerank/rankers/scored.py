@@ -38,10 +38,10 @@ from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, split_labels, take_columns, weights_of_labels
 
 if TYPE_CHECKING:  # they are imported where they are used
+    from treerank.feature_parts.scorer import Scorer
+    from treerank.feature_parts.terms import Terms
     from treerank.forests.forest import Forest
     from treerank.results.sampling import SampledLists
-    from treerank.terms.scorer import Scorer
-    from treerank.terms.terms import Terms
 
 #: One entry per row, or nothing.
 ByRow = ArrayLike | None
@@ -271,11 +271,11 @@ class Scored(BaseEstimator):
         """Return a function that quickly scores the documents of one query after another.
 
         Only rankers that are sums of trees and a line have one; see
-        :class:`~treerank.terms.scorer.Scorer`. It takes numbers and data frames as ``predict``
-        does, but no sparse matrices; numbers are faster. Its scores are those of ``predict``, bit
-        for bit if the ranker is trees with a single output.
+        :class:`~treerank.feature_parts.scorer.Scorer`. It takes numbers and data frames as
+        ``predict`` does, but no sparse matrices; numbers are faster. Its scores are those of
+        ``predict``, bit for bit if the ranker is trees with a single output.
         """
-        from treerank.terms.scorer import Scorer
+        from treerank.feature_parts.scorer import Scorer
 
         terms, names = self.terms(), feature_names_of(self)
         return Scorer(terms, None if names is None else list(names), self.columns_)

@@ -13,8 +13,7 @@ from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
-from treerank.metrics.relevance import Gain
-from treerank.objectives.factory import Loss, Normalization
+from treerank.objectives.factory import Gain, Loss, Normalization
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
@@ -48,7 +47,7 @@ class TreeDirectRanker(DirectRanker):
         "streaming", "line", "ensemble", "chain", "mlp", "linear", "polynomial" and "soft_trees",
         or an instance with its own parameters, such as ``LightGBMTrees(n_estimators=500)``, of
         which a copy is fitted. A list is an
-        :class:`~treerank.feature_parts.ensembles.ensemble.Ensemble` of the parts in it. For the
+        :class:`~treerank.feature_parts.ensemble.Ensemble` of the parts in it. For the
         best ranker see :meth:`best`.
     loss : str or object, default="logistic"
         Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
@@ -157,7 +156,7 @@ class TreeDirectRanker(DirectRanker):
         ----------
         time : float, default=None
             Seconds for all fits, at least one of each kind; see
-            :class:`~treerank.feature_parts.ensembles.ensemble.Ensemble`. What there is no time for
+            :class:`~treerank.feature_parts.ensemble.Ensemble`. What there is no time for
             is left out, counted by ``feature_part_.n_left_out_``. The model depends on the clock.
         **settings
             Parameters of the ranker other than ``feature_part``.

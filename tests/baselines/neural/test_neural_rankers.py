@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator
 from treerank.baselines.neural.listnet import ListNet, ListNetStar
 from treerank.baselines.neural.ranknet import LambdaRank, RankNet, RankNetStar
 from treerank.baselines.neural.rankprop import RankProp, SortedTargets
-from treerank.baselines.sortnet.sorting import sort_by_comparison
-from treerank.baselines.sortnet.sortnet import SortNet
+from treerank.baselines.neural.sorting import sort_by_comparison
+from treerank.baselines.neural.sortnet import SortNet
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, get_metric
 from treerank.objectives import make_objective

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.corpus.make import METRIC_WEIGHTS, WHOLE, swap_change
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.pairs.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
+from treerank.objectives.pairs.ranking import RankRule, Ranks, sort_queries, value_kernel
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS, WeightOptions
 
 documents = st.lists(

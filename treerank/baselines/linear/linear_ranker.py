@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import StateRule, array
 from treerank.numerics.threads import threads_for
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
-from treerank.terms.linear import LinearTerm
-from treerank.terms.terms import Terms, no_trees
 
 #: Entries of older files that no prediction needs.
 _GONE = ("n_iter_", "stumps_")

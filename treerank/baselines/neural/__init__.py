@@ -1,1 +1,1 @@
-"""Neural rankers: a multilayer perceptron fitted to an objective."""
+"""Neural rankers: a multilayer perceptron fitted to an objective, or SortNet's comparator."""

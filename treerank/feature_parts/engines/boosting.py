@@ -25,6 +25,7 @@ from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.terms import Terms
 from treerank.files.states import history
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
@@ -45,7 +46,6 @@ from treerank.parameters import (
 )
 from treerank.progress import Progress, say
 from treerank.team import current_team
-from treerank.terms.terms import Terms
 
 #: Parameters of trees that engines have, too, mostly under the same names.
 TREE_PARAMETERS = (

@@ -18,7 +18,7 @@ from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
-from treerank.forests.lightgbm_text import read_lightgbm, trees_of_text
+from treerank.forests.lightgbm_model import read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
 
 if TYPE_CHECKING:

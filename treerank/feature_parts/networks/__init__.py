@@ -1,1 +1,1 @@
-"""Networks: feature parts that torch computes, and how they are trained."""
+"""Networks and soft trees: feature parts that torch computes, and how they are trained."""

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from treerank.checks import shown
-from treerank.terms.network import Affine, Function, Layer, Scale
+from treerank.feature_parts.network_term import Affine, Function, Layer, Scale
 
 
 def layers_of(module: nn.Module) -> list[Layer]:

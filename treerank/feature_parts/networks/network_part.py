@@ -19,11 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation, check_validation
+from treerank.feature_parts.network_term import Network
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.layers import layers_of
 from treerank.feature_parts.networks.limits import KEPT, STATE_RULES, Units, checked_weights
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
+from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import check_state
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
@@ -38,8 +40,6 @@ from treerank.parameters import (
     check_parameters,
 )
 from treerank.progress import Progress, patience_of
-from treerank.terms.network import Network
-from treerank.terms.terms import Terms, no_trees
 
 #: Number of rows that a network may look at before it is trained.
 _SAMPLE = 4096

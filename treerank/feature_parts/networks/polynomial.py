@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from treerank.checks import check_count
+from treerank.feature_parts.network_term import Layer, Products
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.parameters import LearningRate, Rule
-from treerank.terms.network import Layer, Products
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

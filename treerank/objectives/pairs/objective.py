@@ -1,7 +1,7 @@
 """Pairwise objectives: a pair loss times a pair weight, summed over the pairs of each query.
 
-The sums come from a kernel of :mod:`treerank.objectives.pairs.kernels`. To add one, write a module
-with ``sums`` and choose it in :func:`choose_kernel`.
+The sums come from a kernel. To add one, write a module with ``sums`` and choose it in
+:func:`choose_kernel`.
 """
 
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
-from treerank.objectives.pairs.kernels import (
+from treerank.objectives.pairs import (
     exact_pairs,
     fast_pairs,
     hinges,
     level_sums,
     listed_pairs,
 )
-from treerank.objectives.pairs.kernels.label_order import scatter
+from treerank.objectives.pairs.label_order import scatter
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs, Pairs

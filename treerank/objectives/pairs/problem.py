@@ -1,8 +1,8 @@
 """Pair problem: everything about the pairs of an objective that the scores do not change.
 
 Documents are sorted by query and, within a query, by label; a *place* is a position in that order.
-The kernels of :mod:`treerank.objectives.pairs.kernels` work on places. Each of them reads a
-:class:`PairProblem` and returns the sums over its pairs.
+Kernels work on places. Each of them reads a :class:`PairProblem` and returns the sums over its
+pairs.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ import numpy as np
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.pairs.kernels.label_order import LabelOrder, Weights, place_scores
-from treerank.objectives.pairs.kernels.ranking import (
+from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_scores
+from treerank.objectives.pairs.losses import PairLoss
+from treerank.objectives.pairs.position_values import VALUES
+from treerank.objectives.pairs.ranking import (
     RankRule,
     Ranks,
     add_noise,
     sort_queries,
     value_kernel,
 )
-from treerank.objectives.pairs.losses import PairLoss
-from treerank.objectives.pairs.position_values import VALUES
 from treerank.objectives.pairs.rules import GivenPairs, Pairs
 from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight, WeightOptions
 

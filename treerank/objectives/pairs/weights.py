@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.checks import closest, shown
-from treerank.metrics.relevance import is_relevant, label_gains
+from treerank.inputs.relevance import is_relevant, label_gains
 from treerank.numerics.compiling import register_jitable
 from treerank.objectives.pairs.position_values import VALUES
 from treerank.parameters import Rule

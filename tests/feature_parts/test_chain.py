@@ -1,0 +1,73 @@
+"""Chains: each part learns what the last ones have left, and the scores add up."""
+
+import numpy as np
+import pytest
+from example_rankers import Column
+from ranking_sample import make_ranking_sample
+
+from treerank.feature_parts.chain import Chain
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.line import Line
+from treerank.objectives import make_objective
+from treerank.objectives.batches import taken
+from treerank.objectives.sums import Started
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+
+DATA = make_ranking_sample()
+X, Y, QID = DATA.X, DATA.y, DATA.qid
+OBJECTIVE = make_objective(Y, QID)
+RNG = np.random.default_rng(0)
+
+
+def test_each_part_is_fitted_from_the_scores_of_the_last_ones():
+    part = Chain([Column((0,)), Column((1,)), Column((2,))]).fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(part.transform(X)[:, 0], X[:, 0] + X[:, 1] + X[:, 2])
+    scores = RNG.normal(size=len(X))
+    for fitted, start in zip(part.parts_, [0, X[:, 0], X[:, 0] + X[:, 1]], strict=True):
+        for ours, theirs in zip(fitted.objective_(scores), OBJECTIVE(start + scores), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_metric_of_validation_is_that_of_the_sum():
+    part = Chain([Column((0,)), Column((1,))]).fit(X, OBJECTIVE, validation=(X[:9], np.max))
+    first, second = (fitted.validation_[1] for fitted in part.parts_)
+    assert first(X[:9, 1]) == X[:9, 1].max()
+    assert second(X[:9, 1]) == (X[:9, 0] + X[:9, 1]).max()
+
+
+def test_trees_from_a_line_lower_the_loss_of_the_line():
+    trees = LightGBMTrees(n_estimators=10, min_child_samples=5, n_jobs=1)
+    part = Chain(["line", trees], random_state=0).fit(X, OBJECTIVE)
+    line = Line().fit(X, OBJECTIVE).transform(X)
+    np.testing.assert_array_equal(part.parts_[0].transform(X), line)
+    assert OBJECTIVE(part.transform(X)[:, 0])[0] < 0.9 * OBJECTIVE(line[:, 0])[0]
+
+
+def test_under_a_loss_per_level_a_single_output_is_shared_by_the_levels():
+    levels = make_objective(Y, QID, per_level=True)
+    part = Chain([Column((0,)), Column(tuple(range(levels.n_outputs)))]).fit(X, levels)
+    total = part.transform(X).sum(axis=1)
+    np.testing.assert_allclose(total, X[:, 0] + X[:, : levels.n_outputs].sum(axis=1))
+    with pytest.raises(ValueError, match="parts must have a single output"):
+        Chain([Column((0, 1))]).fit(X, OBJECTIVE)
+
+
+def test_a_start_goes_with_its_rows_and_with_the_convex_form():
+    start, scores = RNG.normal(size=(len(X), 1)), RNG.normal(size=len(X))
+    objective = Started(make_objective(Y, QID, loss="hinge"), start)
+    rows = objective.groups.order[: objective.groups.sizes[0]]
+    alone = make_objective(Y[rows], loss="hinge")
+    assert taken(objective, rows)(scores[rows])[0] == alone(start[rows, 0] + scores[rows])[0]
+    convex = make_objective(Y, QID, loss="hinge").convex()
+    assert objective.convex()(scores)[0] == convex(start[:, 0] + scores)[0]
+    assert (2 * objective)(scores)[0] == 2 * objective(scores)[0]
+
+
+def test_early_stopping_of_the_last_part_watches_the_sum():
+    trees = LightGBMTrees(n_estimators=50, early_stopping_rounds=5, n_jobs=1)
+    ranker = TreeDirectRanker(Chain([Line(), trees]), random_state=0)
+    ranker.fit(X, Y, QID, eval_set=(X, Y, QID))
+    (curve,) = ranker.evals_result_["validation"].values()
+    assert max(curve) == pytest.approx(ranker.score(X, Y, QID))

@@ -1,0 +1,123 @@
+"""Scorer: the scores of predict, for any forest, from any number of threads."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from drawn_forests import drawn_documents, drawn_forest, one_leaf
+from scipy.sparse import csr_matrix
+
+from treerank import MLP, HistogramTrees, LightGBMTrees, TreeDirectRanker
+from treerank.feature_parts.scorer import Scorer
+from treerank.feature_parts.terms import Terms
+from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.rankers import ForestRanker
+
+
+def scores_by_leaves(forest, X):
+    """Return scores that are added one after the other, given the leaves."""
+    add = np.float32 if forest.sum_dtype == "float32" else np.float64
+    scores = np.full(len(X), forest.constant[0])
+    for leaves in forest_leaves(forest, X).T:
+        scores = add(scores + forest.values[leaves, 0]).astype(np.float64)
+    return scores
+
+
+def assert_scored(forest, X):
+    expected = scores_by_leaves(forest, X)
+    np.testing.assert_array_equal(Scorer(Terms(forest))(X), expected)
+    np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
+
+
+@pytest.mark.parametrize("rule", [None, "exact", "truncated", "single"])
+@pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
+def test_scores_are_the_sums_of_leaves_bit_for_bit(rule, sum_dtype):
+    random = np.random.default_rng(0)
+    for zeros in (False, True):
+        options = {"rule": rule, "zeros": zeros, "sum_dtype": sum_dtype, "constant": True}
+        huge = sum_dtype == "float64"
+        forest = drawn_forest(random, n_trees=30, most_splits=63, huge=huge, **options)
+        assert forest.bitvectors is not None
+        for n in (0, 1, 127, 128, 300):
+            assert_scored(forest, drawn_documents(random, forest, n))
+
+
+@pytest.mark.parametrize("rule", [None, "exact"])
+@pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
+def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored(rule, sum_dtype):
+    random = np.random.default_rng(0)
+    options = {"rule": rule, "zeros": True, "sum_dtype": sum_dtype, "constant": True}
+    large = drawn_forest(random, n_trees=5, most_splits=300, **options)
+    assert large.bitvectors is None
+    for forest in (large, one_leaf(4)):
+        for n in (1, 2, 8, 9, 137):
+            assert_scored(forest, drawn_documents(random, large, n))
+
+
+@pytest.mark.parametrize("n_leaves", [64, 65])
+def test_trees_of_a_whole_word_and_of_one_leaf_more_are_scored(n_leaves):
+    random = np.random.default_rng(1)
+    forest = one_leaf(4)
+    while forest.is_leaf.sum() != n_leaves:
+        forest = drawn_forest(random, n_trees=1, most_splits=n_leaves - 1)
+    assert_scored(forest, drawn_documents(random, forest, 300))
+
+
+@pytest.mark.parametrize("part", [LightGBMTrees, HistogramTrees])
+def test_a_scorer_of_a_ranker_predicts(part):
+    random = np.random.default_rng(0)
+    X, qid = random.normal(size=(120, 4)), np.repeat(np.arange(6), 20)
+    y = np.clip(np.round(X[:, 0] + 1), 0, 2)
+    ranker = TreeDirectRanker(part(n_estimators=5, n_jobs=1), random_state=0).fit(X, y, qid)
+    scorer = ranker.scorer()
+    for rows in (X, X[:7], np.asfortranarray(X), X.astype(np.float32), X.tolist()):
+        np.testing.assert_array_equal(scorer(rows), ranker.predict(rows))
+
+
+@pytest.mark.parametrize("n", [1, 5, 200])
+def test_a_scorer_refuses_what_predict_refuses(n):
+    random = np.random.default_rng(0)
+    ranker = ForestRanker(drawn_forest(random, n_trees=3))
+    X = random.normal(size=(n, 4))
+    X[:, 1] = np.nan
+    np.testing.assert_array_equal(ranker.scorer()(X), ranker.predict(X))
+    np.testing.assert_array_equal(ranker.scorer()(X * np.nan), ranker.predict(X * np.nan))
+    for infinite in (np.inf, -np.inf):
+        wrong = X.copy()
+        wrong[-1, 3] = infinite
+        for rows in (wrong, np.asfortranarray(wrong), wrong.astype(np.float32), wrong.tolist()):
+            with pytest.raises(ValueError, match=f"got {infinite} in row {n - 1}, column 3"):
+                ranker.scorer()(rows)
+            with pytest.raises(ValueError, match="must not hold infinity"):
+                ranker.predict(rows)
+    for rows in (np.ma.array(X, mask=X > 0), X.astype("M8[s]"), X + 1j, csr_matrix(X)):
+        with pytest.raises((TypeError, ValueError), match="X must "):
+            ranker.scorer()(rows)
+
+
+def test_several_threads_share_a_scorer():
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random, n_trees=200, rule="exact")
+    X = drawn_documents(random, forest, 640)
+    scorer = pickle.loads(pickle.dumps(ForestRanker(forest).scorer()))
+    parts = [X[i : i + 64] for i in range(0, 640, 64)] * 20
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(scorer, parts))
+    np.testing.assert_array_equal(np.concatenate(found[:10]), forest_scores(forest, X)[:, 0])
+    for i, scores in enumerate(found):
+        np.testing.assert_array_equal(scores, found[i % 10])
+
+
+def test_what_cannot_be_scored_is_refused():
+    scorer = Scorer(Terms(one_leaf(4)))
+    for X in (np.zeros(4), np.zeros((2, 3)), np.zeros((1, 2, 4))):
+        with pytest.raises(ValueError, match="X must have 4 columns; got an array of shape"):
+            scorer(X)
+    with pytest.raises(ValueError, match="not fitted"):
+        TreeDirectRanker(LightGBMTrees()).scorer()
+    random = np.random.default_rng(0)
+    network = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0)
+    network.fit(random.normal(size=(40, 2)), np.arange(40) % 2)
+    with pytest.raises(ValueError, match="must be trees"):
+        network.scorer()

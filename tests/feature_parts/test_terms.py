@@ -1,0 +1,201 @@
+"""Terms: sums of trees, lines and networks with the scores of the rankers that they stand for."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import lightgbm
+import numpy as np
+import pytest
+from drawn_forests import content_of, drawn_documents, drawn_forest
+from scoring_programs import added, compiled
+
+from treerank import (
+    MLP,
+    Ensemble,
+    LightGBMTrees,
+    SoftTrees,
+    TreeDirectRanker,
+    XGBoostTrees,
+    export,
+    make_web_search,
+    read_forest,
+)
+from treerank.baselines import AdaRank, FRank, RankBoost, RankSVM
+from treerank.exports.conversion import converted
+from treerank.exports.formats import FORMATS, format_named
+from treerank.feature_parts import Chain, Line, LinearNetwork, Polynomial
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.network_term import (
+    Affine,
+    Function,
+    Network,
+    Products,
+    Scale,
+    SoftSplits,
+)
+from treerank.feature_parts.scorer import Scorer
+from treerank.feature_parts.terms import Terms, no_trees, total
+
+pytestmark = pytest.mark.slow
+
+NAMES = ["a", "b", "c", "d"]
+TREES = LightGBMTrees(3, min_child_samples=5, n_jobs=1)
+NETWORK = {"n_epochs": 2, "learning_rate": 0.05, "random_state": 0}
+PARTS = {
+    "best": Ensemble([Line(), TREES], n_bags=2),
+    "chain": Chain([Line(), XGBoostTrees(3), MLP((3,), **NETWORK)]),
+    "line": Line(),
+    "linear": LinearNetwork(**NETWORK),
+    "mlp": MLP((4, 3), activation="relu", n_outputs=2, **NETWORK),
+    "polynomial": Polynomial(3, **NETWORK),
+    "sigmoid": MLP((4,), activation="sigmoid", output_activation="tanh", **NETWORK),
+    "oblivious": SoftTrees(4, oblivious=True, n_outputs=2, batch_norm=True, **NETWORK),
+    "soft_trees": SoftTrees(4, depth=3, gamma=1.0, **NETWORK),
+}
+RANKERS = {
+    **{name: TreeDirectRanker(part, random_state=0) for name, part in PARTS.items()},
+    "AdaRank": AdaRank(),
+    "FRank": FRank(n_estimators=9),
+    "RankBoost": RankBoost(n_estimators=9),
+    "RankSVM": RankSVM(),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, qid = make_web_search(n_queries=12, documents_per_query=20, n_features=6, random_state=0)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    return X, y, qid
+
+
+@pytest.fixture(scope="module", params=RANKERS)
+def ranker(request, data):
+    return RANKERS[request.param].fit(*data)
+
+
+def drawn_line(random):
+    """Return a line of four features of which one has no factor."""
+    coef, offset = random.normal(size=(2, 4))
+    return LinearTerm(coef * [1, 0, 1e9, 1e-9], offset * [1, 0, 1, 1])
+
+
+def test_terms_have_the_scores_of_the_ranker_up_to_the_order_of_sums(ranker, data):
+    scores = ranker.predict(data[0])
+    # Outputs of networks are rounded to single precision, which may go the other way.
+    atol = (2e-7 if "network" in ranker.terms().kinds else 1e-14) * np.ptp(scores)
+    np.testing.assert_allclose(ranker.terms().scores(data[0]), scores, rtol=0, atol=atol)
+
+
+def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(
+    ranker, data, tmp_path
+):
+    X = np.nan_to_num(data[0])
+    for format in FORMATS:
+        target, terms = format_named(format), ranker.terms().with_lines()
+        kinds = {*terms.kinds}
+        is_line = kinds == {"line"} and target.line_alone is not None
+        if is_line or kinds <= {"trees", *target.adds}:
+            report = export(ranker, tmp_path / format, format=format, check=X)
+            assert report.n_changed_pairs == 0
+            assert report.largest_difference <= 1e-6 * report.score_range
+        else:
+            with pytest.raises(ValueError, match="has no words for"):
+                export(ranker, tmp_path / format, format=format, check=X)
+
+
+def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    export(ranker, tmp_path / "model", format="onnx")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        tmp_path / "model", options, providers=["CPUExecutionProvider"]
+    )
+    scores = session.run(None, {"X": data[0]})[0][:, 0]
+    terms = ranker.terms()
+    rounding = 2e-7 * np.ptp(scores) if terms.networks else 0
+    np.testing.assert_allclose(scores, terms.scores(data[0]), rtol=0, atol=rounding)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
+    terms, (X, _, _) = ranker.terms(), data
+    if terms.with_lines().networks:
+        pytest.skip("C has no networks")
+    export(ranker, tmp_path / "model", format="c")
+    scores = compiled((tmp_path / "model").read_bytes(), tmp_path / "compiled")
+    rounding = 1e-6 * np.ptp(ranker.predict(X)) if terms.networks else 0  # which are lines
+    np.testing.assert_allclose(scores(X), terms.scores(X), rtol=0, atol=rounding)
+    parts = [scores(X[:1]), scores(X[1:12]), scores(X[12:])]
+    np.testing.assert_array_equal(np.concatenate(parts), scores(X))
+
+
+LAYERS = {kind.__name__.lower(): kind for kind in (Affine, Function, Products, Scale, SoftSplits)}
+
+
+def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(ranker, tmp_path):
+    terms = ranker.terms()
+    if not terms.networks:
+        pytest.skip("has no network")
+    export(ranker, tmp_path / "model", format="json")
+    document = json.loads((tmp_path / "model").read_text())
+    X = np.random.default_rng(0).normal(size=(50, 6))
+
+    def restored(layer):
+        kind = LAYERS[layer.pop("kind")]
+        return kind(**{k: v if np.isscalar(v) else arrays(v, kind) for k, v in layer.items()})
+
+    def arrays(value, kind):
+        return tuple(map(np.array, value)) if kind is Products else np.array(value)
+
+    for found, network in zip(document["networks"], terms.networks, strict=True):
+        assert found.pop("kind") == "network"
+        layers = tuple(map(restored, found.pop("layers")))
+        numbers = {name: np.array(values) for name, values in found.items()}
+        np.testing.assert_array_equal(
+            Network(layers=layers, **numbers).scores(X), network.scores(X)
+        )
+    with pytest.raises(ValueError, match=r"A forest must be trees only; got .*networks, too"):
+        read_forest(tmp_path / "model")
+
+
+@pytest.mark.parametrize("format", ["c", "lightgbm"])
+def test_programs_add_a_line_to_trees_bit_for_bit(format, tmp_path):
+    random = np.random.default_rng(0)
+    for n_trees in (0, 7):
+        forest = drawn_forest(random, n_trees=n_trees)
+        terms, X = Terms(forest, drawn_line(random)), drawn_documents(random, forest, 300)
+        conversion = converted(format, terms, NAMES, X)
+        content = content_of(conversion)
+        if format == "c" and shutil.which("gcc") is None:
+            pytest.skip("needs gcc")
+        if format == "c":
+            scores = compiled(content, tmp_path / f"model{n_trees}")(X)
+        else:
+            scores = lightgbm.Booster(model_str=content.decode()).predict(X, raw_score=True)
+        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+        np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
+
+
+def test_opensearch_computes_the_scores_of_a_line_that_are_expected():
+    random = np.random.default_rng(0)
+    line = LinearTerm.centered(random.normal(size=4), random.normal(size=4))
+    X = random.normal(size=(50, 4))
+    conversion = converted("opensearch", Terms(no_trees(4), line), NAMES)
+    model, rows = json.loads(content_of(conversion)), X.astype(np.float32)
+    scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
+    np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X)[1], rtol=1e-15)
+
+
+def test_a_sum_of_terms_has_the_sum_of_the_scores():
+    random = np.random.default_rng(0)
+    forests = [drawn_forest(random, n_trees=3, constant=True) for _ in range(2)]
+    parts = [Terms(forest, drawn_line(random)) for forest in forests]
+    parts.append(Terms(no_trees(4), replace(parts[0].line)))
+    X = drawn_documents(random, forests[0], 50)
+    factors = 2, 0.5, 0
+    expected = sum(f * part.scores(X) for f, part in zip(factors, parts, strict=True))
+    scaled = total([part.scaled(f) for f, part in zip(factors, parts, strict=True)])
+    np.testing.assert_allclose(scaled.scores(X), expected, rtol=1e-12)
+    assert total([part.scaled(0) for part in parts]).kinds == ["trees"]

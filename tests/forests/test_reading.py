@@ -1,0 +1,313 @@
+"""Imports: what other programs wrote is read as they read it, and what is damaged is refused."""
+
+import json
+import re
+import tracemalloc
+from functools import cache
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from drawn_forests import content_of, drawn_documents, drawn_forest, one_leaf
+from typer.testing import CliRunner
+
+import treerank
+from treerank import make_web_search, read_forest
+from treerank.cli.app import app
+from treerank.exports.conversion import converted
+from treerank.feature_parts.terms import Terms
+from treerank.files.archive import read_archive, write_archive
+from treerank.forests.scoring import forest_scores
+from treerank.rankers import ForestRanker
+
+NAMES = ["a", "b", "c", "d"]
+#: Formats that can be read, and how a value becomes a category in them.
+FORMATS = {"json": "exact", "lightgbm": "truncated", "ranklib": None, "xgboost": "single"}
+LEAF = "<split><output>1</output></split>"
+TREE = f'<ensemble><tree id="1" weight="0.1">{LEAF}</tree></ensemble>'
+RIGHT = '<split pos="right"><output>0.7</output></split>'
+SPLIT = (
+    "<split><feature> 2 </feature><threshold> 0.5 </threshold>"
+    f'<split pos="left"><output>3</output></split>{RIGHT}</split>'
+)
+
+
+def read(tmp_path, content, **options):
+    path = tmp_path / "model"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_forest(path, **options)
+
+
+@cache
+def data():
+    return make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
+
+
+def scored_by_lightgbm(path, X):
+    return lightgbm.Booster(model_file=path).predict(X, raw_score=True)
+
+
+def scored_by_xgboost(path, X):
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(path.read_bytes()))
+    return booster.inplace_predict(X, predict_type="margin")
+
+
+#: What scores a file; RankLib is no program of the tests, and JSON is our own format.
+PROGRAMS = {"lightgbm": scored_by_lightgbm, "xgboost": scored_by_xgboost}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
+    random = np.random.default_rng(seed)
+    dtype = "float32" if format == "ranklib" else random.choice(["float64", "float32"])
+    forest = drawn_forest(random, rule=FORMATS[format], sum_dtype=dtype, constant=True)
+    X = drawn_documents(random, forest, 100, missing=format != "ranklib")
+    conversion = converted(format, Terms(forest), NAMES, X)
+    found = read(tmp_path, content_of(conversion), n_features=4)
+    scored = PROGRAMS.get(format, lambda _, X: conversion.scores(X)[1])
+    np.testing.assert_array_equal(forest_scores(found, X)[:, 0], scored(tmp_path / "model", X))
+    assert found.feature_names == (None if format == "ranklib" else tuple(NAMES))
+
+
+def test_a_ranker_of_lightgbm_scores_as_before_and_goes_to_another_format(tmp_path):
+    X, y, qid = data()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    old = lightgbm.LGBMRanker(n_estimators=8, n_jobs=1, verbosity=-1)
+    old.fit(X, y, group=np.bincount(qid)).booster_.save_model(tmp_path / "old.txt")
+    for model in (tmp_path / "old.txt", old, old.booster_):
+        ranker = ForestRanker(read_forest(model))
+        np.testing.assert_array_equal(ranker.predict(X), old.booster_.predict(X))
+    assert not hasattr(ranker, "feature_names_in_")
+    treerank.export(ranker, tmp_path / "new.json", format="solr", check=X)
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Lossguide"])
+@pytest.mark.parametrize("nan_mode", ["Min", "Max"])
+def test_trees_of_catboost_are_read(policy, nan_mode, tmp_path):
+    catboost = pytest.importorskip("catboost")
+    X, y, qid = data()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    settings = {"grow_policy": policy, "nan_mode": nan_mode, "depth": 3, "thread_count": 1}
+    settings |= {"allow_writing_files": False, "loss_function": "QueryRMSE", "verbose": False}
+    old = catboost.CatBoostRanker(8, **settings).fit(X, y, group_id=qid)
+    old.set_scale_and_bias(0.5, 3.0)
+    old.save_model(tmp_path / "old.json", format="json")
+    for model in (tmp_path / "old.json", old):
+        ranker = ForestRanker(read_forest(model))
+        np.testing.assert_allclose(ranker.predict(X), old.predict(X), rtol=0, atol=1e-14)
+
+
+def test_a_model_of_ranklib_is_weighted_and_its_missing_values_are_zero(tmp_path):
+    forest = read(tmp_path, f"## LambdaMART\n## x\n\n{TREE.replace(LEAF, SPLIT)}\n")
+    assert (forest.n_features, forest.n_trees) == (2, 1)
+    X = np.array([[0, 0.5], [0, np.nextafter(np.float32(0.5), np.float32(1))], [0, np.nan]])
+    leaves, weight = np.array([3, np.float32(0.7), 3]), float(np.float32(0.1))
+    expected = (leaves * weight).astype(np.float32)
+    np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
+    assert read(tmp_path, TREE, n_features=7).n_features == 7
+
+
+OURS = json.loads(content_of(converted("json", Terms(one_leaf(4)), NAMES)))
+CATS = {"features_info": {"float_features": [{"feature_index": 0, "flat_feature_index": 0}]}}
+DAMAGED = {
+    "empty": "",
+    "text": "once upon a time",
+    "bytes": b"\xff\xfe\x00",
+    "list": "[1, 2]",
+    "deep JSON": '{"a":' * 100_000,
+    "deep lists": '{"learner":' + "[" * 100_000,
+    "long number": '{"learner": ' + "9" * 100_000 + "}",
+    "LightGBM without trees": "tree\nversion=v4\n",
+    "UBJSON": b"{L" + (2**62).to_bytes(8, "big"),
+    "XGBoost": '{"learner": {}}',
+    "forests of RankLib": "## Random Forests\n" + TREE,
+    "two ensembles": TREE + TREE,
+    "half": TREE[:-12],
+    "no weight": TREE.replace("weight", "width"),
+    "no leaf": TREE.replace(LEAF, ""),
+    "NaN": TREE.replace(">1<", ">nan<"),
+    "huge": TREE.replace(">1<", ">1e300<"),
+    "feature 0": TREE.replace(LEAF, SPLIT.replace(" 2 ", "0")),
+    "feature 1.5": TREE.replace(LEAF, SPLIT.replace(" 2 ", "1.5")),
+    "huge feature": TREE.replace(LEAF, SPLIT.replace(" 2 ", "9e9")),
+    "feature beyond all": TREE.replace(LEAF, SPLIT.replace(" 2 ", "2e9")),
+    "NaN threshold": TREE.replace(LEAF, SPLIT.replace("0.5", "nan")),
+    "one child": TREE.replace(LEAF, SPLIT.replace(RIGHT, "")),
+    "three children": TREE.replace(LEAF, SPLIT.replace(RIGHT, RIGHT + LEAF)),
+    "deep XML": "<ensemble>" + "<tree weight='1'>" + "<split>" * 100_000,
+    "other elements": TREE.replace("output", "script"),
+    "entities": '<ensemble><!DOCTYPE x [<!ENTITY a "b">]></ensemble>',
+    "entity": TREE.replace(">1<", ">&lol;<"),
+    "no trees of ours": json.dumps({"format": OURS["format"]}),
+    "a later format of ours": json.dumps(OURS | {"format": "treerank forest 2"}),
+    **{
+        f"our {name}={value!r:.30}": json.dumps(OURS | {name: value})
+        for name, value in [
+            *(("left", [0]), ("left", [-2]), ("left", [2**40]), ("left", [0.5]), ("left", ["0"])),
+            *(("feature", [4]), ("feature", [0]), ("roots", [1]), ("roots", [0, 0]), ("roots", 0)),
+            *(("values", [float("nan")]), ("values", [1e308, 1]), ("threshold", ["nan"])),
+            *(("threshold", [[0]]), ("missing_left", [2]), ("sum_dtype", "int8")),
+            *(("missing_up_to", None), ("constant", "x")),
+            *(("categories", {}), ("categories", {"rule": "x"})),
+        ]
+    },
+    **{
+        f"CatBoost {case!r:.30}": json.dumps(CATS | case)
+        for case in [
+            {"oblivious_trees": [{"splits": [], "leaf_values": [1, 2]}]},
+            {"oblivious_trees": [{"splits": [{"split_type": "OneHot"}], "leaf_values": [1, 2]}]},
+            {"oblivious_trees": [{"splits": None, "leaf_values": [[1]]}]},
+            {"oblivious_trees": 7},
+            {"trees": [{"split": {"split_type": "FloatFeature", "float_feature_index": 3}}]},
+            {"trees": [{"value": None}]},
+            {"trees": [{"value": 1}], "scale_and_bias": [1, [0, 0]]},
+            {"trees": [], "features_info": {"float_features": [{"flat_feature_index": 9}]}},
+            {"trees": [], "features_info": {"text_features": [{"flat_feature_index": 0.5}]}},
+        ]
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_one_error_that_names_it(name, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / "model"))) as caught:
+        read(tmp_path, DAMAGED[name])
+    assert len(str(caught.value)) < 1500
+
+
+def test_a_high_number_of_a_feature_takes_no_memory(tmp_path):
+    tracemalloc.start()
+    try:
+        found = read(tmp_path, TREE.replace(LEAF, SPLIT.replace(" 2 ", str(2**24))))
+        assert found.n_features == 2**24
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_changed_file_is_refused_or_scores_some_numbers(format, tmp_path):
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random, rule=FORMATS[format], sum_dtype="float32")
+    X = drawn_documents(random, forest, 20)
+    text = content_of(converted(format, Terms(forest), NAMES, X))
+    n_read = 0
+    for _ in range(150):
+        changed = bytearray(text)
+        for place in random.integers(len(text), size=random.integers(1, 3)):
+            changed[place] = random.choice([*b'0123456789-.<>/[]{}",: en', random.integers(256)])
+        found = read_or_refused(tmp_path, changed[: random.integers(1, 3 * len(text))])
+        if found is not None and found.n_features < 99:
+            assert np.isfinite(forest_scores(found, np.zeros((3, found.n_features)))).all()
+            n_read += 1
+    assert 0 < n_read < 150
+
+
+def read_or_refused(tmp_path, content):
+    """Return a forest, or ``None`` if it is refused by name."""
+    try:
+        return read(tmp_path, bytes(content))
+    except ValueError as error:
+        assert str(tmp_path) in str(error)  # noqa: PT017
+        return None
+
+
+def test_a_forest_ranker_is_saved_with_its_trees_and_its_calibration(tmp_path):
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random, rule="exact")
+    X = drawn_documents(random, forest, 60)
+    ranker = ForestRanker(forest, n_jobs=1)
+    y, qid = (ranker.predict(X) + random.normal(size=60) > 0).astype(int), np.repeat([0, 1], 30)
+    ranker.fit(X, y, qid)
+    assert ranker.steepness_ not in (0, 1)
+    ranker.save(tmp_path / "ranker")
+    loaded = treerank.load(tmp_path / "ranker")
+    np.testing.assert_array_equal(loaded.rank(X, qid), ranker.rank(X, qid))
+    pairs = X[:30], X[30:]
+    for verb in ("predict_pair_proba", "explain"):
+        expected = getattr(ranker, verb)(*pairs)
+        np.testing.assert_array_equal(getattr(loaded, verb)(*pairs), expected)
+    content = read_archive(tmp_path / "ranker")
+    for name, value in {"left": forest.right, "missing_up_to": "x", "feature_names": (1,)}.items():
+        content["params"]["trees"]["trees of a forest"] |= {name: value}
+        write_archive(tmp_path / "forged", content)
+        with pytest.raises(ValueError, match="forged"):
+            treerank.load(tmp_path / "forged")
+
+
+def test_trees_that_are_none_or_of_several_outputs_are_refused():
+    with pytest.raises(TypeError, match=r"path must be a file, a Booster .* got {'a': 1}"):
+        read_forest({"a": 1})
+    with pytest.raises(TypeError, match=r"trees must be a Forest, .* got 'model\.txt'"):
+        ForestRanker("model.txt").predict(np.zeros((1, 4)))
+    X, y, _ = data()
+    params = {"objective": "multiclass", "num_class": 3, "verbosity": -1}
+    classes = lightgbm.train(params, lightgbm.Dataset(X, np.minimum(y, 2)), 1)
+    with pytest.raises(ValueError, match="a ranker has one output; got 3"):
+        read_forest(classes)
+
+
+def test_the_command_line_moves_a_model_of_another_program(tmp_path):
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random)
+    text = content_of(converted("lightgbm", Terms(forest), NAMES))
+    (tmp_path / "old.txt").write_bytes(text)
+    (tmp_path / "test.txt").write_text("1 qid:1 1:0.5\n0 qid:1 4:1\n")
+    old, new, check = (str(tmp_path / name) for name in ("old.txt", "new.json", "test.txt"))
+    options = ["--format", "solr", "--check", check, "-q"]
+    result = CliRunner().invoke(app, ["export", old, new, *options])
+    assert (result.exit_code, result.stdout[:24]) == (0, "solr: 2 documents, score")
+    features = json.loads((tmp_path / "new.json").read_text())["features"]
+    assert [feature["name"] for feature in features] == NAMES
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("objective", ["binary:logistic", "binary:logitraw", "count:poisson"])
+def test_margins_of_other_objectives_and_of_dart_are_read(objective, booster, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 4)).astype(np.float32).astype(np.float64)
+    params = {"objective": objective, "booster": booster, "base_score": 0.3, "max_depth": 3}
+    params |= {"rate_drop": 0.5, "seed": 1} if booster == "dart" else {}
+    model = xgboost.train(params, xgboost.DMatrix(X, X[:, 0] > 0), 5)
+    margins = model.predict(xgboost.DMatrix(X), output_margin=True)
+    for name in ("model.json", "model.ubj"):
+        model.save_model(tmp_path / name)
+        scores = forest_scores(read_forest(tmp_path / name), X)[:, 0]
+        np.testing.assert_allclose(scores, margins, rtol=0, atol=1e-6 * (booster == "dart"))
+
+
+def test_a_margin_outside_of_its_range_is_refused(tmp_path):
+    data = xgboost.DMatrix(np.arange(8.0)[:, None], np.arange(8) % 2)
+    model = xgboost.train({"objective": "binary:logistic", "base_score": 0.5}, data, 1)
+    text = bytes(model.save_raw("json")).decode().replace("5E-1", "2E0")
+    with pytest.raises(ValueError, match="base_score in the range of its objective"):
+        read(tmp_path, text)
+
+
+STOPPED = {"early_stopping_rounds": 3, "learning_rate": 0.9}
+SEVERAL = {"num_parallel_tree": 3, "subsample": 0.5, "base_score": 0.7}
+UNBIASED = {"lambdarank_unbiased": True}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [STOPPED, STOPPED | {"num_parallel_tree": 2}, {"lambdarank_unbiased": True}, SEVERAL],
+)
+@pytest.mark.parametrize("name", ["model.json", "model.ubj", None])
+def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
+    X, y, qid = (values.repeat(4, axis=0) for values in data())
+    y = np.minimum(y, 4)
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    old = xgboost.XGBRanker(n_estimators=20, max_depth=3, n_jobs=1, random_state=0, **settings)
+    watched = {"eval_set": [(X[::-1], y)], "eval_qid": [qid]}
+    old.fit(X, y, qid=qid, verbose=False, **(watched if "learning_rate" in settings else {}))
+    if name is not None:
+        old.save_model(tmp_path / name)
+    forest = read_forest(old if name is None else tmp_path / name)
+    np.testing.assert_array_equal(forest_scores(forest, X)[:, 0].astype(np.float32), old.predict(X))
+    assert read_forest(old.get_booster()).n_trees >= forest.n_trees
+    n_trees = 20 * settings.get("num_parallel_tree", 1)
+    assert (forest.n_trees < n_trees) == ("learning_rate" in settings)

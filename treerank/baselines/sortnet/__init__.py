@@ -1,1 +1,0 @@
-"""SortNet: a neural comparator and a sorting algorithm."""

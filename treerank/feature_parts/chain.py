@@ -1,0 +1,154 @@
+"""Chain: feature parts that are fitted one after another, each from the scores of the last ones."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.all_or_nothing import all_or_nothing
+from treerank.feature_parts.base import FeaturePart, Validation, terms_of, traits_of
+from treerank.feature_parts.part_list import (
+    PartList,
+    check_fitted_parts,
+    check_outputs,
+    weighed,
+    weighed_terms,
+)
+from treerank.feature_parts.registry import reads_sparse
+from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.terms import Terms, total
+from treerank.files.states import StateRule, size
+from treerank.objectives.base import Objective
+from treerank.objectives.sums import Started, from_start
+from treerank.parameters import Seed
+
+
+@dataclass(frozen=True)
+class _MetricFromStart:
+    """A metric of scores that are added to given ones, under its name."""
+
+    metric: Callable[[np.ndarray], float]
+    start: np.ndarray
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.metric, "name", "metric"))
+
+    def __call__(self, scores: np.ndarray) -> float:
+        return float(self.metric(from_start(self.start, scores)))
+
+
+def _check_parts(name, parts, sizes):
+    """Refuse what is not a list of fitted parts, with outputs that can be added."""
+    check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
+    for part in parts:
+        check_outputs(part, sizes["n_outputs"])
+
+
+@dataclass(eq=False, repr=False)
+class Chain(PartList):
+    """Several feature parts whose scores are added, fitted one after another.
+
+    The first part is fitted to the objective. The next one starts from its scores and learns what
+    is left, as the trees of a boosted model do. So trees can start from a line, and a network or
+    soft trees from boosted trees. To fit parts side by side, use an
+    :class:`~treerank.feature_parts.ensemble.Ensemble`.
+
+    Parameters
+    ----------
+    parts : sequence of str or feature part, default=("line", "lightgbm")
+        The feature parts in their order, by name or as instances, which are copied. Their
+        parameters are named by their places:
+        ``set_params(**{"1__num_leaves": 15})`` changes the second one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the parts that have no seed of their own.
+
+    Attributes
+    ----------
+    parts_ : list of feature part
+        The fitted parts.
+    evals_result_ : dict
+        That of the last part, given ``validation``: the metric is that of the sum.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X and of ``transform``, which has one per output of the objective.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    >>> y = (X[:, 0] + np.abs(X[:, 1]) > 1).astype(int)
+    >>> ranker = TreeDirectRanker(Chain(["line", "lightgbm"]), random_state=0).fit(X, y, qid)
+    >>> ranker.transform(X).shape
+    (200, 1)
+    """
+
+    _state: ClassVar[dict[str, StateRule]] = {
+        "n_features_in_": size("n_features"),
+        "n_outputs_": size("n_outputs"),
+        "parts_": _check_parts,
+    }
+
+    parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
+    _: KW_ONLY
+    random_state: Seed = None
+
+    @all_or_nothing
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Fit one part after another; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
+        self._check_parts()
+        rows = as_rows(X, sparse=reads_sparse(self))
+        self.n_features_in_, self.n_outputs_, self.parts_ = rows.shape[1], objective.n_outputs, []
+        start = np.zeros((len(rows), self.n_outputs_))
+        for part in self._seeded_parts(check_random_state(self.random_state)):
+            part.fit(rows, Started(objective, start), validation=self._watched(validation))
+            check_outputs(part, self.n_outputs_)
+            self.parts_.append(part)
+            start = start + self._outputs(part, rows)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the sums of the outputs of all parts, of shape (n_documents, n_outputs)."""
+        check_is_fitted(self)
+        total = self._outputs(self.parts_[0], X)
+        for part in self.parts_[1:]:
+            total = total + self._outputs(part, X)
+        return total
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the weighted sum of the outputs, which are sums over all parts."""
+        check_is_fitted(self)
+        share = weight.sum() / self.n_outputs_
+        of_parts = [
+            terms_of(part, weight) if self._is_direct(part) else weighed_terms(part).scaled(share)
+            for part in self.parts_
+        ]
+        return total(of_parts)
+
+    @property
+    def evals_result_(self) -> dict[str, dict[str, list[float]]]:
+        """Values of the metric of the sum, after each step of the last part."""
+        check_is_fitted(self)
+        return traits_of(self.parts_[-1]).evals_result_
+
+    def _watched(self, validation: Validation | None) -> Validation | None:
+        """Return the validation documents with the metric of the sum of all parts so far."""
+        if validation is None or not self.parts_:
+            return validation
+        X, metric = validation
+        return X, _MetricFromStart(metric, self.transform(X))
+
+    def _outputs(self, part: Any, X: Any) -> np.ndarray:
+        """Return the outputs of a part, or its score in equal shares."""
+        outputs = weighed(part, X)
+        if self._is_direct(part):
+            return outputs
+        share = outputs.sum(axis=1, keepdims=True) / self.n_outputs_
+        return np.repeat(share, self.n_outputs_, axis=1)
+
+    def _is_direct(self, part: Any) -> bool:
+        """Tell whether the outputs of a part are those of the chain."""
+        return part.n_outputs_ == self.n_outputs_ and traits_of(part).head_weight_ is None

@@ -1,0 +1,367 @@
+"""Ensemble: several feature parts as one, each fitted several times.
+
+Every feature part is fitted once per bag. A bag is a share of the queries and leaves out the
+others. The fits stop early on what their bag leaves out, and the scores that they give there are
+scores of documents they were not trained on. From these scores, which cover all documents, the
+weights of the feature parts are fitted. Then parts may be fitted again, to all queries.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from math import inf
+from time import monotonic
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.all_or_nothing import all_or_nothing
+from treerank.checks import check_number, check_sequence, shown
+from treerank.feature_parts.bags import Bag, deal_bags
+from treerank.feature_parts.base import FeaturePart, Validation
+from treerank.feature_parts.part_list import (
+    PartList,
+    check_fitted_parts,
+    check_outputs,
+    weighed,
+    weighed_terms,
+)
+from treerank.feature_parts.registry import reads_sparse
+from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.terms import Terms, total
+from treerank.files.states import StateRule, array, history, size
+from treerank.objectives.base import Objective, as_objective
+from treerank.objectives.batches import taken
+from treerank.objectives.factory import PairlessLosses, get_loss
+from treerank.parameters import Positive, Seed, Several, Whole
+from treerank.progress import (
+    Progress,
+    current_listener,
+    ignore_progress,
+    ignore_text,
+    listening,
+    say,
+)
+
+#: Penalty on the squares of the weights, as a share of the curvature at the start.
+_ALPHA = 0.0003
+_STEPS = 50
+#: Queries that given shares count as much as.
+_QUERIES_OF_SHARES = 25
+
+
+def _check_bags(name, bags, sizes):
+    """Refuse what is not a list of bags with one fitted part per place."""
+    if not isinstance(bags, list) or not bags:
+        raise ValueError(f"{name} must be a list of bags of {sizes['n_parts']} parts.")
+    for parts in bags:
+        check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
+
+
+@dataclass(eq=False, repr=False)
+class Ensemble(PartList):
+    """Several feature parts side by side, each the mean of several fits.
+
+    A fit of a part leaves out some queries. A part that stops early watches the loss of the
+    queries that are left out, and needs no others. The weights of the parts in the score are
+    fitted to the objective, on scores of left-out queries only. They are not negative: a part that
+    does not help gets the weight 0. An objective with a single query leaves out documents.
+
+    Parameters
+    ----------
+    parts : sequence of str or feature part, default=("line", "lightgbm")
+        The feature parts, by name or as instances, which are copied. Their parameters are named by
+        their places: ``set_params(**{"1__num_leaves": 15})`` changes the second one.
+    n_bags : int, default=5
+        Number of fits of each part; each leaves out another one of so many shares of the queries.
+        The time of ``fit`` and of ``transform`` is proportional to it.
+    losses : sequence of str, loss or None, default=None
+        Loss of each part, of those without pairs, such as "half_squared_error"; None is that of
+        the ranker. The weights of the parts are fitted to the ranker's. If that is an objective of
+        your own, all parts keep it.
+    shares : sequence of float, default=None
+        Weights that the parts are expected to have, for scores of equal spread. The fitted weights
+        are drawn to them, as much as 25 queries would: few queries weigh parts by chance.
+    n_refits : int, default=0
+        Number of fits of each part to all queries, by other seeds. They score instead of the fits
+        to bags, from which only the weights come. Then no fit stops early.
+    time : float, default=None
+        Seconds for all fits: none begins that is not expected to end in time, but the first. First
+        come the fits to all queries; without any fit to a bag, ``shares`` are the weights. Ctrl-C
+        ends the time, too, once a fit of each part is there; None means that all fits are made.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shares, and of the parts that have no seed of their own.
+
+    Attributes
+    ----------
+    bags_ : list of list of feature part
+        The fitted parts of each bag, or of each refit.
+    head_weight_ : ndarray of shape (n_parts,)
+        Weight of each part in the score.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean importance over parts, weighed by the share of each part in the spread of the scores.
+    spread_ : ndarray of shape (n_parts,)
+        Standard deviation of the scores of each part over the documents, each left out once.
+    n_left_out_ : int
+        Number of fits that there was no time for.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X and of ``transform``, which has one per part.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> from treerank.feature_parts.line import Line
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> ranker = TreeDirectRanker([Line(), "lightgbm"], random_state=0).fit(X, y, qid)
+    >>> ranker.transform(X).shape
+    (200, 2)
+    """
+
+    _state: ClassVar[dict[str, StateRule]] = {
+        "n_features_in_": size("n_features"),
+        "bags_": _check_bags,
+        "head_weight_": array("float64", "n_parts", at_least=0),
+        "spread_": array("float64", "n_parts", at_least=0),
+        "evals_result_": history,
+    }
+
+    parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
+    _: KW_ONLY
+    n_bags: Several = 5
+    losses: PairlessLosses | None = None
+    shares: Sequence[float] | None = None
+    n_refits: Whole = 0
+    time: Positive | None = None
+    random_state: Seed = None
+
+    n_left_out_ = 0
+
+    @all_or_nothing
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``.
+
+        The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
+        """
+        self._check_parts()
+        for share in self._per_part("shares") or []:
+            check_number("each of shares", share, above=0)
+        rows = as_rows(X, sparse=reads_sparse(self))
+        self.n_features_in_ = rows.shape[1]
+        self.bags_, scores = self._fits(rows, objective)
+        known = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        if len(known) == len(rows):
+            self._weigh(scores, objective)
+        elif len(known):
+            self._weigh(scores[known], taken(objective, known))
+        else:
+            self._weigh(_columns(self.bags_[0], rows.take(objective.groups.order)), None)
+        progress = Progress(validation and validation[1], None)
+        if validation is not None:
+            columns = self.transform(validation[0])
+            progress.measure((columns * self.head_weight_).sum(axis=1))
+        self.evals_result_ = progress.history()
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the mean scores of each part, of shape (n_documents, n_parts)."""
+        if "bags_" not in vars(self):  # the check reads the tags of all parts, which takes long
+            check_is_fitted(self)
+        return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
+
+    def scores_by_fit(self, X: Any) -> np.ndarray:
+        """Return the weighed sum of the parts of each fit, of shape (n_fits, n_documents)."""
+        check_is_fitted(self)
+        return np.stack([_columns(parts, X) @ self.head_weight_ for parts in self.bags_])
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the weighted sum of the parts, each the mean of its fits."""
+        check_is_fitted(self)
+        share = 1 / len(self.bags_)
+        fits = [fit for parts in self.bags_ for fit in zip(parts, weight, strict=True)]
+        return total([weighed_terms(part).scaled(share).scaled(factor) for part, factor in fits])
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of columns of :meth:`transform`, one per part."""
+        check_is_fitted(self)
+        return len(self.head_weight_)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each feature over parts, weighed by the share of each part."""
+        check_is_fitted(self)
+        by_part = [
+            np.mean([part.feature_importances_ for part in fits], axis=0)
+            for fits in zip(*self.bags_, strict=True)
+        ]
+        share = self.head_weight_ * self.spread_
+        return share @ by_part / max(share.sum(), np.finfo(np.float64).tiny)
+
+    def _fits(self, rows: Rows, objective: Objective) -> tuple[list[list[Any]], np.ndarray]:
+        """Return the fits that score, and scores of documents that were left out."""
+        objectives, rng = self._objectives(objective), check_random_state(self.random_state)
+        bags = deal_bags(objective.groups, self.n_bags, rng)
+        whole = Bag(objective.groups.order, np.empty(0, np.intp))
+        listener, scores = current_listener(), np.full((len(rows), len(self.parts)), np.nan)
+        fits: list[list[Any]] = []
+        jobs, clock = [whole] * self.n_refits + bags, _Clock(self.time)
+        for bag in jobs:
+            parts = self._seeded_parts(rng)
+            earlier = fits[0] if bag is whole and fits else None
+            with clock.keeping(fits), listening(ignore_progress, ignore_text):
+                _fit_parts(parts, rows, objectives, bag, earlier, stops=self.n_refits == 0)
+                if bag is not whole:
+                    scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
+                fits.append(parts)
+            listener(len(fits), len(jobs), {})
+            if not clock.has_time():
+                break
+        self.n_left_out_ = len(jobs) - len(fits)
+        if self.n_left_out_:
+            say(f"{len(fits)} of {len(jobs)} fits in {clock.seconds():.0f} s; the others left out")
+        return fits[: self.n_refits] or fits, scores
+
+    def _objectives(self, objective: Objective) -> list[Objective]:
+        """Return what each part is fitted to."""
+        own = as_objective(objective)
+        losses = self._per_part("losses") or [None] * len(self.parts)
+        return [own if loss is None else own.with_loss(get_loss(loss)) or own for loss in losses]
+
+    def _per_part(self, name: str) -> list[Any] | None:
+        """Return a parameter that has an entry for each part, or is None."""
+        given = getattr(self, name)
+        if given is None:
+            return None
+        check_sequence(name, given)
+        if len(given) != len(self.parts):
+            rule = f"have one entry for each of {len(self.parts)} parts"
+            raise ValueError(f"{name} must {rule}; got {shown(given)}.")
+        return list(given)
+
+    def _weigh(self, scores: np.ndarray, objective: Objective | None) -> None:
+        """Fit weights of the parts to scores of documents that were left out, or take shares."""
+        self.spread_ = scores.std(axis=0)
+        scale, shares = np.where(self.spread_ > 0, self.spread_, 1), self._per_part("shares")
+        if objective is None:
+            weight = np.array(shares or [1.0] * len(scale), dtype=np.float64)
+        else:
+            weight = fit_member_weights(scores / scale, objective, shares)
+        # Where no part helps alone, as with two queries, all of them do.
+        self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
+
+
+class _Clock:
+    """The time of an ensemble: whether another fit is expected to end within it."""
+
+    def __init__(self, limit: float | None):
+        self.limit, self.start = inf if limit is None else limit, monotonic()
+        self.longest, self.is_over = 0.0, False
+
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        return monotonic() - self.start
+
+    @contextmanager
+    def keeping(self, fits: Sequence[Any]) -> Iterator[None]:
+        """Time a fit; Ctrl-C ends the time if there is one, and leaves earlier fits as they are."""
+        before = self.seconds()
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self.limit == inf or not fits:
+                raise
+            self.is_over = True
+        self.longest = max(self.longest, self.seconds() - before)
+
+    def has_time(self) -> bool:
+        """Tell whether a fit as long as the longest one would end in time."""
+        return not self.is_over and self.seconds() + self.longest <= self.limit
+
+
+def _columns(parts, X):
+    """Return the scores of the parts of one bag, side by side."""
+    return np.stack([weighed(part, X).sum(axis=1) for part in parts], axis=1)
+
+
+def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
+    """Fit each part to its objective, of what a bag keeps."""
+    kept = rows.take(bag.kept)
+    for place, own in enumerate(objectives):
+        if earlier and "random_state" not in parts[place].get_params():
+            parts[place] = earlier[place]  # another fit would be the same
+            continue
+        watched = bag.loss_left_out(rows, own) if stops else None
+        parts[place].fit(kept, taken(own, bag.kept), validation=watched)
+        check_outputs(parts[place], own.n_outputs)
+
+
+def fit_member_weights(
+    scores: np.ndarray, objective: Objective, shares: Sequence[float] | None = None
+) -> np.ndarray:
+    r"""Fit weights that are not negative to an objective, by Newton's method.
+
+    A step goes towards the least of the quadratic :math:`g'(w - v) + (w - v)'H(w - v)/2` in
+    :math:`w \ge 0`, where g and H are gradient and hessian at the present weights v. So only
+    derivatives are needed, like those that trees are fitted to, and pairs may weigh by the present
+    ranks. Step t covers :math:`2/(t + 2)` of the way: late steps are averaged, which evens out
+    ranks that jump or are drawn at random. An objective of several outputs is replaced by its
+    convex form.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents, n_parts)
+        Scores of the parts, of documents that they were not fitted to.
+    objective : Objective
+        Objective of the weighted sum.
+    shares : sequence of float, default=None
+        Weights that are expected: other weights than these, times any number, are penalized by
+        the curvature of 25 queries.
+
+    Returns
+    -------
+    weight : ndarray of shape (n_parts,)
+        The weights; zeros if no part lowers the objective.
+
+    Examples
+    --------
+    >>> from treerank.objectives import make_objective
+    >>> objective = make_objective([1, 0, 1, 0], qid=[0, 0, 1, 1])
+    >>> scores = np.array([[1.0, 0.2], [0.0, 0.3], [0.2, 0.0], [0.0, 0.1]])
+    >>> (fit_member_weights(scores, objective) > 0).tolist()
+    [True, False]
+    """
+    if objective.n_outputs > 1:
+        objective = as_objective(objective).convex_or_itself()
+    weight = np.zeros(scores.shape[1])
+    penalty, away = 0.0, np.eye(len(weight))
+    if shares is not None:
+        unit = np.array(shares, dtype=np.float64) / np.linalg.norm(shares)
+        pull = _QUERIES_OF_SHARES / objective.groups.n_queries / _ALPHA
+        away = away + pull * (away - np.outer(unit, unit))
+    for step in range(_STEPS):
+        # einsum, not `@`: a threaded BLAS sums in an order that depends on the number of threads.
+        sums = np.einsum("ij,j->i", scores, weight)
+        gradient, hessian = objective.derivatives(sums, iteration=step)
+        slope = np.einsum("ij,i->j", scores, gradient)
+        curvature = np.einsum("ij,i,ik->jk", scores, hessian, scores)
+        penalty = penalty or _ALPHA * np.trace(curvature) / len(weight)
+        if penalty == 0:  # nothing to weigh, or no pair to weigh it by
+            break
+        weight = weight + 2 / (step + 2) * (
+            _least(slope, curvature, weight, penalty * away) - weight
+        )
+    return weight
+
+
+def _least(slope, curvature, weight, penalty):
+    """Return the weights of at least 0 with the least penalized quadratic."""
+    root = np.linalg.cholesky(curvature + penalty).T
+    goal = np.linalg.solve(root.T, curvature @ weight - slope)
+    return nnls(root, goal)[0]

@@ -1,1 +1,0 @@
-"""Several feature parts as one."""

@@ -1,0 +1,181 @@
+"""Network: layers of a trained network as arrays, without torch.
+
+To add a layer, write a class that maps the outputs of the layer before it to its own, and say how
+it is written in :mod:`treerank.exports.onnx`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.forests.scoring import doubles
+
+_BLOCK = 1024  # documents that are computed together, which bounds the memory
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+#: Functions of single numbers, by name.
+FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "sigmoid": _sigmoid,
+    "tanh": np.tanh,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of single numbers, by its name in ``FUNCTIONS``."""
+
+    name: str
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the outputs of some rows of inputs."""
+        return FUNCTIONS[self.name](x)
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """Weighted sums: ``weight`` of shape (n_outputs, n_inputs), ``bias`` of shape (n_outputs,)."""
+
+    weight: np.ndarray
+    bias: np.ndarray
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the outputs of some rows of inputs."""
+        return x @ self.weight.T + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """A factor and a shift for each number."""
+
+    factor: np.ndarray
+    shift: np.ndarray
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the outputs of some rows of inputs."""
+        return x * self.factor + self.shift
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Products of inputs: those of one more factor are shorter ones times a last factor.
+
+    ``pairs`` has one array of shape (2, n_products) for each number of factors from 2 on: places
+    of the shorter products, and of the last factors.
+    """
+
+    pairs: tuple[np.ndarray, ...]
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the outputs of some rows of inputs."""
+        powers = [x]
+        for shorter, last in self.pairs:
+            powers.append(powers[-1][:, shorter] * x[:, last])
+        return np.concatenate(powers, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftSplits:
+    """Soft trees, see :mod:`treerank.feature_parts.networks.soft_tree_layer`.
+
+    ``weight`` of shape (n_trees, n_splits, n_features), ``bias`` of shape (n_trees, n_splits),
+    ``leaf`` of shape (n_trees, n_leaves, n_outputs) and the width ``gamma`` of the soft band.
+    """
+
+    weight: np.ndarray
+    bias: np.ndarray
+    leaf: np.ndarray
+    gamma: float
+
+    @property
+    def n_levels(self) -> int:
+        """Number of splits on a path."""
+        return int(self.leaf.shape[1]).bit_length() - 1
+
+    def splits_of(self, level: int) -> slice:
+        """Return the places of the splits of a level; oblivious trees have one for each."""
+        is_oblivious = self.bias.shape[1] < self.leaf.shape[1] - 1
+        if is_oblivious:
+            return slice(level, level + 1)
+        return slice(2**level - 1, 2 ** (level + 1) - 1)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """Return the outputs of some rows of inputs."""
+        n_trees, n_splits, n_features = self.weight.shape
+        distance = x @ self.weight.reshape(-1, n_features).T + self.bias.ravel()
+        u = np.clip(distance.reshape(-1, n_trees, n_splits) * (1 / self.gamma) + 0.5, 0, 1)
+        left = u * u * (3 - 2 * u)
+        reach = np.ones((len(x), n_trees, 1))
+        for level in range(self.n_levels):
+            goes_left = reach * left[:, :, self.splits_of(level)]
+            reach = np.concatenate([goes_left, reach - goes_left], axis=2)
+        return reach.reshape(len(x), -1) @ self.leaf.reshape(-1, self.leaf.shape[2])
+
+
+Layer = Function | Affine | Scale | Products | SoftSplits
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Layers from standardized features to outputs, and the weights of the outputs in the score.
+
+    Attributes
+    ----------
+    mean, inverse : ndarray of shape (n_features,)
+        Each feature is ``(x - mean) * inverse``; a missing value becomes 0 after that.
+    layers : tuple of Layer
+        Functions that are applied one after the other, in double precision.
+    weight : ndarray of shape (n_outputs,)
+        Weight of each output, after it is rounded to single precision.
+
+    Examples
+    --------
+    >>> affine = Affine(np.array([[1.0, 2.0]]), np.array([0.5]))
+    >>> network = Network(np.zeros(2), np.ones(2), (affine, Function("relu")), np.array([10.0]))
+    >>> network.scores(np.array([[1.0, 1.0], [-3.0, np.nan]]))
+    array([35.,  0.])
+    """
+
+    mean: np.ndarray
+    inverse: np.ndarray
+    layers: tuple[Layer, ...]
+    weight: np.ndarray
+
+    def line(self) -> LinearTerm | None:
+        """Return the network as a line, if it is one but for rounding."""
+        if not all(isinstance(layer, Affine) for layer in self.layers):
+            return None
+        origin = np.zeros((1, len(self.mean)))
+        constant = self._outputs(origin)[0] @ self.weight
+        if constant != 0:
+            return None
+        coef = (self._outputs(np.eye(len(self.mean))) @ self.weight) * self.inverse
+        return LinearTerm.centered(coef, self.mean)
+
+    def scaled(self, factor: float) -> "Network":
+        """Return a multiple."""
+        return replace(self, weight=self.weight * factor)
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the score of each document."""
+        scores = np.empty(X.shape[0])
+        for begin in range(0, len(scores), _BLOCK):
+            rows = (doubles(X, begin, begin + _BLOCK) - self.mean) * self.inverse
+            outputs = self._outputs(np.where(np.isnan(rows), 0.0, rows))
+            outputs = outputs.astype(np.float32).astype(np.float64)
+            scores[begin : begin + _BLOCK] = (outputs * self.weight).sum(axis=1)
+        return scores
+
+    def _outputs(self, standard: np.ndarray) -> np.ndarray:
+        """Return the outputs for standardized features."""
+        for layer in self.layers:
+            standard = layer(standard)
+        return standard

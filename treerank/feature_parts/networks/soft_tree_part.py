@@ -1,0 +1,120 @@
+"""Soft trees as a feature part: trees whose splits are hyperplanes learned by gradient."""
+
+from collections import OrderedDict
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Self, cast
+
+import numpy as np
+import torch
+
+from treerank.checks import check_count, check_number
+from treerank.feature_parts.networks.limits import check_n_weights
+from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.networks.soft_tree_layer import SoftTreeLayer
+from treerank.files.states import check_state, count, flag
+from treerank.parameters import Rule, Size
+
+#: A tree of more levels would not fit into memory.
+MOST_LEVELS = 20
+Width = Annotated[float, Rule(check_number, above=0, at_most=1e9)]
+#: Attributes of a layer that a model file needs to make the layer again.
+_SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30), "oblivious": flag}
+
+
+@dataclass(eq=False, repr=False)
+class SoftTrees(NetworkPart):
+    """A sum of soft trees, trained end to end.
+
+    What a tree computes is described at
+    :class:`~treerank.feature_parts.networks.soft_tree_layer.SoftTreeLayer`. Missing values become
+    the mean of their feature, as in every network part.
+
+    With a narrow band (small ``gamma``), splits move more in training and fit the training queries
+    more closely. Choose ``gamma`` by validation.
+
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=64
+        Number of trees.
+    depth : int, default=3
+        Splits on a path; a tree has ``2**depth`` leaves.
+    gamma : float, default=50.0
+        Width, in units of the splits' distances, of the band in which a split is soft. The first
+        weights are proportional to it, but Adam's steps are ``learning_rate`` long whatever the
+        weights are: the wider the band, the slower splits move.
+    final_gamma : float, default=None
+        Width in the last epoch, which gamma approaches geometrically; None keeps gamma. The trees
+        become hard where it is much smaller than gamma.
+    oblivious : bool, default=False
+        Whether a tree has one split per level instead of one per node.
+    batch_norm : bool, default=False
+        Whether features are normalized batch by batch, too, after ``standardize``.
+    spread : float, default=0.2
+        Standard deviation of the first distances from the splits, in units of gamma. The smaller,
+        the smoother f is at first.
+
+    Attributes
+    ----------
+    network_ : torch.nn.Sequential
+        Its ``layer`` is a :class:`~treerank.feature_parts.networks.soft_tree_layer.SoftTreeLayer`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.objectives import make_objective
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> objective = make_objective(X[:, 0] * X[:, 1] > 0, np.repeat([0, 1, 2], 20))
+    >>> part = SoftTrees(8, depth=3, n_epochs=50, learning_rate=0.02, random_state=0)
+    >>> part = part.fit(X, objective)
+    >>> part.transform(np.array([[1.0, 1.0], [1.0, -1.0]]))[:, 0].argmax()
+    np.int64(0)
+    """
+
+    n_estimators: Size = 64
+    _: KW_ONLY
+    depth: Annotated[int, Rule(check_count, at_most=MOST_LEVELS)] = 3
+    gamma: Width = 50.0
+    final_gamma: Width | None = None
+    oblivious: bool = False
+    batch_norm: bool = False
+    spread: Width = 0.2
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned: the state of any network, and the shape of the trees."""
+        return super().get_state() | {"shape": self._shape}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_state(state["shape"], _SHAPE)
+        self._shape = state["shape"]
+        super().set_state(state)
+        gamma = float(self._trees.gamma)
+        check_number("gamma", gamma, at_least=float(np.finfo(np.float32).tiny))
+        return self
+
+    def _make_network(self, n_features, n_outputs, X_sample, generator):
+        if X_sample is not None:
+            n_weights = self.n_estimators * 2**self.depth * (n_features + n_outputs)
+            check_n_weights("n_estimators and depth", (self.n_estimators, self.depth), n_weights)
+            sizes = {"n_trees": self.n_estimators, "depth": self.depth}
+            self._shape = sizes | {"oblivious": self.oblivious}
+        layer = SoftTreeLayer(n_features, n_outputs, **self._shape)
+        if X_sample is not None:
+            layer.gamma.fill_(self.gamma)
+            layer.draw(X_sample, self.spread, generator)
+        normal = torch.nn.BatchNorm1d(n_features, affine=False)
+        before = normal if self.batch_norm else torch.nn.Identity()
+        return torch.nn.Sequential(OrderedDict(normalization=before, layer=layer))
+
+    def _start_epoch(self, epoch, n_epochs):
+        """Let gamma fall geometrically from the first to the last epoch."""
+        last = self.gamma if self.final_gamma is None else self.final_gamma
+        time = min(1.0, epoch / max(1, n_epochs - 1))
+        self._trees.gamma.fill_(self.gamma * (last / self.gamma) ** time)
+
+    @property
+    def _trees(self) -> SoftTreeLayer:
+        return cast(SoftTreeLayer, self.network_.get_submodule("layer"))

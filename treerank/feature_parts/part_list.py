@@ -1,0 +1,116 @@
+"""Part list: a feature part made of several, whose parameters are named by their places."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import check_choice, check_sequence
+from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of, traits_of
+from treerank.feature_parts.registry import make_feature_part, reads_sparse
+from treerank.feature_parts.terms import Terms
+from treerank.files.states import StateRule, check_state
+from treerank.parameters import check_parameters
+
+
+class PartList(BaseEstimator):
+    """Gives a feature part its list of ``parts``: their parameters, checks and seeds.
+
+    Examples
+    --------
+    >>> from treerank.feature_parts.chain import Chain
+    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+    >>> Chain(["line", LightGBMTrees()]).set_params(**{"1__num_leaves": 7}).parts[1]
+    LightGBMTrees(num_leaves=7)
+    """
+
+    #: What ``fit`` has learned, with the rules of a model file.
+    _state: ClassVar[dict[str, StateRule]]
+
+    parts: Sequence[str | FeaturePart]
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned."""
+        check_is_fitted(self)
+        return {name: getattr(self, name) for name in self._state}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_state(state, self._state, n_parts=len(self.parts))
+        for name in self._state:
+            setattr(self, name, state[name])
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, those of the parts as ``"0__..."``, ``"1__..."``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        for place, part in enumerate(self.parts if deep else ()):
+            if not isinstance(part, str):
+                params |= {f"{place}__{name}": value for name, value in part.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``"1__num_leaves"`` is one of the second part."""
+        nested = {name: name.partition("__") for name in params}
+        nested = {name: split for name, split in nested.items() if split[0].isdigit()}
+        super().set_params(**{name: params[name] for name in params if name not in nested})
+        parts: list[Any] = [make_feature_part(part) for part in self.parts]
+        self.parts = parts if nested else self.parts
+        for name, (place, _, name_in_part) in nested.items():
+            check_choice("place", int(place), range(len(parts)))
+            parts[int(place)].set_params(**{name_in_part: params[name]})
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags: X may be sparse if all parts read sparse matrices."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = all(reads_sparse(make_feature_part(part)) for part in self.parts)
+        return tags
+
+    def _check_parts(self) -> None:
+        """Refuse wrong parameters, and a list without parts."""
+        check_parameters(self)
+        check_sequence("parts", self.parts)
+        if len(self.parts) == 0:
+            raise ValueError("parts must hold a feature part; got none.")
+
+    def _seeded_parts(self, rng: np.random.RandomState) -> list[Any]:
+        """Return unfitted copies of the parts, each with a seed."""
+        copies = [make_feature_part(part) for part in self.parts]
+        for copy in copies:
+            if "random_state" in copy.get_params() and copy.random_state is None:
+                copy.set_params(random_state=int(rng.randint(2**31 - 1)))
+        return copies
+
+
+def weighed(part: Any, X: Any) -> np.ndarray:
+    """Return the outputs of a fitted part, each times its weight if the part has weights."""
+    outputs = np.ascontiguousarray(part.transform(X), dtype=np.float64)
+    weight = traits_of(part).head_weight_
+    return outputs if weight is None else outputs * weight
+
+
+def weighed_terms(part: Any) -> Terms:
+    """Return the score of a fitted part: its outputs, each times its weight if it has weights."""
+    weight = traits_of(part).head_weight_
+    return terms_of(part, np.ones(part.n_outputs_) if weight is None else weight)
+
+
+def check_outputs(part: Any, n_outputs: int) -> None:
+    """Refuse a fitted part with several outputs that nobody weighs."""
+    if part.n_outputs_ not in (1, n_outputs) and traits_of(part).head_weight_ is None:
+        raise ValueError(
+            f"parts must have a single output or weights of their outputs; got "
+            f"{part.n_outputs_} of {type(part).__name__}."
+        )
+
+
+def check_fitted_parts(name: str, parts: Any, n_parts: int, n_features: int) -> None:
+    """Refuse what is not a list of fitted feature parts, in a state."""
+    if not isinstance(parts, list) or len(parts) != n_parts:
+        raise ValueError(f"{name} must be a list of {n_parts} parts.")
+    for part in parts:
+        check_fitted_part(f"each of {name}", part, n_features)

@@ -1,0 +1,127 @@
+"""Reading of forests: the program that wrote a file is told from the content of the file.
+
+To add a format, write its file and list it in ``READERS``. A document is a text, or what a file of
+JSON or UBJSON holds. Files are not trusted: no code in them is run, every number is checked, and
+the memory taken is bounded by a multiple of the file's size.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import has_methods, shown
+from treerank.files.archive import check_regular, one_error
+from treerank.forests.catboost_model import read_catboost
+from treerank.forests.forest import Forest
+from treerank.forests.forest_json import read_forest_json
+from treerank.forests.lightgbm_model import read_lightgbm_model
+from treerank.forests.ranklib_model import read_ranklib
+from treerank.forests.ubjson import is_ubjson, read_ubjson
+from treerank.forests.xgboost_model import read_xgboost_model
+
+#: For each format how its texts begin, or a name that its objects have; and its reader.
+READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {
+    "CatBoost": (("features_info",), read_catboost),
+    "LightGBM": (("tree\n",), read_lightgbm_model),
+    "RankLib": (("##", "<ensemble"), read_ranklib),
+    "XGBoost": (("learner",), read_xgboost_model),
+    "treerank's JSON": (("format",), read_forest_json),
+}
+
+
+def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
+    """Read the trees of a model that another program has trained.
+
+    The file is a model of LightGBM (text), XGBoost (JSON or UBJSON), RankLib (XML of LambdaMART or
+    MART), CatBoost (JSON, without categories) or a forest that this package exported as JSON.
+    :class:`~treerank.rankers.forest_ranker.ForestRanker` makes a ranker of it.
+
+    Parameters
+    ----------
+    path : str, path, or model in memory
+        The file; or a Booster of LightGBM or XGBoost; or a fitted LGBMRanker, XGBRanker or
+        CatBoostRanker.
+    n_features : int, default=None
+        Number of columns of X; needed if the file does not say it, as RankLib's. ``None`` is the
+        number that the file says, or else the last feature that is used.
+
+    Returns
+    -------
+    Forest
+        Its scores are the raw scores of the program that trained the model, the margins of
+        XGBoost: to the last bit, but for CatBoost and booster DART. If XGBoost stopped early, they
+        are those of XGBRanker, up to the best iteration; a Booster takes all trees.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or holds what no forest can: linear leaves or several outputs.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> X, y = np.arange(40.0)[:, None], np.arange(40) // 10
+    >>> old = lightgbm.LGBMRanker(n_estimators=3, min_child_samples=5, verbosity=-1, n_jobs=1)
+    >>> read_forest(old.fit(X, y, group=[40])).n_trees
+    3
+    """
+    if isinstance(path, str | Path):
+        check_regular(Path(path))
+        content = Path(path).read_bytes()
+    else:
+        content, path = _content_of(path), type(path).__name__
+    with one_error(f"path must hold a model that is a sum of trees; {path} does not"):
+        with np.errstate(all="ignore"):  # numbers that overflow are refused
+            forest = _forest(_document(content))
+        return forest if n_features is None else replace(forest, n_features=n_features)
+
+
+def _content_of(model: Any) -> bytes:
+    """Return the content of the file of a Booster, or of a fitted ranker of an engine."""
+    if has_methods(model, "get_booster"):  # a ranker of XGBoost
+        model = model.get_booster()
+    if has_methods(model, "save_raw"):
+        return bytes(model.save_raw("json"))
+    booster = getattr(model, "booster_", model)  # of LightGBM
+    if has_methods(booster, "model_to_string"):
+        return booster.model_to_string().encode()
+    if type(model).__module__.startswith("catboost"):
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            model.save_model(path, format="json")
+            return path.read_bytes()
+    raise TypeError(
+        "path must be a file, a Booster of LightGBM or XGBoost, or a fitted ranker of an engine; "
+        f"got {shown(model)}."
+    )
+
+
+def _forest(document: Any) -> Forest:
+    for signs, read in READERS.values():
+        if document.startswith(signs) if isinstance(document, str) else signs[0] in document:
+            forest = read(document)
+            if forest.n_outputs != 1:
+                raise ValueError(f"a ranker has one output; got {forest.n_outputs}")
+            return _without_default_names(forest)
+    raise ValueError(f"a file of none of {', '.join(READERS)}")
+
+
+def _document(content: bytes) -> Any:
+    """Return what a file holds."""
+    if is_ubjson(content):
+        return read_ubjson(content)
+    text = content.decode("utf-8")
+    return json.loads(text) if text.lstrip().startswith("{") else text
+
+
+def _without_default_names(forest: Forest) -> Forest:
+    """Return a forest without the names that LightGBM and this package give to unnamed columns."""
+    for stem in ("Column_", "f") if forest.feature_names else ():
+        if forest.feature_names == tuple(f"{stem}{i}" for i in range(forest.n_features)):
+            return replace(forest, feature_names=None)
+    return forest

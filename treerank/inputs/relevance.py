@@ -1,0 +1,116 @@
+"""Relevance: what a label is worth to a metric.
+
+Labels ``y`` become one number per document, its worth: a gain (NDCG, ERR), or 1 if the label
+reaches a threshold and else 0 (MAP, MRR, precision). To add a gain by name, list it in ``GAINS``.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column, shown
+from treerank.numerics.compiling import njit
+
+#: Largest label of the exponential gain, and largest gain: the sum over a query is no overflow.
+MAX_LABEL, MAX_GAIN = 1000, 2.0**1000
+
+
+def exponential_gain(y: np.ndarray) -> np.ndarray:
+    """Return 2^y - 1."""
+    top = y.max()
+    if top > MAX_LABEL:
+        raise ValueError(f"y must be at most {MAX_LABEL} for gain='exponential'; got {top}.")
+    # A table has the same bits on every machine; a vectorized exp2 has not.
+    gains = np.empty(len(y))
+    n_found = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1, gains)
+    return gains if n_found == len(y) else np.exp2(y) - 1
+
+
+def linear_gain(y: np.ndarray) -> np.ndarray:
+    """Return y."""
+    return y.copy()
+
+
+GAINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "exponential": exponential_gain,
+    "linear": linear_gain,
+}
+
+
+def label_gains(y: ArrayLike, gain: str | Sequence[float] = "exponential") -> np.ndarray:
+    """Return the gain of each label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        Labels, not negative. Fractional labels need a gain by name.
+    gain : {"exponential", "linear"} or sequence of float, default="exponential"
+        2^y - 1, or y, or the gain of each label 0, 1, 2, ...
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+
+    Examples
+    --------
+    >>> label_gains([0, 1, 2, 4])
+    array([ 0.,  1.,  3., 15.])
+    >>> label_gains([0, 1, 2], gain=[0, 1, 10])
+    array([ 0.,  1., 10.])
+    """
+    y = check_column("y", y)
+    if y.min() < 0:
+        raise ValueError(
+            f"y must not be negative where it has a gain, as in NDCG; got {y.min()}. Add a number "
+            "to all labels, or take weight='uniform' and a metric without gains, such as 'map'."
+        )
+    gains = GAINS[gain](y) if isinstance(gain, str) else _listed_gains(y, np.asarray(gain, float))
+    if gains.max() > MAX_GAIN:
+        raise ValueError(f"y must have gains below {MAX_GAIN:.3g}; got {gains.max()}.")
+    return gains
+
+
+def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return ``table[y]``; refuse labels that are no index of the table."""
+    gains = np.empty(len(y))
+    n_found = _look_up(y, table, gains)
+    if n_found < len(y):
+        raise ValueError(
+            f"y must be integers below {len(table)}, the number of gains; got {y[n_found]}."
+        )
+    return gains
+
+
+@njit
+def _look_up(y, table, gains):
+    """Write ``table[y]``; return the number of labels before the first that is no index."""
+    for t in range(len(y)):
+        label = y[t]
+        if not 0 <= label < len(table) or label != np.floor(label):
+            return t
+        gains[t] = table[int(label)]
+    return len(y)
+
+
+def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:
+    """Return the name of a gain, or its table as a tuple, which can be compared and hashed."""
+    if isinstance(gain, str):
+        if gain not in GAINS:
+            allowed = f"an array or one of {sorted(GAINS)}"
+            raise ValueError(f"gain must be {allowed}; got {shown(gain)}.")
+        return gain
+    table = check_column("gain", gain)
+    if table.min() < 0:
+        raise ValueError(f"gain must not be negative; got {table.min()}.")
+    return tuple(table.tolist())
+
+
+def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:
+    """Return 1.0 for labels that reach the threshold and 0.0 for the others."""
+    return (y >= threshold).astype(np.float64)
+
+
+def count_relevant(worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Return the number of documents of each query that are worth more than 0."""
+    return np.diff(np.append(0, np.cumsum(worth > 0))[indptr])

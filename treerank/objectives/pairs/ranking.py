@@ -1,0 +1,262 @@
+"""Ranking: the order of the documents of a query by score, in every iteration of training.
+
+The result does not depend on the order of rows: weights treat documents of equal scores alike.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.random_keys import gumbel, stream
+from treerank.numerics.sorting import sort_falling
+from treerank.numerics.ties import end_of_block, extent
+
+#: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+#: Moves per document after which an insertion sort gives up.
+PATIENCE = 8
+#: Bins per document of a sort by bins.
+BINS = 4
+#: Spread of keys below which the number of bins per unit of it might overflow.
+SMALLEST_SPREAD = 1e-280
+
+
+class Ranks(NamedTuple):
+    """The present ranks as weights need them, one entry per place.
+
+    Attributes
+    ----------
+    order : ndarray
+        Documents of each query by falling score.
+    near : ndarray
+        For each query, the number of documents at the beginning of its order that are within
+        reach or tie with the last one that is.
+    block : ndarray
+        Position in the order at which the document's block of equal scores begins.
+    above, below, within : ndarray
+        See :mod:`treerank.objectives.pairs.position_values`.
+    inside, inside_tie : ndarray
+        Probability of being in the top, and that at least one of two tied documents is.
+    """
+
+    order: np.ndarray
+    near: np.ndarray
+    block: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    within: np.ndarray
+    inside: np.ndarray
+    inside_tie: np.ndarray
+
+
+class RankRule(NamedTuple):
+    """What turns scores into ranks, and ranks into values.
+
+    Attributes
+    ----------
+    discount : ndarray
+        Discount of each rank.
+    top : int
+        Pairs count by the probability that one of the two is among the first ``top``; 0 for all.
+    reach : int
+        Pairs of two documents below this rank do not count.
+    smoothing : float
+        Scale of the noise on the scores.
+    seed : int
+        Key of the noise.
+    """
+
+    discount: np.ndarray
+    top: int
+    reach: int
+    smoothing: float
+    seed: int
+
+
+@register_jitable(inline="always")
+def _sort_by_bin(order, key, bins, free):
+    """Sort documents by bin, in their own order within a bin, or leave that if keys are uneven."""
+    n, n_bins = len(key), BINS * len(key)
+    bottom, top = extent(key)
+    for t in range(n):
+        order[t] = t
+    if not SMALLEST_SPREAD < top - bottom < np.inf:
+        return
+    scale = (n_bins - 1) / (top - bottom)
+    for t in range(n):  # unsigned, so no check for places that are counted from the end
+        bins[t] = min(np.uint32(np.int32((top - key[t]) * scale)), np.uint32(n_bins - 1))
+    for b in range(n_bins):
+        free[b] = 0
+    for t in range(n):
+        free[bins[t]] += np.uint32(1)
+    place = np.uint32(0)
+    for b in range(n_bins):  # counts become places
+        count = free[b]
+        free[b] = place
+        place += count
+    for t in range(n):
+        place = free[bins[t]]
+        order[place] = t
+        free[bins[t]] = place + np.uint32(1)
+
+
+@register_jitable(inline="always")
+def _insert(order, key, falling):
+    """Sort by insertion, and fill in sorted keys; give up after many moves, and tell so."""
+    patience = np.int64(PATIENCE * len(order))
+    for t in range(len(order)):
+        document, place = order[t], np.uint64(t)  # unsigned places need no check
+        value = key[np.uint64(document)]
+        while place > 0 and falling[place - np.uint64(1)] < value:
+            above = place - np.uint64(1)
+            order[place], falling[place] = order[above], falling[above]
+            place = above
+        order[place], falling[place] = document, value
+        patience -= t - np.int64(place)
+        if patience < 0:
+            return False
+    return True
+
+
+@register_jitable(inline="always")
+def chance_in_top(
+    order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
+) -> None:
+    """Fill in the probability of each document to be among the first ``top``.
+
+    Ties are broken at random. ``inside_tie`` is the probability that at least one of two
+    documents of a block is among the first.
+    """
+    start = 0
+    while start < len(order):
+        end = end_of_block(start, falling)
+        size = end - start
+        seats = min(max(top - start, 0), size)
+        left = size - seats
+        both_out = left * (left - 1) / (size * (size - 1)) if size > 1 else float(left)
+        for rank in range(start, end):
+            inside[order[rank]] = seats / size
+            inside_tie[order[rank]] = 1 - both_out
+        start = end
+
+
+@functools.cache
+def value_kernel(
+    fill: Callable[..., Any], truncated: bool, two_sided: bool, single: bool
+) -> Callable[..., Any]:
+    """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
+
+    In single precision, sums may be reordered. What is not wanted stays as it is.
+    """
+    fastmath = FASTMATH if single else False
+
+    @kernel_for(
+        fill, truncated, two_sided, single, nogil=True, error_model="numpy", fastmath=fastmath
+    )
+    def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
+        working = np.empty((3, longest_query(indptr, first, last)))
+        for q in range(first, last):
+            # `near` is that of `ranks`: the compiler drops what is stored at a single place of a
+            # tuple.
+            a, b = indptr[q], indptr[q + 1]
+            # One array per line: numba compiles much code for tuples of arrays.
+            order = ranks.order[a:b]
+            own = falling[a:b]
+            above = ranks.above[a:b]
+            below = ranks.below[a:b]
+            within = ranks.within[a:b]
+            _clear(above, within, below, two_sided)
+            fill(order, own, rule.discount, gain[a:b], above, below, within, working)
+            if truncated:
+                inside = ranks.inside[a:b]
+                chance_in_top(order, own, rule.top, inside, ranks.inside_tie[a:b])
+            if two_sided:
+                _number_blocks(order, own, ranks.block[a:b])
+            near[q] = _count_near(own, rule.reach)
+
+    return value_queries
+
+
+@register_jitable(inline="always")
+def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
+    """Return the number of documents of the longest of some queries."""
+    longest = 0
+    for q in range(first, last):
+        if indptr[q + 1] - indptr[q] > longest:
+            longest = indptr[q + 1] - indptr[q]
+    return longest
+
+
+@register_jitable(inline="always")
+def _clear(above, within, below, two_sided):
+    for t in range(len(above)):
+        above[t] = within[t] = 0
+        if two_sided:
+            below[t] = 0
+
+
+@register_jitable(inline="always")
+def _count_near(falling, reach):
+    """Count the documents within reach, and those that tie with the last one that is."""
+    near = reach if reach < len(falling) else len(falling)
+    while 0 < near < len(falling) and falling[near] == falling[near - 1]:
+        near += 1
+    return near
+
+
+@register_jitable(inline="always")
+def _number_blocks(order, falling, block):
+    """Fill in for each document where its block of equal scores begins."""
+    start = 0
+    while start < len(order):
+        end = end_of_block(start, falling)
+        for rank in range(start, end):
+            block[order[rank]] = start
+        start = end
+
+
+@njit(nogil=True, error_model="numpy")
+def sort_queries(
+    first: int,
+    last: int,
+    keys: np.ndarray,
+    indptr: np.ndarray,
+    order: np.ndarray,
+    falling: np.ndarray,
+) -> None:
+    """Fill in the order of each query in which its keys fall, and the sorted keys.
+
+    The documents are put into ``BINS`` times as many bins of equal width, and then sorted by
+    insertion. Keys that are too uneven for bins are sorted by merging.
+    """
+    longest = longest_query(indptr, first, last)
+    bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
+    for q in range(first, last):
+        own = order[indptr[q] : indptr[q + 1]]
+        key = keys[indptr[q] : indptr[q + 1]]
+        sorted_keys = falling[indptr[q] : indptr[q + 1]]
+        _sort_by_bin(own, key, bins, free)
+        if not _insert(own, key, sorted_keys):
+            for rank in range(len(own)):
+                sorted_keys[rank] = key[np.uint64(own[rank])]
+            sort_falling(sorted_keys, own, False)
+
+
+@njit(nogil=True)
+def add_noise(
+    first: int,
+    last: int,
+    x: np.ndarray,
+    names: np.ndarray,
+    indptr: np.ndarray,
+    iteration: int,
+    rule: RankRule,
+    keys: np.ndarray,
+) -> None:
+    """Fill ``keys`` with the scores plus the noise of this iteration."""
+    state = stream(rule.seed, iteration)
+    for t in range(indptr[first], indptr[last]):
+        keys[t] = x[t] + rule.smoothing * gumbel(state, names[t])

@@ -1,1 +1,0 @@
-"""Terms: what the score of a ranker is a sum of, in neutral form."""
