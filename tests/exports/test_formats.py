@@ -81,6 +81,7 @@ def test_programs_read_a_model_that_scores_all_documents_alike(line):
     for format, (scores, _) in READERS.items():
         np.testing.assert_array_equal(scores(content[format], X), np.zeros(10))
     assert len(json.loads(content["solr"])["params"]["trees"]) == 1
+    assert content["vespa-expression"].strip() == b"0.0"
 
 
 def test_the_checker_of_onnx_accepts_the_graph_in_which_one_leaf_is_a_split_of_two():
@@ -88,6 +89,9 @@ def test_the_checker_of_onnx_accepts_the_graph_in_which_one_leaf_is_a_split_of_t
     model = onnx.load_from_string(written("onnx", forest)[1])
     onnx.checker.check_model(model)
     (entry,), (node,) = model.metadata_props, model.graph.node
+    shapes = [each.type.tensor_type.shape.dim for each in (*model.graph.input, *model.graph.output)]
+    sizes = [[size.dim_param or size.dim_value for size in shape] for shape in shapes]
+    assert sizes == [["n_documents", len(NAMES)], ["n_documents", 1]]
     assert (entry.key, entry.value) == ("feature_names", "\n".join(NAMES))
     trees = {each.name: np.array(onnx.helper.get_attribute_value(each)) for each in node.attribute}
     both = (trees["nodes_trueleafs"] & trees["nodes_falseleafs"]) == 1

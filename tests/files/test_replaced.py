@@ -72,15 +72,16 @@ TO_STDOUT = """
 from treerank.files.replaced import replaced_file
 with replaced_file("/dev/stdout") as file:
     file.write(b"body ")
+print("more ", end="")
 """
 
 
 def test_standard_output_is_written_through_also_where_it_is_a_file(tmp_path):
     command = f"printf 'head '; {sys.executable} -c '{TO_STDOUT}'; printf tail"
     piped = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
-    assert piped.stdout == b"head body tail"
+    assert piped.stdout == b"head body more tail"
     subprocess.run(["sh", "-c", f"({command}) > {tmp_path}/out"], check=True)
-    assert (tmp_path / "out").read_bytes() == b"head body tail"
+    assert (tmp_path / "out").read_bytes() == b"head body more tail"
 
 
 @pytest.mark.parametrize("name", ["a" * 255, "ä" * 127, "name", ".hidden", "x.txt.gz", "[a]*?"])

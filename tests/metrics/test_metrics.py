@@ -200,6 +200,9 @@ def test_gains_can_be_chosen():
         ExpectedReciprocalRank(gain="linear")(y, scores), 1 / 3 / 2 + 2 / 3 * 2 / 3 / 3
     )
     assert NDCG(gain=np.array([0, 1, 3])) == NDCG(gain=[0, 1, 3])
+    assert ExpectedReciprocalRank(gain="linear", max_label=3000).max_label == 3000
+    with pytest.raises(ValueError, match=r"max_label must be .*at most 1000; got 3000"):
+        ExpectedReciprocalRank(max_label=3000)
 
 
 def test_fractional_labels_have_a_gain_by_formula():

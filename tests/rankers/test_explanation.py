@@ -101,6 +101,13 @@ def test_sampled_parts_have_the_mean_of_all_orders_and_the_errors_of_repeated_dr
     np.testing.assert_allclose(parts.mean(axis=0), expected, atol=0.1)
 
 
+def test_one_feature_that_differs_alone_has_all_of_a_sampled_margin():
+    parts, _ = sampled_parts(
+        lambda X: X @ [1.0, 2.0], np.array([[3.0, 1.0]]), np.array([[3.0, 0.0]])
+    )
+    assert parts.tolist() == [[0.0, 2.0]]
+
+
 def test_trees_and_a_line_are_explained_exactly():
     trees = LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1)
     exact = TreeDirectRanker(["line", trees], random_state=0).fit(X, y, QID)

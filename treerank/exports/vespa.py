@@ -37,8 +37,6 @@ def _added(written: Written) -> Iterator[str]:
         yield _tree(tree, written.names)
     for name, factor, offset in written.line_of_names():
         yield f"if (isNan({name}), 0, {factor!r} * {name} + {offset!r})"
-    if written.forest.n_trees == 0 and written.line is None:
-        yield "0"
 
 
 def _tree(tree: WrittenTree, names: list[str]) -> str:
