@@ -8,7 +8,7 @@ import lightgbm
 import numpy as np
 import pytest
 from drawn_forests import content_of, drawn_documents, drawn_forest
-from scoring_programs import added, compiled
+from scoring_programs import added, compiled, onnx_scores
 
 from treerank import (
     MLP,
@@ -105,14 +105,8 @@ def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(
 
 
 def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
     export(ranker, tmp_path / "model", format="onnx")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        tmp_path / "model", options, providers=["CPUExecutionProvider"]
-    )
-    scores = session.run(None, {"X": data[0]})[0][:, 0]
+    scores = onnx_scores((tmp_path / "model").read_bytes(), data[0])
     terms = ranker.terms()
     rounding = 2e-7 * np.ptp(scores) if terms.networks else 0
     np.testing.assert_allclose(scores, terms.scores(data[0]), rtol=0, atol=rounding)
