@@ -33,7 +33,7 @@ VALUES += ["x", "ndcg@10", "../..", "[red]", "None"]
 #: What fits an option, by the last word of its name; other options take what its help lists.
 FITTING = {
     "--model": ["new.m", "old.m", "folder", "none/m", "/dev/null", "train.txt", "ro/m", "link.m"],
-    "--output": ["new.txt", "new.md", "new.tex", "folder", "none/x.md", "/dev/null", "/dev/full"],
+    "--output": ["new.txt", "new.md", "folder", "none/x.md", "/dev/null", "/dev/full"],
     "--store": ["store", "folder", "train.txt", "none/store", "/dev/null", "ro/store"],
     "--valid": ["vali.txt", "train.txt", "wide.txt", "zeros.txt", "none"],
     "--n-estimators": ["1", "3", "5"],

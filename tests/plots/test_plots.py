@@ -2,14 +2,13 @@
 
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from treerank.clicks import PropensityIntervals
 from treerank.metrics import NDCG
-from treerank.plots import learning_curves, ndcg_over_k, p_value_matrix, propensity_curves
+from treerank.plots import ndcg_over_k, p_value_matrix, propensity_curves
 from treerank.plots.style import COLUMN, line_styles, shown
 from treerank.statistics import pairwise_tests
 
@@ -27,7 +26,6 @@ INTERVALS = PropensityIntervals(*np.array([[1, 0.4, 0.3], [1, 0.3, 0.2], [1, 0.6
 
 
 CALLS = {
-    "learning_curves": lambda ax: learning_curves({"a": [0.1, 0.3, 0.2], "b": [0.2] * 3}, ax=ax),
     "ndcg_over_k": lambda ax: ndcg_over_k(Y, {"ours": SCORES}, QID, k_max=5, ax=ax),
     "p_value_matrix": lambda ax: p_value_matrix(pairwise_tests(VALUES, NAMES), ax=ax),
     "propensity_curves": lambda ax: propensity_curves({"a": INTERVALS, "b": [1, 0.5]}, ax=ax),
@@ -57,13 +55,6 @@ def test_plots_draw_where_they_are_told_or_in_a_column_of_their_own(name):
 
 
 def test_curves_are_the_values():
-    places, values, errors = np.array([10, 100, 1000]), np.array([0.1, 0.2, 0.3]), np.full(3, 0.01)
-    ax = learning_curves({"a": (places, values, errors)}, x="documents")
-    np.testing.assert_array_equal(ax.lines[0].get_xydata(), np.column_stack([places, values]))
-    assert ax.get_xscale() == "log"
-    assert ax.get_xlabel() == "documents"
-    fitted = SimpleNamespace(evals_result_={"validation": {"ndcg@10": [0.1, 0.2]}})
-    np.testing.assert_array_equal(learning_curves({"a": fitted}).lines[0].get_ydata(), [0.1, 0.2])
     ax = ndcg_over_k(Y, {"a": SCORES, "b": -SCORES}, QID, k_max=4)
     expected = [NDCG(k=k)(Y, SCORES, QID) for k in (1, 2, 3, 4)]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), expected)
@@ -105,7 +96,7 @@ def test_names_are_drawn_as_they_are_and_long_ones_by_both_ends():
     middle = [f"a ranker whose name differs at {n} and goes on for long" for n in (15, 31)]
     assert len({*shown(middle)}) == 2
     assert shown([]) == []
-    ax = learning_curves({"_private": [0.1, 0.2]})
+    ax = ndcg_over_k(Y, {"_private": SCORES}, QID, k_max=2)
     assert len(ax.get_legend().texts) == 1
 
 
@@ -131,9 +122,6 @@ def test_no_two_lines_look_alike():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: learning_curves({"a": ([1, 2], [0.5])}), "as many values as places; .* for 'a'"),
-        (lambda: learning_curves({"a": [np.nan, np.nan]}), "not NaN; got none for 'a'"),
-        (lambda: learning_curves({"a": SimpleNamespace(evals_result_={})}), "'a' was fitted witho"),
         (lambda: ndcg_over_k(0 * Y, {"a": SCORES}, QID), "a relevant document; got none"),
         (lambda: ndcg_over_k(Y, {"a": SCORES}, QID, k_max=0), "k_max must be"),
     ],
@@ -145,9 +133,8 @@ def test_bad_input_is_named(call, message):
 
 @pytest.mark.parametrize("given", [{}, [0.1, 0.2]])
 def test_curves_without_names_are_refused(given):
-    for name, draw in {"curves": learning_curves, "propensities": propensity_curves}.items():
-        with pytest.raises((TypeError, ValueError), match=f"{name} must .* by name; got"):
-            draw(given)
+    with pytest.raises((TypeError, ValueError), match=r"propensities must .* by name; got"):
+        propensity_curves(given)
     with pytest.raises((TypeError, ValueError), match=r"scores must .* by name; got"):
         ndcg_over_k(Y, given, QID)
 

@@ -28,7 +28,7 @@ _HELP = {
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
     "store": "Folder that keeps the fits, to continue after a stop.",
-    "output": "File to write: .txt, .md, .tex or .html.",
+    "output": "File to write: .txt, .md or .html.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Layouts: a summary as text, Markdown, LaTeX or HTML.
+"""Layouts: a summary as text, Markdown or HTML.
 
 A layout reads the ``header``, the ``rows`` and the ``notes`` of a summary. To add one,
 write the function and list it in ``LAYOUTS``.
@@ -8,12 +8,6 @@ import html
 import re
 from collections.abc import Callable
 from typing import Any
-
-#: LaTeX for characters that have a meaning in it, or that it lacks.
-_LATEX = {character: "\\" + character for character in "&%$#_{}"}
-_LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_LATEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-_LATEX |= {"±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$"}
 
 
 def text_table(table: Any) -> str:
@@ -37,16 +31,6 @@ def markdown_table(table: Any) -> str:
     return "\n".join([*lines, "", *notes])
 
 
-def latex_table(table: Any) -> str:
-    """Return a LaTeX tabular; the best values are bold, the notes are comments above."""
-    rows = [[_as_latex(cell) for cell in table.header], *table.rows(_as_latex)]
-    lines = [" & ".join(row) + r" \\" for row in rows]
-    lines.insert(1, r"\hline")
-    columns = "l" + "r" * (len(table.header) - 1)
-    notes = [f"% {line}" for note in table.notes for line in note.splitlines()]
-    return "\n".join([*notes, rf"\begin{{tabular}}{{{columns}}}", *lines, r"\end{tabular}"])
-
-
 def html_table(table: Any) -> str:
     """Return an HTML table; the best values are bold, the notes are the caption."""
     caption = "<br>".join(html.escape(note) for note in table.notes)
@@ -60,7 +44,6 @@ def html_table(table: Any) -> str:
 LAYOUTS: dict[str, Callable[[Any], str]] = {
     ".txt": text_table,
     ".md": markdown_table,
-    ".tex": latex_table,
     ".html": html_table,
 }
 
@@ -73,12 +56,6 @@ def _as_markdown(cell: str, bold: bool = False) -> str:
     """Return a cell whose characters have no meaning in Markdown."""
     cell = re.sub(r"[\\|_*`<[]", r"\\\g<0>", cell)
     return f"**{cell}**" if bold else cell
-
-
-def _as_latex(cell: str, bold: bool = False) -> str:
-    """Return a cell whose characters have no meaning in LaTeX."""
-    cell = "".join(_LATEX.get(character, character) for character in cell)
-    return rf"\textbf{{{cell}}}" if bold else cell
 
 
 def _as_html(cell: str, bold: bool) -> str:

@@ -282,7 +282,7 @@ class Comparison:
         Returns
         -------
         Summary
-            Print it, or export it by ``to_markdown()``, ``to_latex()`` or ``to_html()``.
+            Print it, or export it by ``to_markdown()`` or ``to_html()``.
         """
         return make_summary(self, reference, test, alpha, settings)
 

@@ -217,10 +217,6 @@ class Summary:
         """Return a Markdown table with the notes below."""
         return LAYOUTS[".md"](self)
 
-    def to_latex(self) -> str:
-        """Return a LaTeX tabular with the notes as comments; it needs no LaTeX package."""
-        return LAYOUTS[".tex"](self)
-
     def to_html(self) -> str:
         """Return an HTML table with the notes in its caption."""
         return LAYOUTS[".html"](self)
@@ -228,7 +224,7 @@ class Summary:
     _repr_html_ = to_html
 
     def save(self, path: str | Path) -> None:
-        """Write the table to a file that ends in ``.txt``, ``.md``, ``.tex`` or ``.html``."""
+        """Write the table to a file that ends in ``.txt``, ``.md`` or ``.html``."""
         path = check_path(path)
         with replaced_file(path) as file:
             file.write((LAYOUTS[path.suffix](self) + "\n").encode())
