@@ -147,6 +147,7 @@ def _part(target):
             _remove_unlocked(path)
     while True:
         path = os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}")
+        encoded = os.fsencode(path)  # so that its removal needs no memory
         try:
             with open(path, "xb") as file:
                 if HAS_LOCKS:
@@ -156,8 +157,10 @@ def _part(target):
                     yield file
                     return
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
+            try:  # noqa: SIM105
+                os.unlink(encoded)
+            except FileNotFoundError:
+                pass
 
 
 def _remove_unlocked(path):
