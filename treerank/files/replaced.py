@@ -110,6 +110,8 @@ def _status(path):
     try:
         status = os.stat(path)
     except FileNotFoundError:
+        if not path.parent.exists():  # "missing/../name", too, which is no name to read it by
+            raise
         return None
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
