@@ -23,6 +23,8 @@ MAX_WEIGHT = 1e15
 MAX_SEED = 2**32 - 1
 #: Largest number, and 1 over the smallest, in single precision.
 LARGEST_NUMBER = 1e30
+#: Integers up to here are different as doubles.
+_EXACT = 2**53
 #: Bounds from here on are told only where they are broken.
 MANY = 2**20
 #: Largest number of whole numbers in a sequence.
@@ -254,7 +256,20 @@ def check_column(
             )
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
         refuse_where(~allowed, column, f"{name} must be finite")
+    if max(column.max(initial=0), -column.min(initial=0)) > _EXACT:
+        _refuse_rounding(name, values, column)
     return column
+
+
+def _refuse_rounding(name: str, values: Any, column: np.ndarray) -> None:
+    """Refuse large integers, such as times in nanoseconds: as doubles, some would be equal."""
+    if np.asarray(values).dtype.kind in "iu":
+        refuse_where(
+            np.abs(column) > _EXACT,
+            column,
+            f"{name} must be at most 2**53 in size as integers",
+            f" Larger ones are rounded: subtract a number from all of {name}.",
+        )
 
 
 def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str = "") -> None:

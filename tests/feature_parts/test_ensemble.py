@@ -11,6 +11,7 @@ from ranking_sample import make_ranking_sample
 from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 
 from treerank.feature_parts import ensemble
 from treerank.feature_parts.bags import deal_bags
@@ -297,7 +298,8 @@ def test_an_ensemble_of_trees_is_one_forest():
 @pytest.mark.parametrize(
     ("ensemble", "message"),
     [
-        (Ensemble(["line", None]), "feature_part must have fit and transform"),
+        (Ensemble(["line", None]), r"feature_part must have fit\(X, objective, .* got None"),
+        (Ensemble([StandardScaler()]), r"feature_part must .* got StandardScaler\(\)"),
         (Ensemble([Column((0, 1))]), r"parts must have a single output or .* got 2 of Column"),
         (Ensemble(n_bags=1), "n_bags must be a whole number of at least 2; got 1"),
         (Ensemble([]), "parts must hold a feature part; got none"),

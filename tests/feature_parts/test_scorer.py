@@ -4,6 +4,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scipy.sparse import csr_matrix
@@ -91,8 +92,9 @@ def test_a_scorer_refuses_what_predict_refuses(n):
                 ranker.scorer()(rows)
             with pytest.raises(ValueError, match="must not hold infinity"):
                 ranker.predict(rows)
-    for rows in (np.ma.array(X, mask=X > 0), X.astype("M8[s]"), X + 1j, csr_matrix(X)):
-        with pytest.raises((TypeError, ValueError), match="X must "):
+    twice = pd.DataFrame(X).rename(columns=lambda name: f"f{name // 2}")
+    for rows in (np.ma.array(X, mask=X > 0), X.astype("M8[s]"), X + 1j, csr_matrix(X), twice):
+        with pytest.raises((TypeError, ValueError), match=r"X( must |: Exp)"):
             ranker.scorer()(rows)
 
 

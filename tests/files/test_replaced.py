@@ -157,6 +157,7 @@ def test_a_part_that_is_a_link_is_not_followed(tmp_path):
         ("a\0", ValueError, "path must be the name of a file"),
         ("folder", IsADirectoryError, "Is a directory: 'folder'"),
         ("absent/file", FileNotFoundError, "No such file or directory: 'absent/file'"),
+        ("absent/../file", FileNotFoundError, "No such file or directory: 'absent/../file'"),
         ("file/file", NotADirectoryError, "Not a directory: 'file/file'"),
         ("a" * 256, OSError, "File name too long: 'aaa"),
         ("loop", OSError, "symbolic links: 'loop'"),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -96,6 +97,12 @@ DATES = np.array(["2020", "NaT", "2021"], dtype="datetime64[D]")
 def test_a_missing_id_of_any_type_is_refused_with_its_row(qid):
     with pytest.raises(ValueError, match=r"qid must not be missing; got .* in row 1\."):
         QueryGroups.from_qid(qid)
+
+
+@pytest.mark.parametrize("ids", [[1, "1"], ["a", "a\0"], [True, "True"]])
+def test_ids_that_are_one_as_text_are_refused_where_they_are_kept(ids):
+    with pytest.raises(ValueError, match="document must be ids that differ as text; got"):
+        check_ids("document", ids)
 
 
 def test_ids_that_nothing_can_equal_are_refused():

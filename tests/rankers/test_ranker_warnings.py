@@ -34,6 +34,10 @@ def seven(*columns):
 CALLS = [
     ("'Label' of X .* its name", lambda X, y, qid: some_ranker().fit(labeled(X, y), y, qid)),
     (
+        "'qid' of X .* its name says that it is an id",
+        lambda X, y, qid: some_ranker().fit(pd.DataFrame({"a": X[:, 0], "qid": qid}), y, qid),
+    ),
+    (
         r"Column \d+ of X equals y in all 1120 rows",
         lambda X, y, qid: some_ranker().fit(seven(X, y), seven(y)[:, 0], seven(qid)[:, 0]),
     ),

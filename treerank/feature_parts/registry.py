@@ -3,6 +3,7 @@
 To add one, list it in ``FEATURE_PARTS`` under its short name.
 """
 
+from inspect import signature
 from typing import Any
 
 from sklearn.base import clone
@@ -58,10 +59,11 @@ def make_feature_part(feature_part: Any) -> Any:
         return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
-    if not has_methods(feature_part, "fit", "transform", "get_params"):
+    is_part = has_methods(feature_part, "fit", "transform", "get_params")
+    if not is_part or "validation" not in signature(feature_part.fit).parameters:
         raise ValueError(
-            "feature_part must have fit and transform, or be a list of parts or one of "
-            f"{sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
+            "feature_part must have fit(X, objective, validation=None) and transform, or be a list "
+            f"of parts or one of {sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
             f"{closest(feature_part, FEATURE_PARTS)}"
         )
     return clone(feature_part)

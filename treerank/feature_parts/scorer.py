@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers
+from treerank.checks import as_numbers, naming
 from treerank.feature_parts.linear_term import add_line
 from treerank.feature_parts.terms import Terms
 from treerank.forests.forest import Forest
@@ -81,8 +81,9 @@ class Scorer:
     def _checked(self, X: Any) -> np.ndarray:
         """Return documents as doubles in C order; refuse what ``predict`` refuses."""
         if type(X) is not np.ndarray or X.dtype.kind != "f":
-            if as_frame(X) is not None:
-                X = self.columns.numbers(fitted_columns(X, self.names))
+            with naming("X"):
+                if as_frame(X) is not None:
+                    X = self.columns.numbers(fitted_columns(X, self.names))
             X = as_numbers("X", X)
         rows = np.ascontiguousarray(X, dtype=np.float64)
         check_width(self.forest, rows)

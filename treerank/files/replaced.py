@@ -110,6 +110,8 @@ def _status(path):
     try:
         status = os.stat(path)
     except FileNotFoundError:
+        if not path.parent.exists():  # "missing/../name", too, which is no name to read it by
+            raise
         return None
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -147,6 +149,7 @@ def _part(target):
             _remove_unlocked(path)
     while True:
         path = os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}")
+        encoded = os.fsencode(path)  # so that its removal needs no memory
         try:
             with open(path, "xb") as file:
                 if HAS_LOCKS:
@@ -156,8 +159,10 @@ def _part(target):
                     yield file
                     return
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
+            try:  # noqa: SIM105
+                os.unlink(encoded)
+            except FileNotFoundError:
+                pass
 
 
 def _remove_unlocked(path):

@@ -28,8 +28,9 @@ MOST_TEXT_CATEGORIES = 256
 ID_NAMES = frozenset(
     ["asin", "doc", "doc_id", "docid", "document", "document_id", "guid", "id", "item_id", "itemid"]
 ).union(
-    ["product_id", "productid", "row_id", "rowid", "session", "session_id", "sku", "unnamed: 0"],
-    ["url", "user_id", "userid", "uuid"],
+    ["product_id", "productid", "qid", "query", "query_id", "queryid", "row_id", "rowid"],
+    ["search_id", "session", "session_id", "sku", "srch_id", "unnamed: 0", "url", "user_id"],
+    ["userid", "uuid"],
 )
 #: Names of columns that are labels.
 LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])

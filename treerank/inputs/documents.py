@@ -244,6 +244,8 @@ def check_labels(
             f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
         )
     refuse_masked(name, y)
+    if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
+        raise ValueError(f"{name} must be an array or a list of labels; got {shown(y)}.")
     with naming(name):
         labels = column_or_1d(y, input_name=name, warn=True)
         labels = check_column(name, labels, some_unjudged=some_unjudged)
@@ -264,6 +266,9 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     """
     found = check_qid(values, n_rows, name=name)
     as_given = np.asarray(values)
+    are_numbered = as_given.dtype.kind == "U" != found.dtype.kind
+    if are_numbered and len(np.unique(as_given)) < len(np.unique(found)):  # such as 1 and "1"
+        raise ValueError(f"{name} must be ids that differ as text; got {shown(values)}.")
     return found if as_given.dtype.kind not in "OU" else as_given
 
 

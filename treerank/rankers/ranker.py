@@ -332,7 +332,7 @@ class Ranker(Scored):
         if given_pairs is not None:
             raise ValueError("given_pairs must be None where y has several labels.")
         weights_of_labels(self.label_weights, labels)
-        return check_labels_by_name(labels, len(next(iter(labels.values()))))
+        return check_labels_by_name(labels, np.size(next(iter(labels.values()))))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

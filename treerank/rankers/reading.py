@@ -58,7 +58,7 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     if frame is not None:
         several = len(frame.columns) > 1
         return {name: frame[name].to_numpy() for name in frame.columns} if several else None
-    values = y if hasattr(y, "ndim") else np.asarray(y, dtype=object)
+    values = np.asarray(y, dtype=None if hasattr(y, "ndim") else object)
     if values.ndim != 2 or values.shape[1] < 2:
         return None
     return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}

@@ -3,10 +3,13 @@
 What holds for every feature part is in the laws: seeds, copies, views of rows, scores one by one.
 """
 
+import contextlib
+
 import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from small_rankers import made
 
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
 from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials, Polynomial
@@ -42,6 +45,28 @@ def test_training_lowers_the_objective(part):
     assert accuracy(scores) > 0.75
     # Rounded: else the last bits would be those of some product's shape.
     np.testing.assert_array_equal(features, features.astype(np.float32))
+
+
+@contextlib.contextmanager
+def double_precision():
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("mode", [double_precision, torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("name", ["mlp", "linear", "polynomial", "soft_trees", "SortNet"])
+def test_what_torch_is_set_to_changes_nothing(name, mode):
+    ranker = made(name)
+    seeds = [each for each in ranker.get_params() if each.split("__")[-1] == "random_state"]
+    ranker.set_params(**dict.fromkeys(seeds, 0))
+    expected = clone(ranker).fit(X, Y, QID).predict(X)
+    with mode():
+        ranker.fit(X, Y, QID)
+        scores = ranker.predict(X)
+    np.testing.assert_array_equal(scores, expected)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

@@ -172,6 +172,7 @@ class NetworkPart(BaseEstimator):
         """Change ``network_`` before an epoch, counted from 0; do nothing but in a subclass."""
 
     @all_or_nothing
+    @training.own_settings()
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
@@ -187,6 +188,7 @@ class NetworkPart(BaseEstimator):
         return self._train(rows, objective, validation, self.n_epochs - n_done)
 
     @all_or_nothing
+    @training.own_settings()
     def partial_fit(
         self, X: Any, objective: Objective, *, validation: Validation | None = None
     ) -> Self:
@@ -228,6 +230,7 @@ class NetworkPart(BaseEstimator):
         kept = {name: getattr(self, name) for name in KEPT}
         return {"weights": weights} | vars(self._standardization) | unit | kept
 
+    @training.own_settings()
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
         check_parameters(self)

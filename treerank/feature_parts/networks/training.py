@@ -180,6 +180,18 @@ def objective_unit(objective: Objective, batches: str, batch_size: int, seed: in
 
 
 @contextmanager
+def own_settings() -> Iterator[None]:
+    """Let torch compute gradients in single precision, whatever it is set to outside."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
 def one_thread() -> Iterator[None]:
     """Give torch and kernels one thread; torch's sums depend on the number of threads."""
     before = torch.get_num_threads()
