@@ -1,6 +1,7 @@
 """Feature logs: every engine's answers give the same rows, which are joined with judgments."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -102,6 +103,13 @@ def test_one_of_several_logs_is_chosen_by_name():
         read_feature_log({"boots": answer})
 
 
+@pytest.mark.parametrize("name", ["body", "json", "raw_response"])
+def test_an_answer_may_be_what_a_client_returns(name):
+    wrapped = SimpleNamespace(**{name: plugin(A)})
+    one, several = read_feature_log(wrapped, queries=["q"]), read_feature_log({"q": wrapped})
+    assert one.doc_ids.tolist() == several.doc_ids.tolist() == ["a"]
+
+
 A, TENSORS = {"a": [1.0, 2.0]}, vespa({"a": [1.0, 2.0]})
 TENSORS["root"]["children"][0]["fields"]["matchfeatures"]["price"] = {"type": "tensor(x[1])"}
 DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
@@ -110,14 +118,15 @@ DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ([plugin(A)], {}, "queries must name the query of each answer"),
+        ([plugin(A)], {}, "queries must name the query of each answer.*: write queries="),
         ([plugin(A)], {"queries": ["a", "b"]}, "queries must name 1 answers; got 2"),
         ({"q": plugin(A)}, {"queries": ["a"]}, "queries must be None for a mapping"),
         ({"q": A}, {}, "features must name the values of each document"),
         ({"q": A}, {"features": ["bm25"]}, "features must name the values of each document"),
-        ({"q": {"error": {"type": "t"}, "status": 404}}, {}, "must be that of a search; got .*'t'"),
+        ({"q": {"error": {"type": "t"}}}, {}, "that to 'q': an .* of a search; got .*'t'"),
         ({"q": {"hits": {"hits": []}}}, {}, "must hold a document with features; got none"),
-        ({"q": {"hits": {"hits": [{}]}}}, {}, "known shape; it has no '_id'"),
+        ({"q": plugin(A)}, {"entry": "z"}, "a document with features in 'z'; got none. Searches"),
+        ({"q": {"hits": {"hits": [{}]}}}, {}, "that to 'q': it has no '_id'"),
         ({"q": 3}, {}, "an answer must be a JSON object"),
         ({"q": TENSORS}, {}, "feature 'price' must be a number; got .*tensor"),
         (DIFFERENT, {"queries": ["q", "q"]}, r"must have one log of \('q', 'a'\); got two"),

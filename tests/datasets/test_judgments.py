@@ -32,14 +32,22 @@ def test_columns_of_tables_may_have_any_name_and_qrels_have_none(tmp_path):
     options = {"query": "q1", "document": "d1"}
     assert read(tmp_path, text, "a.csv", **options, label="good").y.tolist() == [3]
     assert read(tmp_path, text, "a.csv", **options, label=["good", "bad"]).y.tolist() == [3, 1]
+    assert read(tmp_path, "Query Text,Doc ID,Rating\nshoes,a,3\n", "b.csv").y.tolist() == [3]
     assert read(tmp_path, "q 0 a 2\nq 0 b 0\n", "qrels.txt").y.tolist() == [2, 0]
     with pytest.raises(ValueError, match="query, document and label must be None"):
         read(tmp_path, FILES["rre.json"], query="q")
 
 
+def test_lines_of_training_sets_are_no_qrels(tmp_path):
+    found = read(tmp_path, '3 qid:1 # a\n0    qid:1 #    b;c; "shoes"\n', "case_ltr.txt")
+    assert list(zip(*found, strict=True)) == [("1", "a", 3), ("1", "b;c", 0)]
+
+
 @pytest.mark.parametrize(
     ("text", "name", "message"),
     [
+        ("query,docid,rating,grade\nq,a,4.5,1\n", "a.csv", "label must name the column of labels"),
+        ("3 qid:1 # a\n1 0 b 2\n", "a.txt", "a line must be as '3 qid:1 # document'; got '1 0 b"),
         ("query,docid,rating\nq,a,high\n", "a.csv", "must be a finite number; got 'high'"),
         ("query,docid,rating\nq,a,inf\n", "a.csv", "rating must be a finite number"),
         ("query,docid,rating\n,a,1\n", "a.csv", "query must be text or a number; got ''"),

@@ -6,7 +6,9 @@ from drawn_forests import one_leaf
 from example_rankers import Column
 from sklearn.base import clone
 
+from treerank import report
 from treerank.baselines import RankSVM
+from treerank.evaluation import refresh
 from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
@@ -16,6 +18,7 @@ from treerank.metrics import NDCG, get_metric
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.forest_ranker import ForestRanker
 from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers.ranker import Ranker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, load, ranker_class
 
@@ -155,7 +158,7 @@ OTHER_LABELS = r"eval_set must have the labels of y, \['relevance', 'ma"
         ({"margin": "2"}, {}, r"label_weights\['margin'\] must be .* got '2'"),
         ([1, 2, 3], {}, r"label_weights must have a number per label, \['rel"),
         (2.0, {}, r"label_weights must have a number per label, .* got 2\.0"),
-        ({"0": 0.5}, {"y": SINGLE}, "label_weights must be None for a single label y"),
+        ({"0": 0.5}, {"y": SINGLE}, "label_weights must be None for a single label y; got .*mapp"),
         ({"0": 0.5}, {"y": SINGLE.tolist()}, "label_weights must be None for a single label y"),
         (None, {"eval_set": (X, SINGLE, QID)}, OTHER_LABELS),
         (None, {"eval_set": (X, TABLE, QID)}, OTHER_LABELS),
@@ -182,6 +185,14 @@ def test_rankers_of_a_single_label_say_so(name):
     for y, names in ((LABELS, r"\['relevance', 'margin'\]"), (TABLE, r"\['0', '1'\]")):
         with pytest.raises(ValueError, match=f"y must be a single label for {name}; got {names}"):
             model.fit(X, y, QID)
+
+
+@pytest.mark.parametrize("takes", [refresh, report, Ranker.calibrate])
+def test_what_takes_a_single_label_says_so(takes):
+    with pytest.raises(
+        ValueError, match=r"y must be a single label; got \['relevance', 'margin'\]"
+    ):
+        takes(ranker("histogram").fit(X, SINGLE, QID), X, LABELS, QID)
 
 
 def test_a_ranker_of_a_single_label_is_not_scored_by_several():

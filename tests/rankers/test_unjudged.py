@@ -7,9 +7,18 @@ import pandas as pd
 import pytest
 from command_line import run
 
-from treerank import LightGBMTrees, TreeDirectRanker, compare, make_web_search, report
+from treerank import (
+    LightGBMTrees,
+    TreeDirectRanker,
+    compare,
+    export,
+    make_web_search,
+    read_parquet,
+    report,
+)
 from treerank.baselines import RankSVM
 from treerank.datasets import write_parquet
+from treerank.inspection import permutation_importance
 
 X, Y, QID = make_web_search(40, documents_per_query=12, n_features=5, random_state=0)
 KNOWN = np.random.default_rng(1).random(len(Y)) < 0.7
@@ -31,6 +40,22 @@ def test_a_fit_is_that_to_the_judged_documents(make, options):
     assert there.steepness_ == alone.steepness_
     assert there.score(*ALL) == alone.score(*JUDGED)
     assert not np.isnan(there.fit(X, np.nan_to_num(ALL[1]), QID).score(X, Y, QID))
+
+
+def test_what_follows_a_fit_leaves_unjudged_documents_out_too(tmp_path):
+    there, alone = (RankSVM().fit(*JUDGED).calibrate(*data) for data in (ALL, JUDGED))
+    assert there.steepness_ == alone.steepness_
+    np.testing.assert_array_equal(there.predict_relevance(X), alone.predict_relevance(X))
+    assert export(there, tmp_path / "a.json", format="json", check=ALL).n_changed_pairs == 0
+    drops = permutation_importance(there, *ALL, n_repeats=1).drops
+    assert drops.shape == (5, 40)
+    assert not np.isnan(drops).all(axis=1).any()
+
+
+def test_files_of_tables_keep_gaps_in_labels(tmp_path):
+    for name in ("all.parquet", "all.csv"):
+        write_parquet(tmp_path / name, *ALL)
+        np.testing.assert_array_equal(read_parquet(tmp_path / name).y, ALL[1])
 
 
 def test_a_comparison_says_how_many_of_the_first_documents_are_judged():

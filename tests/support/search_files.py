@@ -39,7 +39,7 @@ def judgment_files(judged):
     """Return the text of each kind of file, by its name."""
     lines = [f"{query},{document},{label:g}" for query, document, label in judged]
     rows = [f"{label}\t{query}\t{document}\n" for query, document, label in judged]
-    search, rated, case, placeholders = [], [], [], []
+    search, rated, case, placeholders, requests, named_lines = [], [], [], [], [], []
     for query, labels in by_query(judged):
         texts = [{"docId": d, "rating": f"{y:.3f}"} for d, y in labels.items()]
         search.append({"query": query, "ratings": texts})
@@ -48,6 +48,11 @@ def judgment_files(judged):
         case.append({"query_text": query, "notes": None, "ratings": ratings})
         gains = {d: {"gain": y} for d, y in labels.items()}
         placeholders.append({"placeholders": {"$query": query}, "relevant_documents": gains})
+        hits_of = [{"_index": "i", "_id": d, "rating": y} for d, y in labels.items()]
+        requests.append({"id": query, "request": {"query": {}}, "ratings": hits_of})
+        number = len(requests)
+        named_lines.append(f"# qid:{number}:\t{query}\t*1\n")
+        named_lines += [f"{y:g}\tqid:{number}\t# \t{d}\tRambo\n" for d, y in labels.items()]
     search = {"judgmentRatings": search}
     book = []
     for query, document, label in judged:
@@ -62,9 +67,11 @@ def judgment_files(judged):
         "quepid_book.json": {"name": "b", "scale": "0,1,2,3", "query_doc_pairs": book},
         "rre.json": {"index": "i", "topics": [{"query_groups": [*rre_groups(judged)]}]},
         "quepid_rre.json": {"id_field": "id", "queries": placeholders},
+        "rank_eval.json": {"requests": requests, "metric": {"dcg": {"k": 10}}},
     }
     return {
         "quepid.csv": "\n".join(["query,docid,rating", " =cmd,,", *lines]),
+        "hello_ltr.txt": "".join(["# grade\tqid\n", *named_lines]),
         "any.tsv": "".join(["grade\tkeywords\tdocId\n", *rows]),
         "book.csv": "query,docid,Ann,Bob\n" + "".join(f"{line},\n" for line in lines),
     } | {name: json.dumps(content) for name, content in whole.items()}

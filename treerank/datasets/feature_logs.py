@@ -12,7 +12,12 @@ from treerank.checks import check_sequence, shown, warn_user
 from treerank.datasets.judgments import json_of, read_judgments
 from treerank.datasets.qrels import Qrels
 from treerank.datasets.ranking_data import RankingData
-from treerank.datasets.search_answers import LoggedDocument, is_answer, logged_documents
+from treerank.datasets.search_answers import (
+    LoggedDocument,
+    is_answer,
+    json_of_client,
+    logged_documents,
+)
 
 _NO_JUDGMENTS = Qrels(np.empty(0, dtype=str), np.empty(0, dtype=str), np.empty(0))
 
@@ -68,7 +73,7 @@ def read_feature_log(
     source : path, mapping or sequence of mappings
         A mapping from queries to answers, an answer, a list of answers, what a search of many
         queries returned, or the path of a JSON file of one of these, which may have an answer in
-        each line.
+        each line. An answer may be what the clients of Elasticsearch, Vespa or pysolr return.
     judgments : Qrels or path, default=None
         Labels by query and document, as of :func:`~treerank.datasets.judgments.read_judgments`,
         which reads a path.
@@ -107,26 +112,32 @@ def read_feature_log(
     if isinstance(judgments, str | Path):
         judgments = read_judgments(judgments)
     place = f"{source}: " if isinstance(source, str | Path) else ""
-    whole = json_of(source) if place else source
+    whole = json_of(source) if place else json_of_client(source)
     defaults = _feature_set(features)
     names = None if defaults is None else list(defaults)
+    found, query = list[tuple[str, LoggedDocument | None]](), None
     try:
         answers, ids = _answers(whole, queries)
-        found = [
-            (query, each)
-            for query, answer in zip(ids, answers, strict=True)
-            for each in logged_documents(answer, entry, document, names)
-        ]
+        for query, answer in zip(ids, map(json_of_client, answers), strict=True):
+            documents = logged_documents(answer, entry, document, names)
+            found += [(query, each) for each in documents]
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{place}source must hold answers of a known shape; {what}") from error
+        where = "" if query is None else f"that to {shown(query)}: "
+        rule = f"{place}source must hold answers of a known shape"
+        raise ValueError(f"{rule}; {where}{what}") from error
     rows: dict[tuple[str, str], LoggedDocument] = {}
     for query, each in found:
         if each is not None and rows.setdefault((query, each.document), each) != each:
             pair = shown((query, each.document))
             raise ValueError(f"{place}source must have one log of {pair}; got two that differ.")
     if not rows:
-        raise ValueError(f"{place}source must hold a document with features; got none.")
+        named = "" if entry is None else f" in {shown(entry)}"
+        raise ValueError(
+            f"{place}source must hold a document with features{named}; got none. Searches log them "
+            "if asked: by ext.ltr_log in Elasticsearch and OpenSearch, fl=[features] in Solr, and "
+            "match-features in Vespa."
+        )
     X = _matrix(list(rows.values()), defaults, place)
     qid, doc_ids = (np.array(column) for column in zip(*rows, strict=True))
     n_bare = sum(each is None for _, each in found)
@@ -159,7 +170,8 @@ def _repeated(answer: Any) -> str:
     header = answer.get("responseHeader", {}) if isinstance(answer, Mapping) else {}
     query = header.get("params", {}).get("q")
     if not isinstance(query, str):
-        raise ValueError("queries must name the query of each answer, which the answers do not.")
+        rule = "queries must name the query of each answer, which the answers do not"
+        raise ValueError(f"{rule}: write queries=['shoes'], or {{'shoes': answer}}.")
     return query
 
 

@@ -3,14 +3,17 @@
 The shapes are those of these repositories: o19s/quepid ``app/views/api/v1/export`` and
 ``app/controllers/api/v1/judgements_controller.rb``, SeaseLtd/rated-ranking-evaluator ``rre-core``
 (``ratings_example.json`` and ``Engine.relevantDocuments``), opensearch-project/search-relevance
-``ImportJudgments.json``. To add a shape of JSON, write what yields its triples, and list it in
+``ImportJudgments.json``, o19s/hello-ltr ``ltr/judgments.py``, elastic/elasticsearch
+``rank-eval.asciidoc``. To add a shape of JSON, write what yields its triples, and list it in
 ``_SHAPES`` by a name that only such a file has at its top.
 """
 
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +22,16 @@ import numpy as np
 from treerank.checks import shown
 from treerank.datasets.qrels import Qrels
 from treerank.datasets.trec import read_trec_qrels
-from treerank.files.compression import open_text
+from treerank.files.compression import is_regular_file, open_text
 
 Triples = Iterator[tuple[Any, Any, Any]]
 #: Names that columns of CSV files have, in small letters.
 _QUERY = ("query", "query_text", "keywords", "qid", "query_id")
 _DOCUMENT = ("docid", "doc_id", "document", "document_id", "id")
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
+#: A line of a training set that holds no features yet, and one that says what a query is.
+_LINE = re.compile(r"(\S+)\s+qid:(\S+)\s.*?#\s*(\S+?);?(?:\s|$)")
+_QUERY_LINE = re.compile(r"#\s*qid:([^\s:]+):\s*(.*?)(\*[0-9.]+)?\s*")
 
 
 def read_judgments(
@@ -37,10 +43,11 @@ def read_judgments(
 ) -> Qrels:
     r"""Read the judgments of a file; one judge after the other if there are several.
 
-    A JSON file is an export of Quepid (ratings, a case or a book), ratings of RRE, or judgments of
-    OpenSearch's search-relevance plugin. A CSV or TSV file is one of Quepid's or any with names of
-    columns, and any other file is qrels of TREC. Each may be compressed. What has no rating is not
-    judged and left out.
+    A JSON file is an export of Quepid (ratings, a case or a book), ratings of RRE, judgments of
+    OpenSearch's search-relevance plugin, or a request of ranking evaluation (``_rank_eval``). A CSV
+    or TSV file is one of Quepid's or any with names of columns. Any other file is qrels of TREC, or
+    has lines such as ``3 qid:1 # document``, where ``# qid:1: red shoes`` may name the query. Each
+    may be compressed. What has no rating is not judged and left out.
 
     Parameters
     ----------
@@ -71,8 +78,10 @@ def read_judgments(
         raise ValueError(
             f"query, document and label must be None for {path}, which is no CSV file."
         )
-    elif name.endswith(".json"):
+    elif name.endswith((".json", ".jsonl", ".ndjson")):
         triples = _of_json(json_of(path))
+    elif _has_queries(path):
+        triples = _of_lines(_text(path))
     else:
         return read_trec_qrels(path)
     try:
@@ -126,6 +135,25 @@ def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
     return str(query), str(document), number
 
 
+def _has_queries(path: str | Path) -> bool:
+    """Tell whether a file names queries as training sets do; qrels would read it as others."""
+    if not is_regular_file(path):  # a pipe is read only once
+        return False
+    with open_text(path) as text:
+        return any(b"qid:" in line for line in islice(text.stream, 100))
+
+
+def _of_lines(text: str) -> Triples:
+    lines = [line.strip() for line in text.splitlines()]
+    named = {found[1]: found[2] for found in map(_QUERY_LINE.fullmatch, lines) if found}
+    for line in lines:
+        found = _LINE.match(line)
+        if found:
+            yield named.get(found[2], found[2]), found[3], found[1]
+        elif line and not line.startswith("#"):
+            raise ValueError(f"a line must be as '3 qid:1 # document'; got {shown(line)}.")
+
+
 def _of_table(text, delimiter, query, document, label):
     """Yield a triple for each judge of each row."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -146,12 +174,15 @@ def _of_table(text, delimiter, query, document, label):
 
 def _place(what: str, wanted: str | None, names: list[str], known: Sequence[str]) -> int:
     """Return the place of a column of this name, or of the first of the known names."""
-    small = [name.lower() for name in names]
+    small = [name.lower().replace(" ", "_") for name in names]
     found = [names.index(wanted)] if wanted in names else []
     found = found or [small.index(name) for name in known if wanted is None and name in small]
     if not found:
         rule = f"one of {[*known]}" if wanted is None else f"{shown(wanted)}"
         raise ValueError(f"{what} must be a column, {rule}; got {shown(names)}.")
+    if known is _LABEL and len(found) > 1:
+        several = [names[place] for place in found]
+        raise ValueError(f"{what} must name the column of labels; got None and {several}.")
     return found[0]
 
 
@@ -176,6 +207,12 @@ def _of_found(whole: dict[str, Any]) -> Triples:
     """Yield those of the plugin's index, as a search returns them."""
     for hit in whole["hits"]["hits"]:
         yield from _of_search_relevance(hit["_source"])
+
+
+def _of_requests(whole: dict[str, Any]) -> Triples:
+    for request in whole["requests"]:
+        for each in request["ratings"]:
+            yield request["id"], each["_id"], each["rating"]
 
 
 def _of_book(whole: dict[str, Any]) -> Triples:
@@ -221,6 +258,7 @@ def _of_queries(whole: dict[str, Any]) -> Triples:
 _SHAPES = {
     "judgmentRatings": _of_search_relevance,
     "hits": _of_found,
+    "requests": _of_requests,
     "query_doc_pairs": _of_book,
     "topics": _of_rre,
     "query_groups": _of_rre,

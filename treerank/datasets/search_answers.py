@@ -15,6 +15,8 @@ import numpy as np
 
 from treerank.checks import shown
 
+#: Where clients keep the JSON of an answer: those of Elasticsearch, of Vespa, and pysolr.
+_CLIENTS = ("body", "json", "raw_response")
 #: What the plugins name that they add to a log and is no feature.
 _EXTRA = "extra_logging"
 _SOLR = re.compile(r"[^=,]+=[^=,]+(,[^=,]+=[^=,]+)*")
@@ -47,6 +49,21 @@ def logged_documents(
         raise ValueError(f"an answer must be that of a search; got {shown(answer['error'])}.")
     else:
         yield from _of_lists(answer, names)
+
+
+def json_of_client(answer: Any) -> Any:
+    """Return what a client wraps, and anything else as it is.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> json_of_client(SimpleNamespace(body={"hits": {}})), json_of_client({"hits": {}})
+    ({'hits': {}}, {'hits': {}})
+    """
+    if isinstance(answer, Mapping):
+        return answer
+    inner = (getattr(answer, name, None) for name in _CLIENTS)
+    return next((each for each in inner if isinstance(each, Mapping)), answer)
 
 
 def is_answer(whole: Mapping[str, Any]) -> bool:

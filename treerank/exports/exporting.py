@@ -170,7 +170,7 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     else:
         X, y, qid = ranker.read(X, y, qid)
         scores = ranker.scores_of(X)
-    y = None if y is None else check_labels(y, X.shape[0], "y of check")
+    y = None if y is None else check_labels(y, X.shape[0], "y of check", some_unjudged=True)
     return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]))
 
 

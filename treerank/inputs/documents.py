@@ -7,7 +7,7 @@ features in it and names it in error messages. Of the rest of it they use ``colu
 Positions: where documents were shown, and whether they were clicked there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -244,6 +244,8 @@ def check_labels(
             f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
         )
     refuse_masked(name, y)
+    if isinstance(y, Mapping):
+        raise ValueError(f"{name} must be a single label; got {[*y]}. Write {name}[one of them].")
     if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
         raise ValueError(f"{name} must be an array or a list of labels; got {shown(y)}.")
     with naming(name):

@@ -323,7 +323,10 @@ class Ranker(Scored):
         labels = split_labels(y)
         if labels is None:
             if self.label_weights is not None:
-                raise ValueError("label_weights must be None for a single label y.")
+                raise ValueError(
+                    "label_weights must be None for a single label y; got "
+                    f"{shown(self.label_weights)}. Several labels are a mapping, {{name: column}}."
+                )
             return None
         if not self.takes_several_labels:
             raise ValueError(

@@ -64,6 +64,13 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
 
 
+def refuse_several_labels(y: Any, where: str, advice: str) -> None:
+    """Refuse several labels where a single one is needed."""
+    labels = split_labels(y)
+    if labels is not None:
+        raise ValueError(f"y must be a single label for {where}; got {shown([*labels])}. {advice}")
+
+
 def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
     """Return the weight of each label from a mapping by name or a sequence with one for each.
 
@@ -159,8 +166,7 @@ def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarra
     Those that are read first tell the estimator its columns.
     """
     X, (y, qid) = take_columns(X, y=y, qid=qid)
-    if split_labels(y) is not None:
-        raise ValueError("y must be a single label for several workers.")
+    refuse_several_labels(y, "several workers", "Several are for ranker.fit.")
     X, y = check_documents(estimator, X, y, reset=n_features_of(estimator) is None)
     return X, y, qid
 

@@ -217,7 +217,10 @@ class Scored(BaseEstimator):
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
         scores, y, qid = self._read_and_score(X, y, qid)
-        y, groups = check_labels(y, len(scores)), QueryGroups.from_qid(qid, len(scores))
+        y = check_labels(y, len(scores), some_unjudged=True)
+        judged = np.flatnonzero(~np.isnan(y))
+        groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
+        scores, y = scores[judged], y[judged]
         steepness = fit_steepness(scores, y, groups)
         few = len(np.unique(y)) <= MOST_LABELS
         self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups) if few else None
