@@ -1,5 +1,6 @@
 """Judgments: every program's file of the same judgments is read alike; judges are compared."""
 
+import gzip
 import json
 
 import numpy as np
@@ -63,6 +64,14 @@ def test_lines_of_training_sets_are_no_qrels(tmp_path):
 def test_a_file_that_says_no_judgments_is_refused_by_name(text, name, message, tmp_path):
     with pytest.raises(ValueError, match=f"{name}: .*{message}"):
         read(tmp_path, text, name)
+
+
+@pytest.mark.parametrize("name", ["quepid.csv", "rre.json", "hello_ltr.txt"])
+def test_a_damaged_file_is_named(name, tmp_path):
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(FILES[name].encode())[:-9])
+    with pytest.raises(ValueError, match=f"{name}.gz: the gzip stream must be whole"):
+        read_judgments(path)
 
 
 def test_judges_are_merged_in_any_order():

@@ -6,6 +6,7 @@ import os
 import select
 import stat
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ def open_text(path: str | Path) -> Iterator[Text]:
             is_file = is_regular_file(path)
             name = "standard input" if str(path) == STANDARD_INPUT else str(path)
             yield Text(name, stream, is_file, _expected_size(file, is_gzip) if is_file else 0)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
+            raise ValueError(f"{path}: the gzip stream must be whole; got {damage}.") from damage
         finally:
             buffered.detach()  # so that standard input stays open
 
