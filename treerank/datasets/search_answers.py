@@ -52,14 +52,7 @@ def logged_documents(
 
 
 def json_of_client(answer: Any) -> Any:
-    """Return what a client wraps, and anything else as it is.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> json_of_client(SimpleNamespace(body={"hits": {}})), json_of_client({"hits": {}})
-    ({'hits': {}}, {'hits': {}})
-    """
+    """Return what a client wraps, and anything else as it is."""
     if isinstance(answer, Mapping):
         return answer
     inner = (getattr(answer, name, None) for name in _CLIENTS)
