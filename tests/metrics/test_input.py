@@ -47,6 +47,8 @@ def test_bad_input_is_named(metric, arguments, message):
         (lambda: AveragePrecision(threshold=None), r"threshold must be a finite number; got N"),
         (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
         (lambda: get_metric("ndgc@" + "9" * 19), r"Did you mean 'ndcg'\?$"),
+        (lambda: get_metric("ndcg10"), r"got 'ndcg10'\. Did you mean 'ndcg@10'\?$"),
+        (lambda: get_metric("P_5"), r"Did you mean 'p@5'\?$"),
         (lambda: get_metric("ndcg@five"), r"metric must be one of .*; got 'ndcg@five'\."),
         (lambda: get_metric("err@99999999999999999999"), r"metric must be .*@k; got"),
         (lambda: get_metric("ndcg@" + "9" * 5000), r"metric must be one of .*\.\.\."),

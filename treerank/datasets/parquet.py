@@ -64,9 +64,10 @@ def read_parquet(
     Returns
     -------
     RankingData
-        Unpacks as ``X, y, qid``. ``X`` is a table of pyarrow with the names of the features. Its
-        numbers are float32 where this represents all of them exactly, else float64, in one matrix,
-        which rankers read without a copy.
+        Unpacks as ``X, y, qid``. ``X`` is a table of pyarrow with the names of the features, of
+        which ``X.take(rows)`` are the rows of a split. Its numbers are float32 where this
+        represents all of them exactly, else float64, in one matrix, which rankers read without a
+        copy.
 
     Raises
     ------

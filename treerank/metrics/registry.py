@@ -159,8 +159,11 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     is_cut = re.fullmatch("[0-9]{1,18}", cutoff)
     if stem not in named or (at and not is_cut):
         known = ", ".join(named)
-        cut = f"{at}{cutoff}" if is_cut else ""
-        meant = closest(stem, named).replace("'?", f"{cut}'?") if stem not in named else ""
+        # ndcg10 and ndcg_10 are ndcg@10: without its cutoff it would be another metric.
+        run_on = None if at else re.fullmatch("(.*[^0-9_])_?([0-9]{1,18})", stem)
+        word, cut = run_on.groups() if run_on else (stem, cutoff if is_cut else "")
+        whole = f"@{cut}'?" if cut else "'?"
+        meant = closest(word, named).replace("'?", whole) if stem not in named else ""
         raise ValueError(
             f"metric must be one of {known}, or one with @k; got {shown(metric)}.{meant}"
         )
