@@ -256,20 +256,13 @@ def check_column(
             )
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
         refuse_where(~allowed, column, f"{name} must be finite")
-    if max(column.max(initial=0), -column.min(initial=0)) > _EXACT:
-        _refuse_rounding(name, values, column)
+    # Large integers, such as times in nanoseconds: as doubles, some would be equal.
+    are_large = max(column.max(initial=0), -column.min(initial=0)) > _EXACT
+    if are_large and np.asarray(values).dtype.kind in "iu":
+        rule = f"{name} must be at most 2**53 in size as integers"
+        advice = f" Larger ones are rounded: subtract a number from all of {name}."
+        refuse_where(np.abs(column) > _EXACT, column, rule, advice)
     return column
-
-
-def _refuse_rounding(name: str, values: Any, column: np.ndarray) -> None:
-    """Refuse large integers, such as times in nanoseconds: as doubles, some would be equal."""
-    if np.asarray(values).dtype.kind in "iu":
-        refuse_where(
-            np.abs(column) > _EXACT,
-            column,
-            f"{name} must be at most 2**53 in size as integers",
-            f" Larger ones are rounded: subtract a number from all of {name}.",
-        )
 
 
 def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str = "") -> None:

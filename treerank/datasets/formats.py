@@ -143,14 +143,6 @@ def _known(options, names, what, path):
     """Return the options that a reader has; refuse others that are set."""
     for name, value in options.items():
         if name not in names and value not in (None, False):
-            got = f"got {shown(value)} for {path}.{_named_as(path)}"
+            got = f"got {shown(value)} for {path}. By its name, a file is {format_names()}."
             raise ValueError(f"{name} must not be set for {what}; {got}")
     return {name: value for name, value in options.items() if name in names}
-
-
-def _named_as(path):
-    """Return why a file is read as LETOR if its name does not say so, or nothing."""
-    if str(path).endswith(tuple(FORMATS)) or format_of(path) is not LETOR:
-        return ""
-    *ends, last = (suffix for suffix in FORMATS if FORMATS[suffix] is PARQUET)
-    return f" Names of tables end in {', '.join(ends)} or {last}."
