@@ -105,7 +105,7 @@ def test_one_of_several_logs_is_chosen_by_name():
 
 @pytest.mark.parametrize("name", ["body", "json", "raw_response"])
 def test_an_answer_may_be_what_a_client_returns(name):
-    wrapped = SimpleNamespace(**{name: plugin(A)})
+    wrapped = SimpleNamespace(**{name: plugin(A) if name != "json" else lambda: plugin(A)})
     one, several = read_feature_log(wrapped, queries=["q"]), read_feature_log({"q": wrapped})
     assert one.doc_ids.tolist() == several.doc_ids.tolist() == ["a"]
 
@@ -124,6 +124,7 @@ DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
         ({"q": A}, {}, "features must name the values of each document"),
         ({"q": A}, {"features": ["bm25"]}, "features must name the values of each document"),
         ({"q": {"error": {"type": "t"}}}, {}, "that to 'q': an .* of a search; got .*'t'"),
+        ({"q": {"root": {"errors": [{"code": 8}]}}}, {}, "an answer must be that .*'code'"),
         ({"q": {"hits": {"hits": []}}}, {}, "must hold a document with features; got none"),
         ({"q": plugin(A)}, {"entry": "z"}, "a document with features in 'z'; got none. Searches"),
         ({"q": {"hits": {"hits": [{}]}}}, {}, "that to 'q': it has no '_id'"),

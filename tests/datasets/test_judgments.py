@@ -8,7 +8,7 @@ import pytest
 from search_files import JUDGED, judgment_files
 
 from treerank import read_judgments
-from treerank.datasets import Qrels
+from treerank.datasets import Qrels, write_letor
 
 FILES = judgment_files(JUDGED)
 
@@ -37,6 +37,13 @@ def test_columns_of_tables_may_have_any_name_and_qrels_have_none(tmp_path):
     assert read(tmp_path, "q 0 a 2\nq 0 b 0\n", "qrels.txt").y.tolist() == [2, 0]
     with pytest.raises(ValueError, match="query, document and label must be None"):
         read(tmp_path, FILES["rre.json"], query="q")
+
+
+def test_a_training_set_tells_the_ids_in_its_comments_and_qrels_may_have_odd_ones(tmp_path):
+    write_letor(tmp_path / "a.txt", [[1.0]], [2], ["q"], comments=["docid = GX1 inc = 1"])
+    assert [*zip(*read_judgments(tmp_path / "a.txt"), strict=True)] == [("q", "GX1", 2)]
+    found = read(tmp_path, "q1 0 x-qid:5 2\n", "a.qrels")
+    assert [*zip(*found, strict=True)] == [("q1", "x-qid:5", 2)]
 
 
 def test_lines_of_training_sets_are_no_qrels(tmp_path):

@@ -189,10 +189,10 @@ def test_rankers_of_a_single_label_say_so(name):
 
 @pytest.mark.parametrize("takes", [refresh, report, Ranker.calibrate])
 def test_what_takes_a_single_label_says_so(takes):
-    with pytest.raises(
-        ValueError, match=r"y must be a single label; got \['relevance', 'margin'\]"
-    ):
-        takes(ranker("histogram").fit(X, SINGLE, QID), X, LABELS, QID)
+    model = ranker("histogram").fit(X, SINGLE, QID)
+    for y, names in ((LABELS, r"\['relevance', 'margin'\]"), (TABLE, r"\['0', '1'\]")):
+        with pytest.raises(ValueError, match=f"y must be a single label; got {names}. Pass one"):
+            takes(model, X, y, QID)
 
 
 def test_a_ranker_of_a_single_label_is_not_scored_by_several():

@@ -30,7 +30,7 @@ _QUERY = ("query", "query_text", "keywords", "qid", "query_id")
 _DOCUMENT = ("docid", "doc_id", "document", "document_id", "id")
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
 #: A line of a training set that holds no features yet, and one that says what a query is.
-_LINE = re.compile(r"(\S+)\s+qid:(\S+)\s.*?#\s*(\S+?);?(?:\s|$)")
+_LINE = re.compile(r"(\S+)\s+qid:(\S+)\s.*?#\s*(?:docid\s*=\s*)?(\S+?);?(?:\s|$)")
 _QUERY_LINE = re.compile(r"#\s*qid:([^\s:]+):\s*(.*?)(\*[0-9.]+)?\s*")
 
 
@@ -43,9 +43,9 @@ def read_judgments(
 ) -> Qrels:
     r"""Read the judgments of a file; one judge after the other if there are several.
 
-    A JSON file is an export of Quepid (ratings, a case or a book), ratings of RRE, judgments of
-    OpenSearch's search-relevance plugin, or a request of ranking evaluation (``_rank_eval``). A CSV
-    or TSV file is one of Quepid's or any with names of columns. Any other file is qrels of TREC, or
+    A file of JSON (also of lines) is an export of Quepid (ratings, a case or a book), ratings of
+    RRE, judgments of OpenSearch's search-relevance plugin, or a request of ``_rank_eval``. A CSV or
+    TSV file is one of Quepid's or any with names of columns. Any other file is qrels of TREC, or
     has lines such as ``3 qid:1 # document``, where ``# qid:1: red shoes`` may name the query. Each
     may be compressed. What has no rating is not judged and left out.
 
@@ -140,7 +140,7 @@ def _has_queries(path: str | Path) -> bool:
     if not is_regular_file(path):  # a pipe is read only once
         return False
     with open_text(path) as text:
-        return any(b"qid:" in line for line in islice(text.stream, 100))
+        return any(re.match(rb"\s*(#|\S+\s)\s*qid:", each) for each in islice(text.stream, 100))
 
 
 def _of_lines(text: str) -> Triples:
@@ -182,7 +182,8 @@ def _place(what: str, wanted: str | None, names: list[str], known: Sequence[str]
         raise ValueError(f"{what} must be a column, {rule}; got {shown(names)}.")
     if known is _LABEL and len(found) > 1:
         several = [names[place] for place in found]
-        raise ValueError(f"{what} must name the column of labels; got None and {several}.")
+        rule = f"{what} must name the column of labels; got None and {several}"
+        raise ValueError(f"{rule}. The shell takes a file with one of them.")
     return found[0]
 
 

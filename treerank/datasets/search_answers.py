@@ -15,7 +15,7 @@ import numpy as np
 
 from treerank.checks import shown
 
-#: Where clients keep the JSON of an answer: those of Elasticsearch, of Vespa, and pysolr.
+#: Where clients keep the JSON of an answer: those of Elasticsearch, Vespa and requests, pysolr.
 _CLIENTS = ("body", "json", "raw_response")
 #: What the plugins name that they add to a log and is no feature.
 _EXTRA = "extra_logging"
@@ -43,10 +43,12 @@ def logged_documents(
     if not isinstance(answer, Mapping):
         raise ValueError(f"an answer must be a JSON object; got {shown(answer)}.")
     kind = next((kind for kind in _ENGINES if isinstance(answer.get(kind), Mapping)), None)
+    found = answer if kind is None else answer[kind]
+    error = found.get("errors", found.get("error"))  # of Vespa, and of the others
+    if error is not None and "children" not in found:
+        raise ValueError(f"an answer must be that of a search; got {shown(error)}.")
     if kind is not None:
-        yield from _ENGINES[kind][1](answer[kind], entry, document)
-    elif "error" in answer:
-        raise ValueError(f"an answer must be that of a search; got {shown(answer['error'])}.")
+        yield from _ENGINES[kind][1](found, entry, document)
     else:
         yield from _of_lists(answer, names)
 
@@ -56,7 +58,8 @@ def json_of_client(answer: Any) -> Any:
     if isinstance(answer, Mapping):
         return answer
     inner = (getattr(answer, name, None) for name in _CLIENTS)
-    return next((each for each in inner if isinstance(each, Mapping)), answer)
+    whole = (each() if callable(each) else each for each in inner)
+    return next((each for each in whole if isinstance(each, Mapping)), answer)
 
 
 def is_answer(whole: Mapping[str, Any]) -> bool:

@@ -16,9 +16,10 @@ from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.columns import as_frame, taken_rows
+from treerank.inputs.documents import refuse_several_labels
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
-from treerank.rankers.reading import refuse_several_labels, take_columns
+from treerank.rankers.reading import take_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +130,8 @@ def _check_data(data):
     X, (y, qid) = take_columns(X, y=y, qid=qid)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
-    advice = "scikit-learn's cross_validate takes several; the guide to labels shows how."
-    refuse_several_labels(y, "compare", advice)
+    advice = "scikit-learn's cross_validate takes several; the guide to objectives shows how."
+    refuse_several_labels(y, " for compare", advice)
     y = check_column("y", y, n_documents, some_unjudged=True)
     return RankingData(X, y, check_qid(qid, n_documents))
 

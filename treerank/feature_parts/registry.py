@@ -46,6 +46,15 @@ def feature_part_class(name: str) -> type[Any]:
     return found
 
 
+def _is_part(given: Any) -> bool:
+    """Tell whether something has the methods of a feature part, and its ``fit`` their arguments."""
+    try:
+        signature(given.fit).bind("X", "objective", validation=None)
+    except (AttributeError, TypeError):
+        return False
+    return has_methods(given, "transform", "get_params")
+
+
 def make_feature_part(feature_part: Any) -> Any:
     """Return a new feature part of a name; an instance is copied, unfitted; a list is an ensemble.
 
@@ -59,8 +68,7 @@ def make_feature_part(feature_part: Any) -> Any:
         return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
-    is_part = has_methods(feature_part, "fit", "transform", "get_params")
-    if not is_part or "validation" not in signature(feature_part.fit).parameters:
+    if not _is_part(feature_part):
         raise ValueError(
             "feature_part must have fit(X, objective, validation=None) and transform, or be a list "
             f"of parts or one of {sorted(FEATURE_PARTS)}; got {shown(feature_part)}."

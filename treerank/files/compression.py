@@ -45,14 +45,14 @@ def open_text(path: str | Path) -> Iterator[Text]:
     """
     with _opened(path) as file:
         buffered = io.BufferedReader(file)
+        name = "standard input" if str(path) == STANDARD_INPUT else str(path)
         try:
             is_gzip = str(path).endswith(".gz") or buffered.peek(1)[:1] == _GZIP_START
             stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
             is_file = is_regular_file(path)
-            name = "standard input" if str(path) == STANDARD_INPUT else str(path)
             yield Text(name, stream, is_file, _expected_size(file, is_gzip) if is_file else 0)
         except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
-            raise ValueError(f"{path}: the gzip stream must be whole; got {damage}.") from damage
+            raise ValueError(f"{name}: the gzip stream must be whole; got {damage}.") from damage
         finally:
             buffered.detach()  # so that standard input stays open
 

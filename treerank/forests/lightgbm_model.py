@@ -91,13 +91,7 @@ def read_lightgbm_model(text: str) -> Forest:
 
 
 def trees_of_text(text: str) -> str:
-    r"""Return the part of a model's text that holds the trees, without what it was trained by.
-
-    Examples
-    --------
-    >>> trees_of_text("tree\n...\nend of trees\n\nparameters:\n[verbosity: -1]")
-    'tree\n...\nend of trees\n'
-    """
+    """Return the part of a model's text that holds the trees, without what it was trained by."""
     trees, end, _ = text.partition(_END)
     return trees + end
 

@@ -231,6 +231,33 @@ def _check_indices(X):
         X.check_format(full_check=True)
 
 
+def split_labels(y: Any) -> dict[str, np.ndarray] | None:
+    """Return several labels by name, or ``None`` if ``y`` is a single one.
+
+    Several labels are a mapping from names to columns, a data frame, or an array of two dimensions
+    whose columns are named "0", "1" and so on.
+    """
+    if isinstance(y, Mapping):
+        if not y:
+            raise ValueError(f"y must hold at least one label; got {y!r}.")
+        return {str(name): np.asarray(column) for name, column in y.items()}
+    frame = as_frame(y)
+    if frame is not None:
+        several = len(frame.columns) > 1
+        return {name: frame[name].to_numpy() for name in frame.columns} if several else None
+    values = np.asarray(y, dtype=None if hasattr(y, "ndim") else object)
+    if values.ndim != 2 or values.shape[1] < 2:
+        return None
+    return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
+
+
+def refuse_several_labels(y: Any, where: str = "", advice: str = "", name: str = "y") -> None:
+    """Refuse several labels where a single one is needed."""
+    labels = split_labels(y)
+    if labels is not None:
+        raise ValueError(f"{name} must be a single label{where}; got {shown([*labels])}. {advice}")
+
+
 def check_labels(
     y: ArrayLike, n_documents: int | None = None, name: str = "y", *, some_unjudged: bool = False
 ) -> np.ndarray:
@@ -244,8 +271,7 @@ def check_labels(
             f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
         )
     refuse_masked(name, y)
-    if isinstance(y, Mapping):
-        raise ValueError(f"{name} must be a single label; got {[*y]}. Write {name}[one of them].")
+    refuse_several_labels(y, advice="Pass one of them.", name=name)
     if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
         raise ValueError(f"{name} must be an array or a list of labels; got {shown(y)}.")
     with naming(name):
@@ -269,7 +295,7 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     found = check_qid(values, n_rows, name=name)
     as_given = np.asarray(values)
     are_numbered = as_given.dtype.kind == "U" != found.dtype.kind
-    if are_numbered and len(np.unique(as_given)) < len(np.unique(found)):  # such as 1 and "1"
+    if are_numbered and len({*as_given.tolist()}) <= found.max(initial=-1):  # such as 1 and "1"
         raise ValueError(f"{name} must be ids that differ as text; got {shown(values)}.")
     return found if as_given.dtype.kind not in "OU" else as_given
 

@@ -160,7 +160,7 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     if stem not in named or (at and not is_cut):
         known = ", ".join(named)
         # ndcg10 and ndcg_10 are ndcg@10: without its cutoff it would be another metric.
-        run_on = None if at else re.fullmatch("(.*[^0-9_])_?([0-9]{1,18})", stem)
+        run_on = None if at else re.fullmatch("(.*[^0-9_.])_?([0-9]{1,18})", stem)
         word, cut = run_on.groups() if run_on else (stem, cutoff if is_cut else "")
         whole = f"@{cut}'?" if cut else "'?"
         meant = closest(word, named).replace("'?", whole) if stem not in named else ""

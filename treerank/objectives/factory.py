@@ -57,7 +57,7 @@ THEIRS = {
 }
 #: A label whose exponential gain drowns the gains of most others.
 DROWNING_LABEL = 19
-#: Gain of a label.
+#: Gain of a label, as in metrics, which objectives do not know.
 Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
 Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 

@@ -9,13 +9,12 @@ from typing import Any, Self, final
 import numpy as np
 
 from treerank.checks import naming
-from treerank.inputs.documents import check_eval_set, check_features, unpacked
+from treerank.inputs.documents import check_eval_set, check_features, split_labels, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.reading import (
     check_labels_by_name,
     read_eval_set,
-    split_labels,
     stacked_rows,
     weights_of_labels,
 )

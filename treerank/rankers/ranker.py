@@ -21,7 +21,7 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
 from treerank.files.states import StateRule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
-from treerank.inputs.documents import check_documents, feature_names_of
+from treerank.inputs.documents import check_documents, feature_names_of, split_labels
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness, scale_of
@@ -33,7 +33,6 @@ from treerank.rankers.reading import (
     check_propensities,
     read_documents,
     relevance_of_clicks,
-    split_labels,
     weights_of_labels,
 )
 from treerank.rankers.scored import ByRow, Scored

@@ -32,43 +32,10 @@ from treerank.inputs.documents import (
     check_documents,
     n_features_of,
     parts_of_eval_set,
+    refuse_several_labels,
 )
 from treerank.parameters import Rule
 from treerank.rankers.training_set import TrainingSet, training_set
-
-
-def split_labels(y: Any) -> dict[str, np.ndarray] | None:
-    """Return several labels by name, or ``None`` if ``y`` is a single one.
-
-    Several labels are a mapping from names to columns, a data frame, or an array of two dimensions
-    whose columns are named "0", "1" and so on.
-
-    Examples
-    --------
-    >>> list(split_labels({"relevance": [1, 0], "margin": [0.5, 0.2]}))
-    ['relevance', 'margin']
-    >>> split_labels([1, 0]) is None
-    True
-    """
-    if isinstance(y, Mapping):
-        if not y:
-            raise ValueError(f"y must hold at least one label; got {y!r}.")
-        return {str(name): np.asarray(column) for name, column in y.items()}
-    frame = as_frame(y)
-    if frame is not None:
-        several = len(frame.columns) > 1
-        return {name: frame[name].to_numpy() for name in frame.columns} if several else None
-    values = np.asarray(y, dtype=None if hasattr(y, "ndim") else object)
-    if values.ndim != 2 or values.shape[1] < 2:
-        return None
-    return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
-
-
-def refuse_several_labels(y: Any, where: str, advice: str) -> None:
-    """Refuse several labels where a single one is needed."""
-    labels = split_labels(y)
-    if labels is not None:
-        raise ValueError(f"y must be a single label for {where}; got {shown([*labels])}. {advice}")
 
 
 def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
@@ -166,7 +133,7 @@ def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarra
     Those that are read first tell the estimator its columns.
     """
     X, (y, qid) = take_columns(X, y=y, qid=qid)
-    refuse_several_labels(y, "several workers", "Several are for ranker.fit.")
+    refuse_several_labels(y, " for several workers", "Several are for ranker.fit.")
     X, y = check_documents(estimator, X, y, reset=n_features_of(estimator) is None)
     return X, y, qid
 

@@ -23,6 +23,7 @@ from treerank.inputs.documents import (
     feature_names_of,
     n_features_of,
     shown_names,
+    split_labels,
 )
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
@@ -35,7 +36,7 @@ from treerank.rankers.calibration import (
     pair_probability,
 )
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.reading import refuse_arrays, split_labels, take_columns, weights_of_labels
+from treerank.rankers.reading import refuse_arrays, take_columns, weights_of_labels
 
 if TYPE_CHECKING:  # they are imported where they are used
     from treerank.feature_parts.scorer import Scorer

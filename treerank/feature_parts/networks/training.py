@@ -181,7 +181,7 @@ def objective_unit(objective: Objective, batches: str, batch_size: int, seed: in
 
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Let torch compute gradients in single precision, whatever it is set to outside."""
+    """Let torch compute gradients, in single precision, whatever is set outside."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
