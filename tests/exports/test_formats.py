@@ -82,6 +82,7 @@ def test_programs_read_a_model_that_scores_all_documents_alike(line):
         np.testing.assert_array_equal(scores(content[format], X), np.zeros(10))
     assert len(json.loads(content["solr"])["params"]["trees"]) == 1
     assert content["vespa-expression"].strip() == b"0.0"
+    assert b'<tree id="1"' in content["ranklib"]
 
 
 def test_the_checker_of_onnx_accepts_the_graph_in_which_one_leaf_is_a_split_of_two():

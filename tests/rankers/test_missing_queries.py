@@ -8,8 +8,9 @@ import pytest
 from example_rankers import PARTS
 from sklearn.base import clone
 
-from treerank import TreeDirectRanker, load
+from treerank import TreeDirectRanker, load, report
 from treerank.baselines import RankSVM, SortNet
+from treerank.inspection import permutation_importance
 from treerank.rankers import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -83,3 +84,9 @@ def test_a_fit_of_one_query_of_many_documents_warns():
         ranker.fit(*many)
     assert seen[0].filename == __file__
     ranker.fit(*many, np.zeros(1200))
+
+
+@pytest.mark.parametrize("tool", [report, permutation_importance])
+def test_what_measures_a_ranker_warns_without_qid_too(tool):
+    with pytest.warns(UserWarning, match=MESSAGE.format(60)):
+        tool(fitted("RankSVM"), X, Y)

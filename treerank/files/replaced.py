@@ -159,7 +159,7 @@ def _part(target):
                     yield file
                     return
         finally:
-            try:  # noqa: SIM105
+            try:  # noqa: SIM105 - suppress() needs memory
                 os.unlink(encoded)
             except FileNotFoundError:
                 pass

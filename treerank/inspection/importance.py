@@ -110,6 +110,7 @@ def permutation_importance(
     """
     measured = get_metric(ranker.metric if metric is None else metric)
     X, y, qid = ranker.read(X, y, qid)
+    ranker.warn_of_one_query(qid, X.shape[0])
     y = check_labels(y, X.shape[0], some_unjudged=True)
     queries = QueryGroups.from_qid(qid, X.shape[0])
     columns = _columns_by_name(ranker, groups)

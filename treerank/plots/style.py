@@ -21,10 +21,8 @@ LIGHT = "#E4E4E4"
 
 #: Width of a column of a paper, in inches.
 COLUMN = 3.4
-
 #: Longest name that is drawn in full, in letters.
 _MAX_LETTERS = 26
-
 #: Width of a letter at 7 points, in inches.
 LETTER = 0.056
 

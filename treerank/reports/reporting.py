@@ -139,6 +139,7 @@ def report(
         parts = (documents, features, y, qid, against, scores, names)
         documents, features, y, qid, against, scores, names = (_taken(p, rows) for p in parts)
         columns = {name: _taken(column, rows) for name, column in columns.items()}
+    ranker.warn_of_one_query(qid, len(y))
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
