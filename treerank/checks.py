@@ -23,8 +23,6 @@ MAX_WEIGHT = 1e15
 MAX_SEED = 2**32 - 1
 #: Largest number, and 1 over the smallest, in single precision.
 LARGEST_NUMBER = 1e30
-#: Integers up to here are different as doubles.
-_EXACT = 2**53
 #: Bounds from here on are told only where they are broken.
 MANY = 2**20
 #: Largest number of whole numbers in a sequence.
@@ -257,11 +255,11 @@ def check_column(
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
         refuse_where(~allowed, column, f"{name} must be finite")
     # Large integers, such as times in nanoseconds: as doubles, some would be equal.
-    are_large = max(column.max(initial=0), -column.min(initial=0)) > _EXACT
+    are_large = max(column.max(initial=0), -column.min(initial=0)) > 2**53
     if are_large and np.asarray(values).dtype.kind in "iu":
         rule = f"{name} must be at most 2**53 in size as integers"
         advice = f" Larger ones are rounded: subtract a number from all of {name}."
-        refuse_where(np.abs(column) > _EXACT, column, rule, advice)
+        refuse_where(np.abs(column) > 2**53, column, rule, advice)
     return column
 
 

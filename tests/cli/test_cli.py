@@ -326,3 +326,12 @@ def test_export_refuses_before_it_writes(files, tmp_path):
     allowed = run("export", files.model, output, "--format", "solr", "--allow", "unchecked")
     assert "warning: Format 'solr' may score some documents differently" in allowed.stderr
     assert output.exists()
+
+
+def test_a_file_without_names_is_read_in_the_order_of_a_model_with_names(files, tmp_path):
+    table, model = tmp_path / "train.csv", tmp_path / "m"
+    assert run("convert", files.train, table).exit_code == 0
+    assert run("fit", table, "-m", model, *SMALL).exit_code == 0
+    result = run("evaluate", model, files.test)
+    assert f"{files.test}: features are taken in the order of the model; 1 is " in result.stderr
+    assert "warning" not in result.stderr

@@ -120,6 +120,9 @@ def read_model(path: Path) -> Any:
 
 def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:
     """Read a data file with the features of a ranker."""
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is not None and format_of(path) is not PARQUET:
+        reporter.say(f"{path}: features are taken in the order of the model; 1 is {names[0]}")
     return read_data(reporter, path, **width_for(ranker, path), **options)
 
 

@@ -181,8 +181,7 @@ def _place(what: str, wanted: str | None, names: list[str], known: Sequence[str]
         rule = f"one of {[*known]}" if wanted is None else f"{shown(wanted)}"
         raise ValueError(f"{what} must be a column, {rule}; got {shown(names)}.")
     if known is _LABEL and len(found) > 1:
-        several = [names[place] for place in found]
-        rule = f"{what} must name the column of labels; got None and {several}"
+        rule = f"{what} must name the column of labels; got None and {[names[p] for p in found]}"
         raise ValueError(f"{rule}. The shell takes a file with one of them.")
     return found[0]
 

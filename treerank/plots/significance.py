@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 #: Width of a significant p-value, in inches.
 _CELL = 0.46
-
 #: Arrow and color of a p-value: not significant, the row is better, the column is better.
 ARROWS = ("", "\N{LEFTWARDS ARROW}", "\N{UPWARDS ARROW}")
 CELL_COLORS = (LIGHT, COLORS[0], COLORS[1])

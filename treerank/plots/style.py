@@ -18,7 +18,6 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#00
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 GRAY = "#8A8A8A"
 LIGHT = "#E4E4E4"
-
 #: Width of a column of a paper, in inches.
 COLUMN = 3.4
 #: Longest name that is drawn in full, in letters.
