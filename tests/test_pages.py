@@ -55,7 +55,7 @@ def test_a_block_of_the_readme_imports_only_what_treerank_needs_itself():
 def test_the_shell_of_the_readme_runs_line_by_line(tmp_path):
     (block,) = SHELL.findall(README.read_text(encoding="utf-8"))
     for line in block.splitlines():
-        line = line.replace("treerank ", f'"{sys.executable}" -m treerank.cli ', 1)
+        line = line.replace("treerank ", f'"{sys.executable}" -m treerank ', 1)
         done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 

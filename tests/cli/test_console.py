@@ -68,7 +68,7 @@ def test_an_interrupt_while_modules_are_imported_is_one_line(name):
 @pytest.mark.parametrize("command", ["--help", "rank MODEL DATA --quiet"])
 def test_output_that_cannot_be_written_is_one_line(files, command, redirection):
     command = command.replace("MODEL", str(files.model)).replace("DATA", str(files.test))
-    line = f'"{sys.executable}" -m treerank.cli {command} {redirection}'
+    line = f'"{sys.executable}" -m treerank {command} {redirection}'
     done = subprocess.run(line, shell=True, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 1
     error = "No space left on device" if "full" in redirection else "Bad file descriptor"

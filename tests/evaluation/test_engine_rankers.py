@@ -5,8 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from command_line import run
-from lightgbm import LGBMRanker
-from xgboost import XGBRanker
+from lightgbm import LGBMRanker, LGBMRegressor
+from xgboost import XGBRanker, XGBRegressor
 
 from treerank import compare
 from treerank.datasets.parquet import write_parquet
@@ -23,10 +23,13 @@ DATA = {
     "pandas": FRAME,
     "with text": COLORED,
     "polars with text": pl.from_pandas(COLORED),
+    "Arrow with text": pl.from_pandas(COLORED).to_arrow(),  # LightGBM would end the process
 }
 RANKERS = {
     "lightgbm": lambda: LGBMRanker(n_estimators=5, verbosity=-1, n_jobs=1, min_child_samples=5),
     "xgboost": lambda: XGBRanker(n_estimators=5, n_jobs=1),
+    "lightgbm's regressor": lambda: LGBMRegressor(n_estimators=5, verbosity=-1, n_jobs=1),
+    "xgboost's regressor": lambda: XGBRegressor(n_estimators=5, n_jobs=1),
 }
 
 

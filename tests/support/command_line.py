@@ -22,7 +22,7 @@ def run(*arguments, env=None, input=None):
 
 def start(*arguments, **pipes):
     """Start a real process, with pipes for a console."""
-    command = [sys.executable, "-m", "treerank.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "treerank", *map(str, arguments)]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes)
 
 

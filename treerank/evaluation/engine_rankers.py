@@ -1,8 +1,9 @@
 """Engine rankers: LGBMRanker, XGBRanker and CatBoostRanker, fitted like rankers of this package.
 
 Their ``fit`` wants the rows of a query next to each other, and sizes of groups or numbers of
-queries. Data frames become numbers, and the engine is told which of them are categories. To add a
-ranker to the command line, list it in ``ENGINE_RANKERS``.
+queries. Data frames become numbers, and the engine is told which of them are categories; so do
+those of the packages' regressors. To add a ranker to the command line, list it in
+``ENGINE_RANKERS``.
 """
 
 import inspect
@@ -42,22 +43,25 @@ def engine_ranker(name: str) -> Any:
 
 
 def adapted(ranker: Any) -> Any:
-    """Return a ranker whose ``fit`` takes ``qid``, if that of the given one takes groups.
+    """Return a ranker whose ``fit`` takes ``qid`` and frames, if the given one is an engine's.
 
     Examples
     --------
     >>> adapted(engine_ranker("LGBMRanker"))
     EngineRanker(ranker=LGBMRanker(verbosity=-1))
     """
-    words = inspect.signature(ranker.fit).parameters
-    return EngineRanker(ranker) if {"group", "group_id"} & set(words) else ranker
+    package = type(ranker).__module__.partition(".")[0]
+    of_engine = package in {package for package, _ in ENGINE_RANKERS.values()}
+    return EngineRanker(ranker) if of_engine or _words_of_queries(ranker) else ranker
+
+
+def _words_of_queries(ranker):
+    """Return which of ``group`` and ``group_id`` a ranker's ``fit`` takes; a regressor's, none."""
+    return {"group", "group_id"} & set(inspect.signature(ranker.fit).parameters)
 
 
 class EngineRanker(BaseEstimator):
-    """A ranker of another package, with ``fit(X, y, qid)`` for rows in any order.
-
-    The ``fit`` of the given ``ranker`` takes ``group`` or ``group_id``.
-    """
+    """A ranker or regressor of an engine, with ``fit(X, y, qid)`` for rows in any order."""
 
     __metadata_request__fit: ClassVar = {"qid": True}
 
@@ -79,9 +83,10 @@ class EngineRanker(BaseEstimator):
         words = inspect.signature(self.fitted_.fit).parameters
         codes = np.unique(np.asarray(qid), return_inverse=True)[1]
         order = np.argsort(codes, kind="stable")
-        query = {"group_id": codes[order]} if "group_id" in words else {"group": np.bincount(codes)}
+        queries = {"group_id": codes[order], "group": np.bincount(codes)}
+        queries = {word: queries[word] for word in _words_of_queries(self.fitted_)}
         settings = self._of_categories(words, sorted(self.columns_.categories), X)
-        self.fitted_.fit(self._numbers(X)[order], np.asarray(y)[order], **query, **settings)
+        self.fitted_.fit(self._numbers(X)[order], np.asarray(y)[order], **queries, **settings)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -1,6 +1,0 @@
-"""``python -m treerank.cli``: the command line where the script ``treerank`` is not installed."""
-
-from treerank.cli import main
-
-if __name__ == "__main__":
-    main()
