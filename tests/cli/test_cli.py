@@ -202,7 +202,7 @@ def test_an_output_file_is_whole_or_not_there(files, tmp_path, monkeypatch):
 
 def test_evaluate_says_what_the_metrics_say(files, loaded):
     model, (X, y, qid) = loaded
-    metrics = ["--metric", "p@3", "--metric", "err"]
+    metrics = ["--metric", "p@3,err"]  # or one by one
     result = run("evaluate", files.model, files.test, *metrics, "--quiet")
     header, means = result.stdout.splitlines()
     assert result.stderr == ""

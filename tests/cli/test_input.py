@@ -34,6 +34,7 @@ def test_bad_input_exits_with_1_and_one_line_that_names_the_place(tmp_path, text
 
 def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
     (tmp_path / "wide.txt").write_text("1 qid:1 1:2\n0 qid:1 1:2 9:1\n")
+    (tmp_path / "data.csv").touch()
     fit = "fit", files.train, "-m", tmp_path / "m"
     compare = "compare", files.train, "--ranker", "PRank"
     cases = {
@@ -48,6 +49,12 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         (*fit, "--loss", "listnet", "--weight", "map"): "--weight must be None for --loss listnet",
         (*fit, "--num-leaves", 10**6): "--num-leaves must be",
         ("rank", files.model, tmp_path / "wide.txt"): "wide.txt, line 2, column 13",
+        (
+            "evaluate",
+            tmp_path / "data.csv",
+            files.model,
+        ): "data.csv: is data; write the model first, then",
+        ("report", files.model, files.test, "-o", "r.pdf"): "the page is HTML; write a name that",
         (*compare, "--output", "table.doc"): "path must end in one of",
         (*compare, "--store", files.test): "store must be a folder; got the file",
     }
@@ -65,6 +72,18 @@ def test_a_table_of_another_format_is_told_what_rows_are(tmp_path):
     assert "got 'price,label,query'. A row of a LETOR file is like '2 qid:7 1:0.5'" in result.stderr
 
 
+def test_advice_names_options_that_the_command_has(files, tmp_path):
+    path = tmp_path / "test.csv"
+    path.write_text("doc,label,query\n1,2,3\n")
+    commands = {
+        ("evaluate", files.model, path): "or drop it by `treerank convert`.",
+        ("compare", path, "--ranker", "PRank"): "--drop doc to leave it out",
+    }
+    for command, advice in commands.items():
+        said = run(*command).stderr
+        assert f"Write --id doc if it is the id of documents, {advice}" in said
+
+
 FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
 
 
@@ -78,6 +97,8 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--early-stopping-rounds", "5"], "must come with --valid"),
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         ([*FIT, "--trees", "5"], "No such option"),
+        ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
+        (["evaluate", "m", "absent", "--metric", "map,ndgc"], "got 'ndgc'"),
         ([*FIT, "--best", "--num-leaves", "4"], "must come without settings of trees"),
         ([*FIT, "--best", "--feature-part", "xgboost"], "must come without settings of trees"),
         ([*FIT, "--best", "--sparse"], "--sparse: must come without --best"),

@@ -51,6 +51,10 @@ CALLS = [
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=(X, -y + 3, qid))),
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid).calibrate(X, -y, qid)),
     (
+        "first eval_set is the training set",
+        lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=[(X, y, qid), (X[:9], y[:9])]),
+    ),
+    (
         "no query has anything to find",
         lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid),
     ),

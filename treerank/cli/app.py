@@ -116,6 +116,15 @@ INSTEAD = {
     "test": "`treerank evaluate` measures a model",
     "train": "`treerank fit` learns a ranker",
 }
+#: Options of other programs, and those that do their work.
+OPTIONS_INSTEAD = {
+    "--doc": "--id",
+    "--document": "--id",
+    "--group": "--query",
+    "--qid": "--query",
+    "--seed": "--random-state",
+    "--target": "--label",
+}
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "markdown",
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -155,6 +164,7 @@ class Commands(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         command = _load(name)
         options = {each.name: each.opts[0] for each in command.params if each.opts[0][0] == "-"}
+        self.options.clear()
         self.options.update(options)
         return name, command, rest
 
@@ -179,6 +189,9 @@ def _one_line(error):
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
         said = error.format_message().rstrip(".")
+        instead = OPTIONS_INSTEAD.get(getattr(error, "option_name", ""))
+        if instead is not None:
+            said = f"No such option {error.option_name}: write {instead}"
         return f"{said}{'' if said.endswith('?') else '.'} See `{path} --help`."
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'stdout'}: {error.strerror}"  # files have their names
@@ -187,6 +200,13 @@ def _one_line(error):
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
         return str(error)
     return f"{type(error).__name__}: {error} (`treerank --traceback` shows where)"
+
+
+#: Advice to use an option, and what is said instead where a command lacks it.
+_LACKING = (
+    (r"Write (\w+)='NAME' for another\.", "The column must have this name."),
+    (r"(drop)='[^']*' to leave it out, or list the features", "or drop it by `treerank convert`"),
+)
 
 
 def _in_shell_words(text, options):
@@ -201,11 +221,8 @@ def _in_shell_words(text, options):
     >>> _in_shell_words("Write session='NAME' for another.", {"document": "--id"})
     'The column must have this name.'
     """
-    for name in re.findall(r"Write (\w+)='NAME' for another\.", text):
-        if name not in options:
-            text = text.replace(
-                f"Write {name}='NAME' for another.", "The column must have this name."
-            )
+    for pattern, other in _LACKING:
+        text = re.sub(pattern, lambda m, other=other: m[0] if m[1] in options else other, text)
     for name, option in options.items():
         text = re.sub(rf"(?<![-\w.(]){name}='([^']+)'", rf"{option} \1", text)
         text = re.sub(rf"(^|so ){name} must", rf"\1{option} must", text)

@@ -33,6 +33,7 @@ def export(
     name: Annotated[str | None, typer.Option(help=_HELP["name"])] = None,
     label: shared.Label = None,
     query: shared.Query = None,
+    document: shared.Document = None,
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
 ) -> None:
@@ -52,7 +53,7 @@ def export(
     reporter, ranker = Reporter(quiet), shared.read_model(model)
     documents: tuple[Any, ...] | None = None
     if check is not None:
-        options = {"sparse": sparse} | shared.given(label=label, query=query)
+        options = {"sparse": sparse} | shared.given(label=label, query=query, document=document)
         try:
             documents = tuple(shared.read_for(ranker, reporter, check, **options))
         except ValueError:  # labels are not needed, only told of

@@ -48,9 +48,14 @@ def choice(name: str, names: Iterable[str], help: str, **options: Any) -> Any:
     )
 
 
+def _metrics(values: Any) -> Any:
+    """Return the names of metrics; lists such as ndcg,map are taken apart."""
+    return checked(get_metric)(_names(values) if isinstance(values, list) else values)
+
+
 def metric_option(help: str) -> Any:
     """Return an option that takes the names of metrics."""
-    return typer.Option(callback=checked(get_metric), metavar="NAME", help=help)
+    return typer.Option(callback=_metrics, metavar="NAME", help=help)
 
 
 _MODEL = f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
@@ -115,7 +120,11 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
 
 def read_model(path: Path) -> Any:
     """Read a ranker, or the trees of another program as one."""
-    return load(path) if is_archive(path) else ForestRanker(read_forest(path))
+    if is_archive(path):
+        return load(path)
+    if format_of(path) is PARQUET:
+        raise ValueError(f"{path}: is data; write the model first, then the data.")
+    return ForestRanker(read_forest(path))
 
 
 def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:

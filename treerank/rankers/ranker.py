@@ -179,6 +179,7 @@ class Ranker(Scored):
             The ranker itself.
         """
         self.check_settings()
+        _warn_of_training_set(X, eval_set)
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
@@ -341,6 +342,13 @@ class Ranker(Scored):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _warn_of_training_set(X, eval_set):
+    """Warn that of several sets the first, which decides, is the training set."""
+    first = eval_set[0] if isinstance(eval_set, list) and len(eval_set) > 1 else None
+    if first is X is not None or (isinstance(first, tuple) and first and first[0] is X):
+        warn_user("The first eval_set is the training set, and the first decides: write it last.")
 
 
 def _warn_without_qid(qid: Any, n_documents: int) -> None:
