@@ -34,7 +34,7 @@ def test_bad_input_exits_with_1_and_one_line_that_names_the_place(tmp_path, text
 
 def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
     (tmp_path / "wide.txt").write_text("1 qid:1 1:2\n0 qid:1 1:2 9:1\n")
-    (tmp_path / "data.csv").touch()
+    (tmp_path / "data.csv").write_text("label,query\n")
     fit = "fit", files.train, "-m", tmp_path / "m"
     compare = "compare", files.train, "--ranker", "PRank"
     cases = {

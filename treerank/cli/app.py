@@ -205,7 +205,7 @@ def _one_line(error):
 #: Advice to use an option, and what is said instead where a command lacks it.
 _LACKING = (
     (r"Write (\w+)='NAME' for another\.", "The column must have this name."),
-    (r"(drop)='[^']*' to leave it out, or list the features", "or drop it by `treerank convert`"),
+    (r"(drop)='.*' to leave it out, or list the features", "or drop it by `treerank convert`"),
 )
 
 
@@ -221,8 +221,10 @@ def _in_shell_words(text, options):
     >>> _in_shell_words("Write session='NAME' for another.", {"document": "--id"})
     'The column must have this name.'
     """
-    for pattern, other in _LACKING:
-        text = re.sub(pattern, lambda m, other=other: m[0] if m[1] in options else other, text)
+    for advice, other in _LACKING:
+        found = re.search(advice, text)
+        if found and found[1] not in options:
+            text = text.replace(found[0], other)
     for name, option in options.items():
         text = re.sub(rf"(?<![-\w.(]){name}='([^']+)'", rf"{option} \1", text)
         text = re.sub(rf"(^|so ){name} must", rf"\1{option} must", text)
