@@ -1,9 +1,13 @@
 """``treerank compare``: the comparison, on stdout."""
 
+from datetime import date
+
 import numpy as np
+import polars as pl
 import pytest
 from command_line import run
 
+from treerank import QueryTimeSplit
 from treerank.datasets.letor import write_letor
 from treerank.evaluation import compare
 from treerank.registry import ranker_class
@@ -21,6 +25,11 @@ def letor_file(tmp_path):
     return tmp_path / "all.txt", (X, y, qid)
 
 
+def row_of(text):
+    """Return the name and the values of the ranker, without its seconds."""
+    return text.splitlines()[2].split()[:-1]
+
+
 def test_the_summary_is_the_librarys(letor_file, tmp_path):
     path, data = letor_file
     table = tmp_path / "table.md"
@@ -29,9 +38,8 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
     assert result.exit_code == 0, result.output
     rankers = {"PRank": ranker_class("PRank")()}
     expected = compare(rankers, data, cv=3, metrics=("ndcg@3",), convention="letor4").summary()
-    shown = result.stdout.splitlines()
-    assert shown[2].split()[:4] == str(expected).splitlines()[2].split()[:4]
-    assert shown[3:] == str(expected).splitlines()[3:]
+    assert row_of(result.stdout) == row_of(f"{expected}")
+    assert result.stdout.splitlines()[3:] == f"{expected}".splitlines()[3:]
     assert "| PRank |" in table.read_text(encoding="utf-8")
     assert "3/3  PRank on 3" in result.stderr
     assert len(list((tmp_path / "fits").iterdir())) == 3
@@ -40,6 +48,29 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
 def test_hold_outs_take_the_place_of_folds(letor_file):
     result = run("compare", letor_file[0], "--ranker", "PRank", "--hold-outs", 2, "--quiet")
     assert "2 splits" in result.stdout
+
+
+def test_tested_queries_are_later_and_users_are_whole(tmp_path):
+    qid = np.repeat(np.arange(40), 10)
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame(rng.normal(size=(400, 3)), schema=["a", "b", "c"])
+    y = (X["a"] > rng.normal(size=400)).cast(int)
+    dates = pl.date_range(date(2026, 1, 1), date(2026, 2, 9), eager=True)
+    others = {"label": y, "query": qid, "day": dates[qid], "user": qid // 3}
+    X.with_columns(**others).write_csv(tmp_path / "log.csv")
+    command = ["compare", tmp_path / "log.csv", "--ranker", "RankSVM", "-q", "--time", "day"]
+    found = run(*command, "--groups", "user", "--folds", 3)
+    data = X.to_numpy(), y.to_numpy(), qid
+    cv = list(QueryTimeSplit(qid, n_splits=3).split(*data, groups=qid // 3))
+    assert all(qid[train].max() < qid[test].min() for train, test in cv)
+    expected = compare(
+        {"RankSVM": ranker_class("RankSVM")()}, data, cv=cv, metrics=["ndcg@10", "map"]
+    )
+    assert found.stdout.splitlines()[3:] == f"{expected.summary()}".splitlines()[3:]
+    assert row_of(found.stdout) == row_of(f"{expected.summary()}")
+    assert row_of(run(*command, "--folds", 3).stdout) != row_of(found.stdout)
+    assert "user" in run(*command, "--groups", "usr").stderr
+    assert "must come without --time" in run(*command, "--hold-outs", 3).stderr
 
 
 def test_folds_of_a_folder_are_not_split_again(tmp_path):

@@ -7,13 +7,13 @@ import typer
 
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
-from treerank.datasets.formats import format_names
+from treerank.datasets.formats import PARQUET, format_names, format_of
 from treerank.evaluation.data_splits import is_one_data_set, make_splits
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
 from treerank.metrics.registry import CONVENTIONS
-from treerank.model_selection import QueryShuffleSplit
+from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class
 
@@ -27,6 +27,8 @@ _HELP = {
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
+    "time": "Column of times, by which tested queries are later than those that are learned from.",
+    "groups": "Column of what no training set shares with its test set, such as users.",
     "store": "Folder that keeps the fits, to continue after a stop.",
     "output": "File to write: .txt, .md or .html.",
 }
@@ -41,6 +43,8 @@ def compare(
     ] = "treerank",
     folds: Annotated[int | None, typer.Option(min=2, help=_HELP["folds"])] = None,
     hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
+    time: Annotated[str | None, typer.Option(help=_HELP["time"])] = None,
+    groups: Annotated[str | None, typer.Option(help=_HELP["groups"])] = None,
     store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
     label: shared.Label = None,
@@ -59,10 +63,17 @@ def compare(
     """
     if folds is not None and hold_outs is not None:
         raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
+    if hold_outs is not None and time is not None:
+        raise typer.BadParameter("must come without --time.", param_hint="--hold-outs")
     if output is not None:
         shared.check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
+    by_column = shared.given(time=time, groups=groups)
+    if by_column and format_of(data) is not PARQUET:
+        raise typer.BadParameter("must come with a table.", param_hint="--time, --groups")
+    if by_column and features is None:
+        drop = [*(drop or ()), *by_column.values()]
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
     if is_one_data_set(data) or not data.is_dir():
         documents = shared.read_data(reporter, data, **named)
@@ -73,6 +84,9 @@ def compare(
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=random_state)
+    if by_column:
+        columns = {word: _column(data, name, word) for word, name in by_column.items()}
+        cv = _splits(documents, cv, random_state, **columns)
     rankers = {
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
     }
@@ -95,3 +109,21 @@ def compare(
     if output is not None:
         summary.save(output)
         reporter.say(f"wrote {output}")
+
+
+def _column(path: Path, name: str, word: str) -> Any:
+    """Return a column of a table by which queries are split: numbers, dates or texts."""
+    from treerank.datasets.parquet_files import ParquetFiles, as_ids
+
+    files = ParquetFiles.open(path, None, name, [name], arguments={name: word})
+    (column,) = files.columns([name])
+    return as_ids(str(path), name, column)
+
+
+def _splits(data: Any, cv: Any, random_state: int, time: Any = None, groups: Any = None) -> Any:
+    """Return the rows of training and test sets, by the times and the groups of the rows."""
+    if time is not None:
+        cv = QueryTimeSplit(time, n_splits=cv or 5)
+    elif not isinstance(cv, QueryShuffleSplit):
+        cv = QueryKFold(cv or 5, shuffle=True, random_state=random_state)
+    return list(cv.split(data.X, data.y, data.qid, groups=groups))
