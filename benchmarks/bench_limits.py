@@ -20,9 +20,9 @@ CALLS = 2000
 PHASES = {
     "bin rows": (boost, "bin_rows", None),
     "round and pack": (boost, "pack", None),
-    "fill": (grower, "fill", 3),
+    "fill": (grower, "fill", 4),
     "search": (splitter, "search_blocks", None),
-    "partition": (grower, "part_chunks", 2),
+    "partition": (grower, "partition", 0),
 }
 
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.histogram.grower import grow
-from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, add_parts, fill
+from treerank.feature_parts.histogram.histogram import STRIDE, add_parts, fill
 from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
-from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
-from treerank.feature_parts.histogram.splitter import Cuts, TreeRules, may_gain, score_cuts
-from treerank.feature_parts.histogram.tree import Data, Node, make_memory
+from treerank.feature_parts.histogram.partition import partition
+from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_gain
+from treerank.feature_parts.histogram.tree import Data, Node, make_histograms
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
 
@@ -37,16 +37,17 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     layout = layout_of(gradient, hessian, precision)
     words = pack(gradient, hessian, layout, (0, 0))
     rules = TreeRules(*shape, **(RULES | rules))
-    memory = make_memory(len(X), binned.words.shape[1], layout.n_words, rules)
+    histograms = make_histograms(len(X), binned.words.shape[1], layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = np.ones((1, len(binned.places)), dtype=bool)
-    return grow(Data(binned, words, layout, rules, groups), rows, memory), rows, binned
+    nodes, _ = grow(Data(binned, words, layout, rules, groups), rows, histograms)
+    return nodes, rows, binned
 
 
-def splits_of(tree, binned):
-    """(feature, last bin left, sorted rows left) of each node that is split, root first."""
-    nodes = tree.nodes[tree.nodes["place"] >= 0]
-    return [(int(binned.places["feature"][n["place"]]), int(n["bin"])) for n in nodes]
+def splits_of(nodes, binned):
+    """(feature, last bin left) of each node that is split, root first."""
+    split = nodes[nodes["place"] >= 0]
+    return [(int(binned.places["feature"][n["place"]]), int(n["bin"])) for n in split]
 
 
 class PlainTree:
@@ -115,16 +116,15 @@ def test_the_tree_is_the_one_that_plain_python_grows(shape, rules, precision):
         if precision == "int16":  # small whole numbers survive rounding
             case = case[0], np.round(case[1] * 4), np.ceil(case[2] * 4)
             plain = PlainTree(*case, *shape, **rules)
-        tree, rows, binned = grown(*case, precision, shape, **rules)
-        assert splits_of(tree, binned) == in_order(tree, plain, binned)
-        leaves = tree.nodes[tree.nodes["place"] < 0]
+        nodes, rows, binned = grown(*case, precision, shape, **rules)
+        assert splits_of(nodes, binned) == in_order(nodes, plain)
+        leaves = nodes[nodes["place"] < 0]
         own = {frozenset(rows[leaf["begin"] : leaf["end"]].tolist()) for leaf in leaves}
         assert own == set(plain.leaves)
 
 
-def in_order(tree, plain, binned):
+def in_order(nodes, plain):
     """Sort the plain splits, which come as they are made, by when nodes were made."""
-    nodes = tree.nodes
     made = [i for i in np.argsort(nodes["first"], kind="stable") if nodes["place"][i] >= 0]
     order = np.argsort(made)
     return [plain.splits[i] for i in order]
@@ -133,26 +133,25 @@ def in_order(tree, plain, binned):
 def test_a_subset_of_rows_is_grown_on_as_if_it_were_all():
     X, g, h = random_case(missing=0)
     kept = np.flatnonzero(RNG.random(len(X)) < 0.5)
-    tree, rows, binned = grown(X, g, h, rows=kept)
+    nodes, rows, binned = grown(X, g, h, rows=kept)
     alone, _, binned_alone = grown(X[kept], g[kept], h[kept])
-    assert splits_of(tree, binned) == splits_of(alone, binned_alone)
+    assert splits_of(nodes, binned) == splits_of(alone, binned_alone)
     assert sorted(rows) == sorted(kept)
 
 
 @given(st.integers(0, 2**31), st.integers(-160, 60))
 def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     rng = np.random.default_rng(seed)
-    sums = np.empty((4, 6))
+    sums = np.empty((3, 6))
     sums[0] = rng.normal(size=6).cumsum() * 10.0**exponent
     sums[1] = rng.exponential(size=6).cumsum() * 10.0 ** min(exponent / 2, 0)
     sums[2] = np.arange(5, 11)
-    leaf = Node(*[0] * 9, *sums[:3, 5], -np.inf, np.inf)
+    leaf = Node(0, 0, 0, 0, *sums[:, 5])
     rules = TreeRules(
         8, -1, False, **(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1})
     )
-    cuts = sums, Cuts(5, 0.0, 0.0, 0.0), leaf, rules, 0.0
-    score_cuts(*cuts)
-    best = sums[3, :5].max()
+    cuts = sums, 5, leaf, rules, 0.0
+    best = max(cut_gain(tuple(left), leaf, rules, 0.0, 0) for left in sums.T[:5])
     assert may_gain(*cuts, np.nextafter(best, 0) if best else -1.0)
     assert exponent < -60 or not may_gain(*cuts, 1.01 * best)
 
@@ -162,8 +161,8 @@ def test_the_best_set_of_categories_is_found_by_trying_all():
     g, h = RNG.normal(size=7)[codes.astype(int)] + RNG.normal(size=400), np.ones(400)
     g = np.round(g * 1024) / 1024
     X = np.column_stack([codes, np.zeros(400)])
-    tree, rows, _ = grown(X, g, h, shape=(2, -1, False), categorical=[0])
-    left = set(codes[rows[: tree.nodes["end"][1]]])
+    nodes, rows, _ = grown(X, g, h, shape=(2, -1, False), categorical=[0])
+    left = set(codes[rows[: nodes["end"][1]]])
     worth = {}
     for mask in range(1, 2**7 - 1):
         inside = ((mask >> codes.astype(int)) & 1).astype(bool)
@@ -171,7 +170,7 @@ def test_the_best_set_of_categories_is_found_by_trying_all():
     best = max(worth, key=worth.get)
     chosen = {c for c in range(7) if best >> c & 1}
     assert left in (chosen, set(range(7)) - chosen)
-    assert tree.nodes["gain"][0] == pytest.approx(worth[best] - g.sum() ** 2 / 400)
+    assert nodes["gain"][0] == pytest.approx(worth[best] - g.sum() ** 2 / 400)
 
 
 @given(st.integers(0, 2**31), st.sampled_from(["float32", "int16", "int8"]))
@@ -216,11 +215,10 @@ def test_a_histogram_is_the_naive_one(precision):
         for place in range(n_blocks * WIDTH):
             naive[place, codes[row, place]] += words[row]
     naive = naive.reshape(n_blocks, -1)
-    near = np.empty((n_blocks * (layout.n_words + 1), BATCH), dtype=np.int64)
     parts, found = np.full((2, *naive.shape), -1), np.full_like(naive, -1)
-    fill(1, 3, (bins, words, near), rows, found)  # the last two of three blocks
-    fill(0, 3, (bins, words, near), rows[:900], parts[0])
-    fill(0, 3, (bins, words, near), rows[900:], parts[1])
+    fill(1, 3, bins, words, rows, found)  # the last two of three blocks
+    fill(0, 3, bins, words, rows[:900], parts[0])
+    fill(0, 3, bins, words, rows[900:], parts[1])
     added = np.full_like(naive, -1)
     add_parts(1, 3, parts, added)
     for histogram in (found, added):
@@ -228,16 +226,14 @@ def test_a_histogram_is_the_naive_one(precision):
         assert (histogram[0] == -1).all()
 
 
-@pytest.mark.parametrize("n", [1, 7, 8192, 30_001])
-def test_rows_are_partitioned_by_side_and_keep_their_order(n):
+@pytest.mark.parametrize("n", [0, 1, 7, 30_001])
+@pytest.mark.parametrize("shared", [1, 10**9])
+def test_rows_are_partitioned_by_side_and_keep_their_order(n, shared, monkeypatch):
+    monkeypatch.setattr("treerank.feature_parts.histogram.partition._SHARED", shared)
     bins = RNG.integers(0, 256, size=n).astype(np.uint8)
     goes_left = RNG.integers(0, 2, size=256).astype(np.uint8)
-    rows, spare = RNG.permutation(n).astype(np.uint32), np.empty(n, dtype=np.uint32)
+    rows = RNG.permutation(n).astype(np.uint32)
     left = goes_left[bins[rows]] == 1
     expected = np.concatenate([rows[left], rows[~left]])
-    ends = np.zeros(-(-n // CHUNK), dtype=np.int64)
-    part_chunks(0, len(ends), rows, (bins, goes_left), spare, ends)
-    ends = np.cumsum(ends)
-    join_chunks(0, len(ends), ends, spare, rows)
-    assert ends[-1] == left.sum()
+    assert partition(rows, bins, goes_left) == left.sum()
     np.testing.assert_array_equal(rows, expected)

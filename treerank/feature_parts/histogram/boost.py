@@ -14,7 +14,7 @@ from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree
 from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, pack
 from treerank.feature_parts.histogram.splitter import TreeRules
-from treerank.feature_parts.histogram.tree import Data, make_memory
+from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import leave_memory
 from treerank.forests.forest import Forest
@@ -67,7 +67,7 @@ def boost(
     if validation_rows is not None:
         validation = ScoredRows.of(task, validation_rows, bins, signs)
     n_rows, n_blocks = columns.words.shape
-    memory = make_memory(n_rows, n_blocks, PRECISIONS[part.precision][1], rules)
+    histograms = make_histograms(n_rows, n_blocks, PRECISIONS[part.precision][1], rules)
     shares = float(part.subsample), float(part.subsample_queries)
     sampler = sampling.RowSampler(task.rows, task.derivatives.objective, *shares)
     trees: list[GrownTree] = []
@@ -78,7 +78,7 @@ def boost(
         return forest if earlier is None else joined([earlier, forest])
 
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
-        trees.append(_grow_tree(part, task, rules, training, memory, sampler, groups))
+        trees.append(_grow_tree(part, task, rules, training, histograms, sampler, groups))
         if validation is not None:
             scores = validation.scores
             validation.add(trees[-1], np.arange(len(scores)))
@@ -90,7 +90,7 @@ def boost(
     return forest if kept is None else some_trees(forest, 0, kept)
 
 
-def _grow_tree(part, task, rules, training, memory, sampler, groups):
+def _grow_tree(part, task, rules, training, histograms, sampler, groups):
     """Grow a tree and add it to the scores; return it."""
     binned, scores, sizes = training.binned, training.scores, task.sizes
     key = task.seed, task.derivatives.iteration
@@ -104,9 +104,10 @@ def _grow_tree(part, task, rules, training, memory, sampler, groups):
     rows = sampler.rows(*key)
     sampling.sample_features(binned.places, float(sizes.colsample_bytree), *key)
     of_places = groups[:, binned.places["feature"]]
-    tree = grow(Data(binned, words, layout, rules, of_places), rows, memory)
+    nodes, goes_left = grow(Data(binned, words, layout, rules, of_places), rows, histograms)
     rate = float(sizes.learning_rate)
-    grown = add_leaves(tree, (gradient, hessian), rules, rate, scores)
-    if len(rows) < len(scores) and len(tree.nodes) > 1:
-        training.add(grown, np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True))
-    return grown
+    values = add_leaves(nodes, rows, (gradient, hessian), rules, rate, scores)
+    tree = GrownTree(nodes, goes_left, values)
+    if len(rows) < len(scores) and len(nodes) > 1:
+        training.add(tree, np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True))
+    return tree

@@ -18,14 +18,15 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
+import numba as nb
 import numpy as np
 
 from treerank.feature_parts.histogram import splitter
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.histogram import N_BINS, add_parts, fill
+from treerank.feature_parts.histogram.histogram import add_parts, fill
 from treerank.feature_parts.histogram.packing import unpack
-from treerank.feature_parts.histogram.partition import CHUNK, join_chunks, part_chunks
-from treerank.feature_parts.histogram.tree import NODE, Data, Memory, Node, Tree, shares_of
+from treerank.feature_parts.histogram.partition import partition
+from treerank.feature_parts.histogram.tree import NODE, Data, Node, own_blocks, shares_of
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.team import current_team
 
@@ -35,40 +36,43 @@ _SHARED = 16_384
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part, per word: to fill them takes four times as long as to add the part.
 _ROWS_OF_PART = 1500
-_PAIR = np.arange(2)
 
 
-def grow(data: Data, rows: np.ndarray, memory: Memory) -> Tree:
-    """Grow one tree on ``rows``, and sort ``rows`` by leaf."""
-    n_most, rules = 2 * len(memory.histograms) - 1, data.rules
-    leaves: list[tuple[int, float, int, splitter.BestSplit]] = []
-    goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
+def grow(data: Data, rows: np.ndarray, histograms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Grow one tree on ``rows``, and sort ``rows`` by leaf.
+
+    Returns the nodes, the root first, and 1 for the bins that go left in each of them.
+    """
+    n_most, rules = 2 * len(histograms) - 1, data.rules
+    leaves: list[tuple[int, float, int, np.ndarray]] = []
+    goes_left = np.zeros((n_most, splitter.N_BINS), dtype=np.uint8)
     nodes, new = [_root(data, rows)], [0]
-    open_groups = {0: np.ones(len(data.groups), dtype=bool)}  # that all features above are of
-    records = splitter.record_of(data.layout), splitter.record_of(rules)
+    open_groups = [np.ones(len(data.groups), dtype=bool)]  # that all features above are of
+    how = splitter.record_of(data.layout, rules)
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
         if any(splitter.may_split(leaf, rules) for leaf in pair):
             places = data.binned.places.copy()
             places["usable"] &= data.groups[open_groups[new[0]]].any(axis=0)
-            search = splitter.SplitSearch(places[WIDTH * memory.first_block :], *records)
-            splits = _best_splits(data, search, rows, pair, memory)
+            splits = _best_splits(data, (places, how), rows, pair, histograms)
             for number, leaf, split in zip(new, pair, splits, strict=False):
-                gain = splitter.whole_gain(split.gain, leaf, rules)
+                gain = splitter.whole_gain(float(split["gain"]), leaf, rules)
                 if gain > -np.inf:  # the first among equals is split first
                     depth = leaf.depth if rules.level_by_level else 0
                     heappush(leaves, (depth, -gain, number, split))
         if not leaves:
             break
         _, loss, number, split = heappop(leaves)
-        leaf, sides = nodes[number], (data.binned.columns[split.place], goes_left[number])
-        _set_sides(sides[1], split, data.binned.places[split.place])
-        middle = leaf.begin + _partition(rows[leaf.begin : leaf.end], sides, memory.spare)
-        new, children = _children(leaf, len(nodes), split, middle, data)
-        nodes[number] = Node(*split[:3], len(nodes), *leaf[4:8], -loss, *leaf[9:])
-        nodes += children
-        open_groups |= dict.fromkeys(new, open_groups[number] & data.groups[:, split.place])
-    return Tree(np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy(), rows)
+        leaf, place, goes_left[number] = nodes[number], split["place"], split["goes_left"]
+        own = rows[leaf.begin : leaf.end]
+        middle = leaf.begin + partition(own, data.binned.columns[place], goes_left[number])
+        how_split = {name: split[name] for name in ("place", "bin", "missing_left")}
+        nodes[number] = leaf._replace(**how_split, first=len(nodes), gain=-loss)
+        new = [len(nodes), len(nodes) + 1]
+        nodes += _children(leaf, (len(nodes) + 1) // 2, split, middle, data)
+        new.sort(key=lambda number: nodes[number].n_documents)
+        open_groups += [open_groups[number] & data.groups[:, place]] * 2
+    return np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy()
 
 
 def _root(data: Data, rows: np.ndarray) -> Node:
@@ -77,114 +81,99 @@ def _root(data: Data, rows: np.ndarray) -> Node:
     total = current_team().total(np.array([column.sum() for column in words.T]))
     sums = np.empty((3, 1))
     unpack(total, 1, data.layout, sums)
-    g, h, n = sums[:, 0].tolist()
-    return Node(-1, 0, 0, 0, 0, len(rows), 0, 0, 0.0, g, h, n, -np.inf, np.inf)
+    return Node(0, len(rows), 0, 0, *sums[:, 0].tolist())
 
 
-def _share(n_bins: int, kernel: Callable[..., None], n: int, *arguments: Any) -> None:
-    """Call a kernel for all of ``n`` parts, in threads if it reads many bins."""
+def _share(n_bins: int, kernel: Callable[..., None], n: int) -> None:
+    """Call a kernel for all of ``n`` blocks, in threads if it reads many bins."""
     if n_bins < _SHARED:
-        kernel(0, n, *arguments)
+        kernel(0, n)
     else:
-        in_parts(kernel, n, *arguments)
+        in_parts(kernel, n)
 
 
 def _best_splits(
-    data: Data, search: splitter.SplitSearch, rows: np.ndarray, pair: list[Node], memory: Memory
-) -> list[splitter.BestSplit]:
+    data: Data,
+    search: tuple[np.ndarray, np.ndarray],
+    rows: np.ndarray,
+    pair: list[Node],
+    histograms: np.ndarray,
+) -> np.ndarray:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
-    team, small, histograms, splits = current_team(), pair[0], memory.histograms, memory.splits
-    into = memory.filled if len(memory.filled) else histograms[small.slot]
-    filling = _filling(data, rows[small.begin : small.end], memory, into)
-    searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
-    n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * len(into)
+    team, small, n_blocks = current_team(), pair[0], data.binned.words.shape[1]
+    own, into = own_blocks(n_blocks), histograms[small.slot]
+    if team.size > 1:
+        into = np.empty((n_blocks, into.shape[1]), dtype=np.int64)
+    filling = _filling(data, rows[small.begin : small.end], len(histograms), into)
+    splits = np.zeros((max(1, len(histograms[0])), 2), dtype=splitter.SPLIT)
     splits["gain"] = -np.inf
-    if len(memory.filled):
-        _share(n_bins, in_turn(filling), len(into))
-        parts = [memory.filled[share] for share in shares_of(len(memory.filled), team.size)]
-        histograms[small.slot] = team.total_of_own(parts)
-        _share(n_bins, in_turn(searching), histograms.shape[1])
-        splits["place"] += WIDTH * memory.first_block
-        told = team.gather(splits[splits["gain"].argmax(axis=0), _PAIR].tobytes())
-        splits = np.frombuffer(b"".join(told), dtype=splitter.SPLIT).reshape(-1, 2)
-    else:
-        _share(n_bins, in_turn(filling, searching), len(into))
-    first = splits["gain"].argmax(axis=0).tolist()  # among equals
-    found = [splitter.BestSplit(*splits[row, child].item()) for child, row in enumerate(first)]
-    return [split._replace(goes_left=split.goes_left.copy()) for split in found]
+    search = search[0][WIDTH * own.start :], search[1]
+    searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
+    n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * n_blocks
+    if team.size == 1:
+        _share(n_bins, in_turn(filling, searching), n_blocks)
+        return _best(splits)
+    _share(n_bins, in_turn(filling), n_blocks)
+    histograms[small.slot] = team.total_of_own([into[s] for s in shares_of(n_blocks, team.size)])
+    _share(n_bins, in_turn(searching), len(histograms[0]))
+    splits["place"] += WIDTH * own.start
+    told = b"".join(team.gather(_best(splits).tobytes()))
+    return _best(np.frombuffer(told, dtype=splitter.SPLIT).reshape(-1, 2))
 
 
-def _filling(data: Data, rows: np.ndarray, memory: Memory, into: np.ndarray) -> tuple[Any, ...]:
+def _best(splits: np.ndarray) -> np.ndarray:
+    """Return the best split of each of two leaves, the first among equals."""
+    return splits[splits["gain"].argmax(axis=0), [0, 1]]
+
+
+def _filling(data: Data, rows: np.ndarray, most: int, into: np.ndarray) -> tuple[Any, ...]:
     """Return what threads call for some blocks each to fill the histogram of a leaf.
 
     Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
-    row is fetched once, and by one thread.
+    row is fetched once, and by one thread. There are at most ``most`` parts, for their memory.
     """
-    bins, words, near = data.binned.words, data.words, memory.near
-    n_parts = min(len(memory.parts), len(rows) // (_ROWS_OF_PART * words.shape[1]))
+    bins, words = data.binned.words, data.words
+    n_parts = min(nb.get_num_threads(), most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
     if n_parts < 2:
-        return fill, (bins, words, near[0]), rows, into
-    parts = memory.parts[:n_parts]
+        return fill, bins, words, rows, into
+    parts, rows_of_part = np.empty((n_parts, *into.shape), np.int64), np.array_split(rows, n_parts)
 
     def fill_parts(first: int, last: int) -> None:
         for part in range(first, last):
-            own = rows[part * len(rows) // n_parts : (part + 1) * len(rows) // n_parts]
-            fill(0, len(into), (bins, words, near[part]), own, parts[part])
+            fill(0, len(into), bins, words, rows_of_part[part], parts[part])
 
     in_parts(fill_parts, n_parts)
     return add_parts, parts, into
 
 
-def _set_sides(goes_left: np.ndarray, split: splitter.BestSplit, place: np.ndarray) -> None:
-    """Write whether each bin goes left."""
-    if place["is_category"]:
-        goes_left[:] = split.goes_left
-    else:
-        goes_left[: split.bin + 1] = 1
-        goes_left[place["n_values"]] = split.missing_left
-
-
 def _children(
-    leaf: Node, first: int, split: splitter.BestSplit, middle: int, data: Data
-) -> tuple[list[int], list[Node]]:
-    """Return two new leaves below a leaf, the left one first, and the numbers of both.
+    leaf: Node, slot: int, split: np.ndarray, middle: int, data: Data
+) -> tuple[Node, Node]:
+    """Return two new leaves below a leaf, the left one first.
 
-    The number of the smaller leaf comes first. ``first`` is that of the left one, and ``middle``
-    where its rows end.
+    The left one's rows end at ``middle``. The smaller one gets ``slot`` for its histogram.
     """
-    sums = split[4:7]
-    g, h, n = (whole - part for whole, part in zip(leaf[9:12], sums, strict=True))
-    left_is_small = split.n_documents <= leaf.n_documents - split.n_documents
-    slots = ((first + 1) // 2, leaf.slot)[:: 1 if left_is_small else -1]
-    depth, bounds = leaf.depth + 1, leaf[12:]
-    left = Node(-1, 0, 0, 0, leaf.begin, middle, depth, slots[0], 0.0, *sums, *bounds)
-    right = Node(-1, 0, 0, 0, middle, leaf.end, depth, slots[1], 0.0, g, h, n, *bounds)
-    new = [first, first + 1] if left_is_small else [first + 1, first]
-    return new, _bounded(left, right, data, data.binned.places["sign"][split.place])
+    sums = [float(split[name]) for name in ("gradient", "hessian", "n_documents")]
+    others = [whole - part for whole, part in zip(leaf[4:7], sums, strict=True)]
+    slots = (slot, leaf.slot) if sums[2] <= others[2] else (leaf.slot, slot)
+    depth, bounds = leaf.depth + 1, (leaf.lower, leaf.upper)
+    left = Node(leaf.begin, middle, depth, slots[0], *sums, *bounds)
+    right = Node(middle, leaf.end, depth, slots[1], *others, *bounds)
+    return _bounded(left, right, data.rules, data.binned.places["sign"][split["place"]])
 
 
-def _partition(rows: np.ndarray, sides: tuple[np.ndarray, np.ndarray], spare: np.ndarray) -> int:
-    """Sort rows by side; return how many go left."""
-    n_chunks = -(-len(rows) // CHUNK)
-    ends = np.zeros(n_chunks, dtype=np.int64)
-    _share(len(rows) // 8, part_chunks, n_chunks, rows, sides, spare, ends)
-    ends = np.cumsum(ends)
-    _share(len(rows) // 8, join_chunks, n_chunks, ends, spare, rows)
-    return int(ends[-1]) if n_chunks else 0
-
-
-def _bounded(left: Node, right: Node, data: Data, sign: int) -> list[Node]:
-    """Return children with bounds of their values, which are those of their parent before.
+def _bounded(left: Node, right: Node, rules: splitter.TreeRules, sign: int) -> tuple[Node, Node]:
+    """Return two leaves with bounds of their values, which are those of their parent before.
 
     A split by a feature with a monotone constraint narrows them to the middle of its two values.
     """
     if not sign:
-        return [left, right]
+        return left, right
     steps = (
-        splitter.newton_step(node.gradient, node.hessian, data.rules, node.lower, node.upper)
-        for node in (left, right)
+        splitter.newton_step(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
+        for leaf in (left, right)
     )
     middle = sum(steps) / 2
     if sign > 0:
-        return [left._replace(upper=middle), right._replace(lower=middle)]
-    return [left._replace(lower=middle), right._replace(upper=middle)]
+        return left._replace(upper=middle), right._replace(lower=middle)
+    return left._replace(lower=middle), right._replace(upper=middle)

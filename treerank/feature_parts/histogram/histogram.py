@@ -30,7 +30,8 @@ _BYTE = np.uint64(255)
 def fill(
     first: int,
     last: int,
-    documents: tuple[np.ndarray, np.ndarray, np.ndarray],
+    bins: np.ndarray,
+    words: np.ndarray,
     rows: np.ndarray,
     histograms: np.ndarray,
 ) -> None:
@@ -40,17 +41,17 @@ def fill(
     ----------
     first, last : int
         First block, and the one after the last.
-    documents : tuple of ndarray
-        Bins of all rows, of shape (n_rows, n_blocks); words of all rows, of shape
-        (n_rows, n_words); memory for those of a batch, of shape (n_blocks * (n_words + 1), BATCH).
+    bins : ndarray of uint64, shape (n_rows, n_blocks)
+        Bins of all rows.
+    words : ndarray of int64, shape (n_rows, n_words)
+        Words of all rows.
     rows : ndarray of uint32
         Rows to sum.
     histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
         One histogram per block, overwritten.
     """
-    bins, words, memory = documents
     n_words, n_blocks = words.shape[1], last - first
-    near = memory[first * (n_words + 1) :]  # of this thread, which uses as many or fewer rows
+    near = np.empty((n_words + n_blocks, BATCH), dtype=np.int64)
     histograms[first:last] = 0
     seen = np.uint64(0)
     for start in range(0, len(rows), BATCH):

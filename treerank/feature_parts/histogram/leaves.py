@@ -6,7 +6,6 @@ import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.splitter import TreeRules
-from treerank.feature_parts.histogram.tree import Tree
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
 from treerank.team import current_team
@@ -22,7 +21,7 @@ class GrownTree(NamedTuple):
     nodes : ndarray of NODE
         The nodes, the root first.
     goes_left : ndarray of uint8, shape (n_nodes, 256)
-        Whether each bin of the feature of a node goes left.
+        1 for each bin of the feature of a node that goes left.
     values : ndarray of shape (n_nodes, n_outputs)
         Values of the leaves; 0 in other nodes.
     """
@@ -33,36 +32,36 @@ class GrownTree(NamedTuple):
 
 
 def add_leaves(
-    tree: Tree,
+    nodes: np.ndarray,
+    rows: np.ndarray,
     derivatives: tuple[np.ndarray, np.ndarray],
     rules: TreeRules,
     learning_rate: float,
     scores: np.ndarray,
-) -> GrownTree:
-    """Add the values of leaves to the scores of the rows that grew a tree; return it with values.
+) -> np.ndarray:
+    """Add the values of leaves to the scores of the rows that grew a tree; return them by node.
 
-    ``derivatives``, gradient and hessian of all rows, which have not been packed, and ``scores``
-    are of shape (n_rows, n_outputs).
+    ``rows`` are sorted by leaf. ``derivatives``, gradient and hessian of all rows, which have not
+    been packed, and ``scores`` are of shape (n_rows, n_outputs).
     """
-    grown = GrownTree(tree.nodes, tree.goes_left, np.zeros((len(tree.nodes), scores.shape[1])))
-    if len(tree.nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
-        return grown
-    leaves = np.flatnonzero(tree.nodes["place"] < 0)
-    nodes = tree.nodes[leaves]
-    spans = np.column_stack([nodes["begin"], nodes["end"]])
+    values = np.zeros((len(nodes), scores.shape[1]))
+    if len(nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
+        return values
+    is_leaf = nodes["place"] < 0
+    leaves = nodes[is_leaf]
+    spans = np.column_stack([leaves["begin"], leaves["end"]])
     ends = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
     sums = np.empty((2, len(leaves), scores.shape[1]))
-    in_parts(_sum_leaves, ends, spans, tree.rows, derivatives, sums)  # one thread sums one leaf
+    in_parts(_sum_leaves, ends, spans, rows, derivatives, sums)  # one thread sums one leaf
     g, h = current_team().total(sums)
     # As ``newton_step``. A leaf may be too light in one output of several.
     shrunk = np.copysign(np.maximum(np.abs(g) - rules.reg_alpha, 0.0), g)
     heavy = h >= rules.min_child_weight
     steps = -np.divide(shrunk, h + rules.reg_lambda, out=np.zeros_like(g), where=heavy)
-    bounds = nodes["lower"][:, None], nodes["upper"][:, None]
-    values = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
-    grown.values[leaves] = values
-    in_parts(_add_leaves, ends, spans, tree.rows, values, scores)
-    return grown
+    bounds = leaves["lower"][:, None], leaves["upper"][:, None]
+    values[is_leaf] = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
+    in_parts(_add_leaves, ends, spans, rows, values[is_leaf], scores)
+    return values
 
 
 @njit(error_model="numpy", nogil=True)

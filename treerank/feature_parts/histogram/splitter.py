@@ -29,37 +29,18 @@ _NOISE = 1e-11
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
-class BestSplit(NamedTuple):
-    """The best split so far.
-
-    Attributes
-    ----------
-    place : int
-        Place of its feature, see ``binning.PLACE``.
-    bin, missing_left : int
-        The last bin that goes left, and whether missing values go left.
-    gain : float
-        Gain of both sides, that of the whole leaf not yet subtracted.
-    gradient, hessian, n_documents : float
-        Sums over the documents that go left.
-    goes_left : ndarray of uint8, shape (256,)
-        1 for the bins that go left, if the feature has categories.
-    """
-
-    place: int
-    bin: int
-    missing_left: int
-    gain: float
-    gradient: float
-    hessian: float
-    n_documents: float
-    goes_left: np.ndarray
-
-
-_FIELDS = [
-    (name, kind) for name, kind in BestSplit.__annotations__.items() if kind is not np.ndarray
-]
-SPLIT = np.dtype([*_FIELDS, ("goes_left", np.uint8, (N_BINS,))])
+#: The best split of a leaf so far.
+#:
+#: - place: place of its feature, see ``binning.PLACE``.
+#: - bin, missing_left: the last bin that goes left, and whether missing values go left.
+#: - gain: gain of both sides, that of the whole leaf not yet subtracted.
+#: - gradient, hessian, n_documents: sums over the documents that go left.
+#: - goes_left: 1 for each bin that goes left.
+SPLIT = np.dtype(
+    [(name, np.int64) for name in ("place", "bin", "missing_left")]
+    + [(name, np.float64) for name in ("gain", "gradient", "hessian", "n_documents")]
+    + [("goes_left", np.uint8, (N_BINS,))]
+)
 
 
 class TreeRules(NamedTuple):
@@ -76,18 +57,6 @@ class TreeRules(NamedTuple):
     min_split_gain: float
     cat_smooth: float
     cat_l2: float
-
-
-class Cuts(NamedTuple):
-    """The cuts of a feature: their number, and the sums of what goes left at all of them.
-
-    That is the documents without a value, if they go left, and else nothing.
-    """
-
-    n: int
-    gradient: float
-    hessian: float
-    n_documents: float
 
 
 @register_jitable(error_model="numpy")
@@ -125,33 +94,18 @@ def may_split(leaf: Any, rules: Any) -> bool:
     return enough and heavy and not 0 < rules.max_depth <= leaf.depth
 
 
-class SplitSearch(NamedTuple):
-    """What all searches for the splits of a tree need: its features, and how to judge cuts.
-
-    Attributes
-    ----------
-    places : ndarray of PLACE
-        Description of each byte of the blocks that are searched.
-    layout, rules : ndarray of one record
-        Layout of the words, and rules for trees. Kernels take records faster than named tuples.
-    """
-
-    places: np.ndarray
-    layout: np.ndarray
-    rules: np.ndarray
-
-
-def record_of(values: Layout | TreeRules) -> np.ndarray:
-    """Return an array of one record with the fields of a named tuple."""
-    fields = [(name, type(value)) for name, value in values._asdict().items()]
-    return np.array([tuple(values)], dtype=fields)
+def record_of(*tuples: Layout | TreeRules) -> np.ndarray:
+    """Return an array of one record with the fields of named tuples, which kernels take faster."""
+    values = {name: value for each in tuples for name, value in each._asdict().items()}
+    fields = [(name, type(value)) for name, value in values.items()]
+    return np.array([tuple(values.values())], dtype=fields)
 
 
 @njit(error_model="numpy", nogil=True)
 def search_blocks(
     first: int,
     last: int,
-    search: SplitSearch,
+    search: tuple[np.ndarray, np.ndarray],
     leaves: np.ndarray,
     histograms: np.ndarray,
     splits: np.ndarray,
@@ -162,8 +116,8 @@ def search_blocks(
     ----------
     first, last : int
         First block, and the one after the last.
-    search : SplitSearch
-        Features, and how to judge cuts.
+    search : tuple of ndarray of PLACE, and of one record
+        Description of each byte of the blocks; layout of the words, and rules for trees.
     leaves : ndarray of NODE, shape (1,) or (2,)
         The leaves. The histogram of the second one is that of its parent, from which that of the
         first one is subtracted here.
@@ -172,12 +126,12 @@ def search_blocks(
     splits : ndarray of SPLIT, shape (n_blocks, 2)
         Row ``first`` gets the best splits; their gains are -inf before.
     """
-    rules, layout = search.rules[0], search.layout[0]
-    scratch = np.empty((4, N_BINS)), np.empty(3 * STRIDE, dtype=np.int64)
+    places, how = search[0], search[1][0]
+    sums = np.empty((3, N_BINS))
     for block in range(first, last):
         for child in range(len(leaves)):
             leaf, split = leaves[child], splits[first, child]
-            if not may_split(leaf, rules):
+            if not may_split(leaf, how):
                 continue
             words = histograms[leaf.slot, block]
             if child:
@@ -185,55 +139,62 @@ def search_blocks(
                 for i in range(len(words)):
                     words[i] -= of_sister[i]
             for number in range(block * WIDTH, (block + 1) * WIDTH):
-                place = search.places[number]
+                place = places[number]
                 if place.usable:
-                    own = words[number % WIDTH * STRIDE * layout.n_words :]
-                    if _search_feature(own, place, leaf, (rules, layout), scratch, split):
+                    own = words[number % WIDTH * STRIDE * how.n_words :]
+                    if _search_feature(own, place, leaf, how, sums, split):
                         split.place = number
 
 
 @register_jitable(error_model="numpy")
-def _search_feature(words, place, leaf, how, scratch, split):
+def _search_feature(words, place, leaf, how, sums, split):
     """Write the best split by one feature to ``split`` if it is better; return whether it is.
 
-    ``scratch`` is memory: running sums of gradient, hessian and count over the bins, and the gains
-    of cuts; words of the bins of categories in the order of their Newton steps, and their numbers.
+    ``sums`` is memory for the running sums of gradient, hessian and count over the bins.
     """
-    rules, layout = how
-    sums, ordered = scratch
-    n, order = place.n_values, ordered[2 * STRIDE :]
+    n = place.n_values
     if place.is_category:
-        n_bins = n + place.has_missing
-        unpack(words, n_bins, layout, sums)
-        n = _sort_bins(sums, n_bins, rules.cat_smooth, order)
-        for i in range(n * layout.n_words):
-            ordered[i] = words[order[i // layout.n_words] * layout.n_words + i % layout.n_words]
-        words = ordered
-    unpack(words, n, layout, sums)
-    found = _best_cut(sums, n, place, leaf, rules, split)
-    if found and place.is_category:
+        n += place.has_missing
+        unpack(words, n, how, sums)
+        order = _sort_bins(sums, n, how.cat_smooth)
+        n = len(order)
+    else:
+        unpack(words, n, how, sums)
+    found = _best_cut(sums, n, place, leaf, how, split)
+    if found:
         for b in range(N_BINS):
-            split.goes_left[b] = 0
-        for i in range(split.bin + 1):
-            split.goes_left[order[i]] = 1
+            split.goes_left[b] = b <= split.bin and not place.is_category
+        if place.is_category:
+            for i in range(split.bin + 1):
+                split.goes_left[order[i]] = 1
+        else:
+            split.goes_left[n] = split.missing_left
     return found
 
 
 @register_jitable(error_model="numpy")
-def _sort_bins(sums, n_bins, smooth, order):
-    """Sort the bins that have documents by dampened Newton step; return their number."""
-    steps, n = sums[3], 0  # the memory for gains
-    g, h, count = 0.0, 0.0, 0.0
+def _sort_bins(sums, n_bins, smooth):
+    """Sort the bins that have documents by dampened Newton step; return their numbers.
+
+    ``sums`` become those over the bins in this order.
+    """
+    own, steps, order, n = sums.copy(), np.empty(n_bins), np.empty(n_bins, dtype=np.int64), 0
     for b in range(n_bins):
-        if sums[2, b] > count:
-            step, place = (sums[0, b] - g) / (sums[1, b] - h + smooth), n
+        for k in range(3):
+            own[k, b] -= sums[k, b - 1] if b else 0.0
+        if own[2, b] > 0:
+            step, place = own[0, b] / (own[1, b] + smooth), n
             while place > 0 and steps[place - 1] > step:  # insertion sort: stable and short
                 order[place], steps[place] = order[place - 1], steps[place - 1]
                 place -= 1
             order[place], steps[place] = b, step
             n += 1
-        g, h, count = sums[0, b], sums[1, b], sums[2, b]
-    return n
+    for k in range(3):
+        total = 0.0
+        for i in range(n):
+            total += own[k, order[i]]
+            sums[k, i] = total
+    return order[:n]
 
 
 @register_jitable(error_model="numpy")
@@ -243,51 +204,49 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
     The documents of the leaf that are in none of the ``n_values`` bins lack the value.
     """
     last, found = n_values - 1, False
+    g, h = leaf.gradient - sums[0, last], leaf.hessian - sums[1, last]
     n_missing = leaf.n_documents - sums[2, last]
     penalty = rules.reg_lambda + (rules.cat_l2 if place.is_category else 0.0)
+    # Without missing values on the left, the last cut has all values there, if others lack it.
+    n_cuts = last + (n_missing > 0)
     for missing_left in range(2 if n_missing > 0 else 1):
-        # Without missing values on the left, the last cut has all values there, if others lack it.
-        cuts = Cuts(last + (n_missing > 0), 0.0, 0.0, 0.0)
         if missing_left:
-            g, h = leaf.gradient - sums[0, last], leaf.hessian - sums[1, last]
-            cuts = Cuts(last, g, h, n_missing)
+            n_cuts = last
+            for b in range(last):
+                sums[0, b] += g
+                sums[1, b] += h
+                sums[2, b] += n_missing
         least = -1.0 if rules.is_monotone else max(split.gain, -1.0)  # gains are not negative
-        if not may_gain(sums, cuts, leaf, rules, penalty, least):
+        if not may_gain(sums, n_cuts, leaf, rules, penalty, least):
             continue
-        score_cuts(sums, cuts, leaf, rules, penalty)
-        if rules.is_monotone:
-            _score_bounded_cuts(sums, cuts, leaf, rules, place.sign)
-        best = -1
-        for b in range(cuts.n):
-            if sums[3, b] > split.gain:
-                best, split.gain = b, sums[3, b]
-        if best >= 0:
-            found = True
-            split.bin, split.n_documents = best, sums[2, best] + cuts.n_documents
-            follows_most = n_missing == 0 and 2 * split.n_documents >= leaf.n_documents
-            split.missing_left = missing_left or follows_most
-            split.gradient = sums[0, best] + cuts.gradient
-            split.hessian = sums[1, best] + cuts.hessian
+        for b in range(n_cuts):
+            left = sums[0, b], sums[1, b], sums[2, b]
+            gain = cut_gain(left, leaf, rules, penalty, place.sign)
+            if gain > split.gain:
+                found, split.gain, split.bin = True, gain, b
+                split.gradient, split.hessian, split.n_documents = left
+                follows_most = n_missing == 0 and 2 * left[2] >= leaf.n_documents
+                split.missing_left = missing_left or follows_most
     return found
 
 
 @register_jitable(error_model="numpy")
 def may_gain(
-    sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: TreeRules, penalty: float, least: float
+    sums: np.ndarray, n_cuts: int, leaf: Any, rules: TreeRules, penalty: float, least: float
 ) -> bool:
-    """Return whether the gain of a cut that the rules allow may be above ``least``.
+    """Return whether one of the first cuts that the rules allow may gain more than ``least``.
 
-    Both are multiplied by the denominators, because divisions take most of the time of
-    :func:`score_cuts`. Rounding errors are smaller than what ``_CLOSE`` and ``_TINY`` leave.
+    Most features of a leaf have none, and this loop has neither divisions nor branches. Both sides
+    of the comparison are multiplied by the denominators of :func:`cut_gain`. Rounding errors are
+    smaller than what ``_CLOSE`` and ``_TINY`` leave.
     """
     gradients, hessians, counts = sums[0], sums[1], sums[2]
     g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
     alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
     least *= _CLOSE
     n_found = np.int64(0)
-    for b in range(cuts.n):
-        g_left, h_left = gradients[b] + cuts.gradient, hessians[b] + cuts.hessian
-        n_left = counts[b] + cuts.n_documents
+    for b in range(n_cuts):
+        g_left, h_left, n_left = gradients[b], hessians[b], counts[b]
         g_right, h_right = g - g_left, h - h_left
         enough = (n_left >= fewest) & (n - n_left >= fewest)
         heavy = (h_left >= lightest) & (h_right >= lightest)
@@ -300,39 +259,28 @@ def may_gain(
 
 
 @register_jitable(error_model="numpy")
-def score_cuts(
-    sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: TreeRules, penalty: float
-) -> None:
-    """Write the gain of both sides of each cut; -inf where the rules forbid it."""
-    gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]
-    g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
-    alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
-    for b in range(cuts.n):
-        g_left, h_left = gradients[b] + cuts.gradient, hessians[b] + cuts.hessian
-        n_left = counts[b] + cuts.n_documents
-        g_right, h_right = g - g_left, h - h_left
-        enough = (n_left >= fewest) & (n - n_left >= fewest)
-        heavy = (h_left >= lightest) & (h_right >= lightest)
-        left, right = max(abs(g_left) - alpha, 0.0), max(abs(g_right) - alpha, 0.0)
-        both = left * left / (h_left + penalty) + right * right / (h_right + penalty)
-        gains[b] = both if enough & heavy else -np.inf
+def cut_gain(
+    left: tuple[float, float, float], leaf: Any, rules: TreeRules, penalty: float, sign: int
+) -> float:
+    """Return the gain of both sides of a cut; -inf where the rules forbid it.
 
-
-@register_jitable(error_model="numpy")
-def _score_bounded_cuts(sums, cuts, leaf, rules, sign):
-    """Write the gain of both sides of each cut where leaf values have bounds.
-
-    A cut whose values violate the monotone constraint ``sign`` gets -inf.
+    ``left`` are the sums of gradient, hessian and count of what goes left, and ``sign`` is the
+    monotone constraint. Where there are such constraints, values of leaves have bounds.
     """
-    low, high = leaf.lower, leaf.upper
-    for b in range(cuts.n):
-        if sums[3, b] == -np.inf:
-            continue
-        g_left, h_left = sums[0, b] + cuts.gradient, sums[1, b] + cuts.hessian
-        g_right, h_right = leaf.gradient - g_left, leaf.hessian - h_left
-        left = newton_step(g_left, h_left, rules, low, high)
-        right = newton_step(g_right, h_right, rules, low, high)
-        sums[3, b] = -np.inf
-        if sign * (right - left) >= 0:
-            sums[3, b] = _leaf_gain(g_left, h_left, rules, low, high)
-            sums[3, b] += _leaf_gain(g_right, h_right, rules, low, high)
+    g, h, n = left
+    g_right, h_right, n_right = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
+    enough = min(n, n_right) >= rules.min_child_samples
+    if not (enough and min(h, h_right) >= rules.min_child_weight):
+        return -np.inf
+    if rules.is_monotone:
+        low, high = leaf.lower, leaf.upper
+        rise = newton_step(g_right, h_right, rules, low, high)
+        rise -= newton_step(g, h, rules, low, high)
+        if sign * rise < 0:
+            return -np.inf
+        gain = _leaf_gain(g, h, rules, low, high)
+        return gain + _leaf_gain(g_right, h_right, rules, low, high)
+    left_slope = max(abs(g) - rules.reg_alpha, 0.0)
+    right_slope = max(abs(g_right) - rules.reg_alpha, 0.0)
+    gain = left_slope * left_slope / (h + penalty)
+    return gain + right_slope * right_slope / (h_right + penalty)
