@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.histogram.grower import grow
-from treerank.feature_parts.histogram.histogram import STRIDE, add_parts, fill
-from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
+from treerank.feature_parts.histogram.histogram import STRIDE, fill
+from treerank.feature_parts.histogram.packing import pack, unpack
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_gain
 from treerank.feature_parts.histogram.tree import Data, Node, make_histograms
@@ -33,14 +33,14 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
 def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=None, **rules):
     rows_of_X = as_rows(X)
     categorical = rules.pop("categorical", ())
-    binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical)).with_columns()
-    layout = layout_of(gradient, hessian, precision)
-    words = pack(gradient, hessian, layout, (0, 0))
+    binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical))
+    words, layout = pack(gradient, hessian, precision, (0, 0))
     rules = TreeRules(*shape, **(RULES | rules))
-    histograms = make_histograms(len(X), binned.words.shape[1], layout.n_words, rules)
+    histograms = make_histograms(binned, layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = np.ones((1, len(binned.places)), dtype=bool)
-    nodes, _ = grow(Data(binned, words, layout, rules, groups), rows, histograms)
+    data = Data(binned, binned.columns(), rules, groups, histograms)
+    nodes, _ = grow(data, words, layout, rows)
     return nodes, rows, binned
 
 
@@ -179,9 +179,9 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
     n = int(rng.integers(1, 400))
     gradient = rng.normal(size=n) * 10.0 ** rng.integers(-6, 6)
     hessian = rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6)
-    layout = layout_of(gradient, hessian, precision)
-    sums = np.empty((4, n))
-    unpack(pack(gradient, hessian, layout, (seed, 0)).ravel(), n, layout, sums)
+    words, layout = pack(gradient, hessian, precision, (seed, 0))
+    sums = np.empty((3, n))
+    unpack(words.ravel(), n, layout, sums)
     np.testing.assert_array_equal(sums[2], np.arange(1, n + 1))
     steps = layout.gradient_step, layout.hessian_step
     for total, values, step in zip(sums, (gradient, hessian), steps, strict=False):
@@ -193,12 +193,12 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
 def test_random_rounding_is_right_on_average():
     gradient = np.full(200_000, 0.3001)
     gradient[0] = 100.0
-    layout = layout_of(gradient, gradient, "int8")
-    sums, words = np.empty((4, len(gradient))), pack(gradient, gradient, layout, (1, 2))
+    words, layout = pack(gradient, gradient, "int8", (1, 2))
+    sums = np.empty((3, len(gradient)))
     unpack(words.ravel(), len(gradient), layout, sums)
     assert layout.gradient_step > 0.3
     np.testing.assert_allclose(sums[:2, -1] - sums[:2, 0], 0.3001 * 199_999, rtol=0.01)
-    assert (pack(gradient, gradient, layout, (1, 3)) != words).any()
+    assert (pack(gradient, gradient, "int8", (1, 3))[0] != words).any()
 
 
 @pytest.mark.parametrize("precision", ["float32", "int16"])
@@ -207,23 +207,17 @@ def test_a_histogram_is_the_naive_one(precision):
     codes = RNG.integers(0, 256, size=(n, n_blocks * WIDTH)).astype(np.uint8)
     bins = codes.view(np.uint64)
     g, h = RNG.normal(size=n), RNG.uniform(size=n)
-    layout = layout_of(g, h, precision)
-    words = pack(g, h, layout, (0, 0))
+    words, layout = pack(g, h, precision, (0, 0))
     rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)
     naive = np.zeros((n_blocks * WIDTH, STRIDE, layout.n_words), dtype=np.int64)
     for row in rows:
         for place in range(n_blocks * WIDTH):
             naive[place, codes[row, place]] += words[row]
     naive = naive.reshape(n_blocks, -1)
-    parts, found = np.full((2, *naive.shape), -1), np.full_like(naive, -1)
+    found = np.full_like(naive, -1)
     fill(1, 3, bins, words, rows, found)  # the last two of three blocks
-    fill(0, 3, bins, words, rows[:900], parts[0])
-    fill(0, 3, bins, words, rows[900:], parts[1])
-    added = np.full_like(naive, -1)
-    add_parts(1, 3, parts, added)
-    for histogram in (found, added):
-        np.testing.assert_array_equal(histogram[1:], naive[1:])
-        assert (histogram[0] == -1).all()
+    np.testing.assert_array_equal(found[1:], naive[1:])
+    assert (found[0] == -1).all()
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 30_001])

@@ -165,31 +165,28 @@ class Binned(NamedTuple):
         Bins of eight features each, the first feature in the lowest byte.
     places : ndarray of PLACE, shape (8 * n_blocks,)
         Description of each byte.
-    columns : ndarray of uint8, shape (8 * n_blocks, n_rows)
-        The same bins feature by feature; empty but for rows to grow trees on.
     """
 
     words: np.ndarray
     places: np.ndarray
-    columns: np.ndarray = np.empty((0, 0), dtype=np.uint8)
 
-    def with_columns(self, *, in_file: bool = False) -> "Binned":
-        """Return the rows with their bins feature by feature, too.
+    def columns(self, *, in_file: bool = False) -> np.ndarray:
+        """Return the same bins feature by feature, of uint8 and shape (n_places, n_rows).
 
         A leaf is split by one feature, whose bins are neighbors here. Bins in a file are not
         copied: the file would be twice as large.
         """
         by_row = self.words.view(np.uint8).reshape(len(self.words), len(self.places))
         if in_file:
-            return self._replace(columns=by_row.T)
+            return by_row.T
         columns = np.empty(by_row.shape[::-1], dtype=np.uint8)
         for start in range(0, len(by_row), _TURNED):
             columns[:, start : start + _TURNED] = by_row[start : start + _TURNED].T
-        return self._replace(columns=columns)
+        return columns
 
 
-def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
-    """Return the rows in bins; ``signs`` are the monotone constraints of all features.
+def bin_rows(rows: Rows, bins: Bins) -> Binned:
+    """Return the rows in bins, without monotone constraints.
 
     Examples
     --------
@@ -205,7 +202,6 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
     used = places[: len(varying)]
     used["feature"], used["n_values"] = varying, bins.n_values[varying]
     used["is_category"], used["usable"] = bins.is_category[varying], True
-    used["sign"] = 0 if signs is None else signs[varying]
     has_missing = np.zeros(len(places), dtype=bool)
     if rows.is_batched:
         words = scratch_array((len(rows), n_blocks), np.uint64)

@@ -23,10 +23,10 @@ import numpy as np
 
 from treerank.feature_parts.histogram import splitter
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.histogram import add_parts, fill
-from treerank.feature_parts.histogram.packing import unpack
+from treerank.feature_parts.histogram.histogram import N_BINS, fill
+from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
-from treerank.feature_parts.histogram.tree import NODE, Data, Node, own_blocks, shares_of
+from treerank.feature_parts.histogram.tree import NODE, Data, Node, shares_of
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.team import current_team
 
@@ -38,23 +38,25 @@ _SEARCH_IN_ROWS = 1500
 _ROWS_OF_PART = 1500
 
 
-def grow(data: Data, rows: np.ndarray, histograms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Grow one tree on ``rows``, and sort ``rows`` by leaf.
+def grow(
+    data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Grow one tree on ``rows``, and sort ``rows`` by leaf; ``words`` are those of all rows.
 
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
-    n_most, rules = 2 * len(histograms) - 1, data.rules
+    n_most, rules, places = 2 * len(data.histograms) - 1, data.rules, data.binned.places
     leaves: list[tuple[int, float, int, np.ndarray]] = []
-    goes_left = np.zeros((n_most, splitter.N_BINS), dtype=np.uint8)
-    nodes, new = [_root(data, rows)], [0]
+    goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
+    nodes, new = [_root(words, layout, rows)], [0]
     open_groups = [np.ones(len(data.groups), dtype=bool)]  # that all features above are of
-    how = splitter.record_of(data.layout, rules)
+    how = splitter.record_of(layout, rules)
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
         if any(splitter.may_split(leaf, rules) for leaf in pair):
-            places = data.binned.places.copy()
-            places["usable"] &= data.groups[open_groups[new[0]]].any(axis=0)
-            splits = _best_splits(data, (places, how), rows, pair, histograms)
+            usable = places.copy()
+            usable["usable"] &= data.groups[open_groups[new[0]]].any(axis=0)
+            splits = _best_splits(data, words, (usable, how), rows, pair)
             for number, leaf, split in zip(new, pair, splits, strict=False):
                 gain = splitter.whole_gain(float(split["gain"]), leaf, rules)
                 if gain > -np.inf:  # the first among equals is split first
@@ -63,25 +65,30 @@ def grow(data: Data, rows: np.ndarray, histograms: np.ndarray) -> tuple[np.ndarr
         if not leaves:
             break
         _, loss, number, split = heappop(leaves)
-        leaf, place, goes_left[number] = nodes[number], split["place"], split["goes_left"]
+        leaf, goes_left[number] = nodes[number], split["goes_left"]
+        place, cut, missing_left = (int(split[name]) for name in ("place", "bin", "missing_left"))
         own = rows[leaf.begin : leaf.end]
-        middle = leaf.begin + partition(own, data.binned.columns[place], goes_left[number])
-        how_split = {name: split[name] for name in ("place", "bin", "missing_left")}
+        middle = leaf.begin + partition(own, data.columns[place], goes_left[number])
+        how_split = {"place": place, "bin": cut, "missing_left": missing_left}
         nodes[number] = leaf._replace(**how_split, first=len(nodes), gain=-loss)
         new = [len(nodes), len(nodes) + 1]
-        nodes += _children(leaf, (len(nodes) + 1) // 2, split, middle, data)
+        children = _children(leaf, (len(nodes) + 1) // 2, split, middle)
+        if places["sign"][place]:
+            children = _bounded(*children, rules, places["sign"][place])
+        nodes += children
         new.sort(key=lambda number: nodes[number].n_documents)
         open_groups += [open_groups[number] & data.groups[:, place]] * 2
     return np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy()
 
 
-def _root(data: Data, rows: np.ndarray) -> Node:
+def _root(words: np.ndarray, layout: Layout, rows: np.ndarray) -> Node:
     """Return the root, whose sums are those over the rows of all workers."""
-    words = data.words if len(rows) == len(data.words) else data.words[rows]
+    words = words if len(rows) == len(words) else words[rows]
     total = current_team().total(np.array([column.sum() for column in words.T]))
     sums = np.empty((3, 1))
-    unpack(total, 1, data.layout, sums)
-    return Node(0, len(rows), 0, 0, *sums[:, 0].tolist())
+    unpack(total, 1, layout, sums)
+    g, h, n = sums[:, 0].tolist()
+    return Node(0, len(rows), 0, 0, g, h, n)
 
 
 def _share(n_bins: int, kernel: Callable[..., None], n: int) -> None:
@@ -94,17 +101,18 @@ def _share(n_bins: int, kernel: Callable[..., None], n: int) -> None:
 
 def _best_splits(
     data: Data,
+    words: np.ndarray,
     search: tuple[np.ndarray, np.ndarray],
     rows: np.ndarray,
     pair: list[Node],
-    histograms: np.ndarray,
 ) -> np.ndarray:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
     team, small, n_blocks = current_team(), pair[0], data.binned.words.shape[1]
-    own, into = own_blocks(n_blocks), histograms[small.slot]
+    histograms, shares = data.histograms, shares_of(n_blocks)
+    own, into = shares[team.rank], histograms[small.slot]
     if team.size > 1:
         into = np.empty((n_blocks, into.shape[1]), dtype=np.int64)
-    filling = _filling(data, rows[small.begin : small.end], len(histograms), into)
+    filling = _filling(data, words, rows[small.begin : small.end], into)
     splits = np.zeros((max(1, len(histograms[0])), 2), dtype=splitter.SPLIT)
     splits["gain"] = -np.inf
     search = search[0][WIDTH * own.start :], search[1]
@@ -114,7 +122,7 @@ def _best_splits(
         _share(n_bins, in_turn(filling, searching), n_blocks)
         return _best(splits)
     _share(n_bins, in_turn(filling), n_blocks)
-    histograms[small.slot] = team.total_of_own([into[s] for s in shares_of(n_blocks, team.size)])
+    histograms[small.slot] = team.total_of_own([into[share] for share in shares])
     _share(n_bins, in_turn(searching), len(histograms[0]))
     splits["place"] += WIDTH * own.start
     told = b"".join(team.gather(_best(splits).tobytes()))
@@ -126,14 +134,14 @@ def _best(splits: np.ndarray) -> np.ndarray:
     return splits[splits["gain"].argmax(axis=0), [0, 1]]
 
 
-def _filling(data: Data, rows: np.ndarray, most: int, into: np.ndarray) -> tuple[Any, ...]:
+def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) -> tuple[Any, ...]:
     """Return what threads call for some blocks each to fill the histogram of a leaf.
 
     Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
-    row is fetched once, and by one thread. There are at most ``most`` parts, for their memory.
+    row is fetched once, and by one thread. Parts need no more memory than all leaves.
     """
-    bins, words = data.binned.words, data.words
-    n_parts = min(nb.get_num_threads(), most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
+    bins, n_most = data.binned.words, len(data.histograms)
+    n_parts = min(nb.get_num_threads(), n_most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
     if n_parts < 2:
         return fill, bins, words, rows, into
     parts, rows_of_part = np.empty((n_parts, *into.shape), np.int64), np.array_split(rows, n_parts)
@@ -142,33 +150,31 @@ def _filling(data: Data, rows: np.ndarray, most: int, into: np.ndarray) -> tuple
         for part in range(first, last):
             fill(0, len(into), bins, words, rows_of_part[part], parts[part])
 
+    def add_parts(first: int, last: int) -> None:
+        np.sum(parts[:, first:last], axis=0, out=into[first:last])
+
     in_parts(fill_parts, n_parts)
-    return add_parts, parts, into
+    return (add_parts,)
 
 
-def _children(
-    leaf: Node, slot: int, split: np.ndarray, middle: int, data: Data
-) -> tuple[Node, Node]:
-    """Return two new leaves below a leaf, the left one first.
+def _children(leaf: Node, slot: int, split: np.ndarray, middle: int) -> tuple[Node, Node]:
+    """Return two new leaves below a leaf, the left one first, whose rows end at ``middle``.
 
-    The left one's rows end at ``middle``. The smaller one gets ``slot`` for its histogram.
+    The smaller one gets ``slot`` for its histogram.
     """
-    sums = [float(split[name]) for name in ("gradient", "hessian", "n_documents")]
-    others = [whole - part for whole, part in zip(leaf[4:7], sums, strict=True)]
-    slots = (slot, leaf.slot) if sums[2] <= others[2] else (leaf.slot, slot)
-    depth, bounds = leaf.depth + 1, (leaf.lower, leaf.upper)
-    left = Node(leaf.begin, middle, depth, slots[0], *sums, *bounds)
-    right = Node(middle, leaf.end, depth, slots[1], *others, *bounds)
-    return _bounded(left, right, data.rules, data.binned.places["sign"][split["place"]])
+    g, h, n = (float(split[name]) for name in ("gradient", "hessian", "n_documents"))
+    slots = (slot, leaf.slot) if n <= leaf.n_documents - n else (leaf.slot, slot)
+    both = Node(leaf.begin, leaf.end, leaf.depth + 1, 0, g, h, n, leaf.lower, leaf.upper)
+    g, h, n = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
+    right = both._replace(begin=middle, slot=slots[1], gradient=g, hessian=h, n_documents=n)
+    return both._replace(end=middle, slot=slots[0]), right
 
 
 def _bounded(left: Node, right: Node, rules: splitter.TreeRules, sign: int) -> tuple[Node, Node]:
-    """Return two leaves with bounds of their values, which are those of their parent before.
+    """Return the leaves of a split by a feature with a monotone constraint, with narrower bounds.
 
-    A split by a feature with a monotone constraint narrows them to the middle of its two values.
+    The middle of their values bounds both.
     """
-    if not sign:
-        return left, right
     steps = (
         splitter.newton_step(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
         for leaf in (left, right)

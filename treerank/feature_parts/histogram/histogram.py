@@ -75,14 +75,6 @@ def fill(
                 _add_wide(near[2 + block, :n], near[0], near[1], histograms[first + block])
 
 
-@njit(nogil=True)
-def add_parts(first: int, last: int, parts: np.ndarray, into: np.ndarray) -> None:
-    """Write the sums of the histograms of all parts for the blocks from ``first`` to ``last``."""
-    into[first:last] = parts[0, first:last]
-    for part in range(1, len(parts)):
-        into[first:last] += parts[part, first:last]
-
-
 @register_jitable(error_model="numpy")
 def _add(bins, words, histogram):
     """Add a batch of documents to the histogram of one block."""

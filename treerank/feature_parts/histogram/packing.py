@@ -90,15 +90,16 @@ def _step(finest: float) -> float:
 def pack(
     gradient: np.ndarray,
     hessian: np.ndarray,
-    layout: Layout,
+    precision: str,
     key: tuple[int, int],
     places: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return the words of all rows, of shape (n_rows, n_words).
+) -> tuple[np.ndarray, Layout]:
+    """Return the words of all rows, of shape (n_rows, n_words), and their layout.
 
     ``key``, seed and iteration, and the place of a row are the key of its rounding. The place is
     its number if ``places`` are None.
     """
+    layout = layout_of(gradient, hessian, precision)
     words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
 
     def pack_some(at: slice) -> None:
@@ -120,7 +121,7 @@ def pack(
             pack_some(slice(start, min(start + _TOGETHER, last)))
 
     in_parts(pack_part, len(gradient))
-    return words
+    return words, layout
 
 
 @register_jitable(error_model="numpy")

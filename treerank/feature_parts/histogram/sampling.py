@@ -30,35 +30,25 @@ class RowSampler:
     """
 
     def __init__(self, rows: Rows, objective: Objective, share: float, share_of_queries: float):
-        self.n_rows, self.places = len(rows), rows.places
-        self.share, self.share_of_queries = share, share_of_queries
+        places = np.arange(len(rows)) if rows.places is None else rows.places
+        self.n_rows, self.draws = len(rows), []  # purpose and share, and the number of each row
         if share_of_queries < 1:
-            self.groups: QueryGroups = objective.groups
-            starts = self.groups.first_of(self._places())
+            groups: QueryGroups = objective.groups
+            starts = groups.first_of(places)
             every = np.sort(np.concatenate(current_team().gather(starts)))
-            self.queries = np.searchsorted(every, starts)  # their numbers among those of all
+            queries = np.searchsorted(every, starts)  # their numbers among those of all
+            self.draws.append((_QUERIES, share_of_queries, queries[groups.codes]))
+        if share < 1:
+            self.draws.append((_DOCUMENTS, share, places))
 
     def rows(self, seed: int, iteration: int) -> np.ndarray:
         """Return the rows of one tree, in ascending order; at least one of all workers."""
-        if self.share == self.share_of_queries == 1:
-            return np.arange(self.n_rows, dtype=np.uint32)
         keep = np.ones(self.n_rows, dtype=bool)
-        if self.share_of_queries < 1:
-            keys = uniforms(key_seed(seed, _QUERIES), iteration, self.queries)
-            keep &= (keys <= max(self.share_of_queries, _smallest(keys)))[self.groups.codes]
-        if self.share < 1:
-            keys = uniforms(key_seed(seed, _DOCUMENTS), iteration, self._places())
-            keep &= keys <= max(self.share, _smallest(keys[keep]))
+        for purpose, share, numbers in self.draws:
+            keys = uniforms(key_seed(seed, purpose), iteration, numbers)
+            smallest = -current_team().largest(np.array([-keys[keep].min(initial=np.inf)]))[0]
+            keep &= keys <= max(share, smallest)
         return np.flatnonzero(keep).astype(np.uint32)
-
-    def _places(self) -> np.ndarray:
-        """Return the place of each row among those of all workers."""
-        return np.arange(self.n_rows) if self.places is None else self.places
-
-
-def _smallest(keys: np.ndarray) -> float:
-    """Return the smallest of the keys of all workers."""
-    return -float(current_team().largest(np.array([-keys.min(initial=np.inf)]))[0])
 
 
 def sample_features(places: np.ndarray, share: float, seed: int, iteration: int) -> None:

@@ -1,13 +1,11 @@
-"""Tree: what a tree is grown on, the tree while it grows, and the memory it grows in."""
+"""Tree: what trees are grown on, their nodes, and the memory for their histograms."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH, Binned
 from treerank.feature_parts.histogram.histogram import STRIDE
-from treerank.feature_parts.histogram.packing import Layout
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.team import current_team
 
@@ -60,49 +58,40 @@ NODE = np.dtype(list(Node.__annotations__.items()))
 
 
 class Data(NamedTuple):
-    """What a tree is grown on.
+    """What all trees of a fit are grown on.
 
     Attributes
     ----------
     binned : Binned
         Bins of all rows.
-    words : ndarray of int64, shape (n_rows, n_words)
-        Derivatives of all rows, see :mod:`~treerank.feature_parts.histogram.packing`.
-    layout : Layout
-        Layout of the words.
+    columns : ndarray of uint8, shape (n_places, n_rows)
+        The same bins feature by feature.
     rules : TreeRules
         Rules for trees.
     groups : ndarray of bool, shape (n_groups, n_places)
         Which features may be on one path from the root to a leaf.
+    histograms : ndarray of int64, shape (n_leaves, n_own, words)
+        Memory for the histograms of all leaves of a tree, of the blocks that this worker searches.
     """
 
     binned: Binned
-    words: np.ndarray
-    layout: Layout
+    columns: np.ndarray
     rules: TreeRules
     groups: np.ndarray
+    histograms: np.ndarray
 
 
-def make_histograms(n_rows: int, n_blocks: int, n_words: int, rules: TreeRules) -> np.ndarray:
-    """Return memory for the histograms of all leaves of trees on ``n_rows`` rows of this worker.
-
-    It is of int64 and shape (n_leaves, n_own, words), for the blocks that this worker searches.
-    """
-    n_leaves = min(rules.num_leaves, sum(current_team().gather(n_rows)))
+def make_histograms(binned: Binned, n_words: int, rules: TreeRules) -> np.ndarray:
+    """Return memory for the histograms of trees on this worker's rows."""
+    team, (n_rows, n_blocks) = current_team(), binned.words.shape
+    n_leaves = min(rules.num_leaves, sum(team.gather(n_rows))) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
-    own = own_blocks(n_blocks)
-    n_leaves = n_leaves if n_blocks else 1  # nothing varies
+    own = shares_of(n_blocks)[team.rank]
     return np.empty((n_leaves, own.stop - own.start, WIDTH * STRIDE * n_words), dtype=np.int64)
 
 
-def own_blocks(n_blocks: int) -> slice:
-    """Return the blocks that this worker searches."""
-    team = current_team()
-    return shares_of(n_blocks, team.size)[team.rank]
-
-
-def shares_of(n_blocks: int, n_workers: int) -> list[slice]:
+def shares_of(n_blocks: int) -> list[slice]:
     """Return the blocks that each worker searches."""
-    ends = [n_blocks * number // n_workers for number in range(n_workers + 1)]
-    return [slice(*each) for each in pairwise(ends)]
+    size = current_team().size
+    return [slice(n_blocks * i // size, n_blocks * (i + 1) // size) for i in range(size)]

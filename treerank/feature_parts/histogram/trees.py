@@ -110,7 +110,7 @@ class HistogramTrees(BoostedTrees):
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
             rules = self._rules(task.sizes, bool(signs.any()))
-            return boost(self, task, bins, signs, self._groups(task.rows), rules)
+            return boost(self, task, bins, rules, signs, self._groups(task.rows))
 
     def read_booster(self, booster: Forest) -> Forest:
         """Return the trees, which are a forest."""
