@@ -38,7 +38,7 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     rules = TreeRules(*shape, **(RULES | rules))
     histograms = make_histograms(binned, layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
-    groups = np.ones((1, len(binned.places)), dtype=bool)
+    groups = binned.places["feature"][None] >= 0
     data = Data(binned, binned.columns(), rules, groups, histograms)
     nodes, _ = grow(data, words, layout, rows)
     return nodes, rows, binned

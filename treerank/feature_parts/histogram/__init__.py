@@ -22,15 +22,15 @@ array                       belongs to   written by
 bounds of bins              a fit        ``binning.find_bins``; later only read
 bins by row, by column      a fit        ``binning.bin_rows``; later only read
 scores                      a fit        ``leaves``, after each tree
-histograms, other memory    a fit        ``grower``, while a tree grows; see ``tree.Memory``
+histograms of leaves        a fit        ``grower``, while a tree grows
 words of derivatives        a tree       ``packing.pack``; only ``packing.unpack`` reads them
 rows, sorted by leaf        a tree       ``sampling`` draws them, ``partition`` sorts them
-nodes, best splits          a tree       ``grower``, see ``tree.Tree``
+nodes, best splits          a tree       ``grower``; ``splitter`` writes best splits
 values of leaves            a tree       ``leaves``
 ==========================  ===========  ===============================================
 
 Random are only rows, features, rounding and projections of several outputs, see ``sampling``.
 The grower is plain Python. It calls one kernel for each pass over documents or bins, for a range of
-blocks, chunks or leaves, so that threads share the range. Each kernel is compiled once, and takes
+blocks, rows or leaves, so that threads share the range. Each kernel is compiled once, and takes
 at most six arguments.
 """

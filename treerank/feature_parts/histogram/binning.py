@@ -40,8 +40,7 @@ _TURNED = 4096  # rows that are written to columns at a time
 #: - sign: monotone constraint.
 #: - has_missing: whether any row of any worker lacks the value.
 #: - is_category: whether the bins are categories.
-#: - usable: whether the tree may split by the feature.
-_FIELDS = ("feature", "n_values", "sign", "has_missing", "is_category", "usable")
+_FIELDS = ("feature", "n_values", "sign", "has_missing", "is_category")
 PLACE = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
@@ -201,7 +200,7 @@ def bin_rows(rows: Rows, bins: Bins) -> Binned:
     places["feature"] = -1
     used = places[: len(varying)]
     used["feature"], used["n_values"] = varying, bins.n_values[varying]
-    used["is_category"], used["usable"] = bins.is_category[varying], True
+    used["is_category"] = bins.is_category[varying]
     has_missing = np.zeros(len(places), dtype=bool)
     if rows.is_batched:
         words = scratch_array((len(rows), n_blocks), np.uint64)

@@ -93,7 +93,9 @@ def _grow_tree(part, task, data, sampler, scores):
     words, layout = pack(g, h, part.precision, rounding, task.rows.places)
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
     rows = sampler.rows(*key)
-    sampling.sample_features(binned.places, float(sizes.colsample_bytree), *key)
+    exists = binned.places["feature"] >= 0
+    usable = sampling.sample_features(exists, float(sizes.colsample_bytree), *key)
+    data = data._replace(groups=data.groups & usable)
     nodes, goes_left = grow(data, words, layout, rows)
     rate = float(sizes.learning_rate)
     values = add_leaves(nodes, rows, (gradient, hessian), data.rules, rate, scores)

@@ -54,9 +54,8 @@ def grow(
     while len(nodes) < n_most:
         pair = [nodes[number] for number in new]
         if any(splitter.may_split(leaf, rules) for leaf in pair):
-            usable = places.copy()
-            usable["usable"] &= data.groups[open_groups[new[0]]].any(axis=0)
-            splits = _best_splits(data, words, (usable, how), rows, pair)
+            usable = np.logical_or.reduce(data.groups[open_groups[new[0]]])
+            splits = _best_splits(data, words, usable, how, rows, pair)
             for number, leaf, split in zip(new, pair, splits, strict=False):
                 gain = splitter.whole_gain(float(split["gain"]), leaf, rules)
                 if gain > -np.inf:  # the first among equals is split first
@@ -102,7 +101,8 @@ def _share(n_bins: int, kernel: Callable[..., None], n: int) -> None:
 def _best_splits(
     data: Data,
     words: np.ndarray,
-    search: tuple[np.ndarray, np.ndarray],
+    usable: np.ndarray,
+    how: np.ndarray,
     rows: np.ndarray,
     pair: list[Node],
 ) -> np.ndarray:
@@ -115,7 +115,8 @@ def _best_splits(
     filling = _filling(data, words, rows[small.begin : small.end], into)
     splits = np.zeros((max(1, len(histograms[0])), 2), dtype=splitter.SPLIT)
     splits["gain"] = -np.inf
-    search = search[0][WIDTH * own.start :], search[1]
+    searched = slice(WIDTH * own.start, WIDTH * own.stop)
+    search = data.binned.places[searched], usable[searched], how
     searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
     n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * n_blocks
     if team.size == 1:

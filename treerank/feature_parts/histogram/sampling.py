@@ -51,15 +51,14 @@ class RowSampler:
         return np.flatnonzero(keep).astype(np.uint32)
 
 
-def sample_features(places: np.ndarray, share: float, seed: int, iteration: int) -> None:
-    """Mark the features that a tree may use in ``places["usable"]``."""
-    exists = places["feature"] >= 0
+def sample_features(exists: np.ndarray, share: float, seed: int, iteration: int) -> np.ndarray:
+    """Return which of the places that hold a feature a tree may use."""
     keys = np.where(exists, 0.0, 2.0)
     if share < 1:
-        drawn = uniforms(key_seed(seed, _FEATURES), iteration, np.arange(len(places)))
+        drawn = uniforms(key_seed(seed, _FEATURES), iteration, np.arange(len(exists)))
         keys[exists] = drawn[exists]
     n_drawn = max(1, round(share * np.count_nonzero(exists)))
-    places["usable"] = exists & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
+    return exists & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
 
 
 def project(

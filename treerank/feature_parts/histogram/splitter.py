@@ -105,7 +105,7 @@ def record_of(*tuples: Layout | TreeRules) -> np.ndarray:
 def search_blocks(
     first: int,
     last: int,
-    search: tuple[np.ndarray, np.ndarray],
+    search: tuple[np.ndarray, np.ndarray, np.ndarray],
     leaves: np.ndarray,
     histograms: np.ndarray,
     splits: np.ndarray,
@@ -116,8 +116,9 @@ def search_blocks(
     ----------
     first, last : int
         First block, and the one after the last.
-    search : tuple of ndarray of PLACE, and of one record
-        Description of each byte of the blocks; layout of the words, and rules for trees.
+    search : tuple of ndarray of PLACE, of bool, and of one record
+        Description of each byte of the blocks; whether it may be used; layout of the words, and
+        rules for trees.
     leaves : ndarray of NODE, shape (1,) or (2,)
         The leaves. The histogram of the second one is that of its parent, from which that of the
         first one is subtracted here.
@@ -126,7 +127,7 @@ def search_blocks(
     splits : ndarray of SPLIT, shape (n_blocks, 2)
         Row ``first`` gets the best splits; their gains are -inf before.
     """
-    places, how = search[0], search[1][0]
+    places, usable, how = search[0], search[1], search[2][0]
     sums = np.empty((3, N_BINS))
     for block in range(first, last):
         for child in range(len(leaves)):
@@ -139,10 +140,9 @@ def search_blocks(
                 for i in range(len(words)):
                     words[i] -= of_sister[i]
             for number in range(block * WIDTH, (block + 1) * WIDTH):
-                place = places[number]
-                if place.usable:
+                if usable[number]:
                     own = words[number % WIDTH * STRIDE * how.n_words :]
-                    if _search_feature(own, place, leaf, how, sums, split):
+                    if _search_feature(own, places[number], leaf, how, sums, split):
                         split.place = number
 
 

@@ -69,7 +69,8 @@ class Data(NamedTuple):
     rules : TreeRules
         Rules for trees.
     groups : ndarray of bool, shape (n_groups, n_places)
-        Which features may be on one path from the root to a leaf.
+        Which features the tree may use, of each group of those that may be on one path from the
+        root to a leaf.
     histograms : ndarray of int64, shape (n_leaves, n_own, words)
         Memory for the histograms of all leaves of a tree, of the blocks that this worker searches.
     """
