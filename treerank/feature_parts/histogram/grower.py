@@ -45,7 +45,7 @@ def grow(
 
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
-    n_most, rules, places = 2 * len(data.histograms) - 1, data.rules, data.binned.places
+    n_most, rules = 2 * len(data.histograms) - 1, data.rules
     leaves: list[tuple[int, float, int, np.ndarray]] = []
     goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     nodes, new = [_root(words, layout, rows)], [0]
@@ -64,19 +64,12 @@ def grow(
         if not leaves:
             break
         _, loss, number, split = heappop(leaves)
-        leaf, goes_left[number] = nodes[number], split["goes_left"]
-        place, cut, missing_left = (int(split[name]) for name in ("place", "bin", "missing_left"))
-        own = rows[leaf.begin : leaf.end]
-        middle = leaf.begin + partition(own, data.columns[place], goes_left[number])
-        how_split = {"place": place, "bin": cut, "missing_left": missing_left}
-        nodes[number] = leaf._replace(**how_split, first=len(nodes), gain=-loss)
-        new = [len(nodes), len(nodes) + 1]
-        children = _children(leaf, (len(nodes) + 1) // 2, split, middle)
-        if places["sign"][place]:
-            children = _bounded(*children, rules, places["sign"][place])
-        nodes += children
-        new.sort(key=lambda number: nodes[number].n_documents)
-        open_groups += [open_groups[number] & data.groups[:, place]] * 2
+        first, goes_left[number] = len(nodes), split["goes_left"]
+        nodes += _children(nodes[number], first, split, rows, data)
+        cut = {name: int(split[name]) for name in ("place", "bin", "missing_left")}
+        nodes[number] = nodes[number]._replace(**cut, first=first, gain=-loss)
+        new = sorted((first, first + 1), key=lambda number: nodes[number].n_documents)
+        open_groups += [open_groups[number] & data.groups[:, cut["place"]]] * 2
     return np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy()
 
 
@@ -158,17 +151,24 @@ def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) 
     return (add_parts,)
 
 
-def _children(leaf: Node, slot: int, split: np.ndarray, middle: int) -> tuple[Node, Node]:
-    """Return two new leaves below a leaf, the left one first, whose rows end at ``middle``.
+def _children(
+    leaf: Node, first: int, split: np.ndarray, rows: np.ndarray, data: Data
+) -> tuple[Node, Node]:
+    """Sort the rows of a leaf by side; return two new leaves below it, the left one first.
 
-    The smaller one gets ``slot`` for its histogram.
+    ``first`` will be the number of the left one. The smaller one gets a new slot for its histogram.
     """
+    place, own = split["place"], rows[leaf.begin : leaf.end]
+    middle = leaf.begin + partition(own, data.columns[place], split["goes_left"])
     g, h, n = (float(split[name]) for name in ("gradient", "hessian", "n_documents"))
-    slots = (slot, leaf.slot) if n <= leaf.n_documents - n else (leaf.slot, slot)
-    both = Node(leaf.begin, leaf.end, leaf.depth + 1, 0, g, h, n, leaf.lower, leaf.upper)
+    slots = (first + 1) // 2, leaf.slot
+    left_slot, right_slot = slots if n <= leaf.n_documents - n else slots[::-1]
+    below = leaf._replace(depth=leaf.depth + 1)
+    left = below._replace(end=middle, slot=left_slot, gradient=g, hessian=h, n_documents=n)
     g, h, n = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
-    right = both._replace(begin=middle, slot=slots[1], gradient=g, hessian=h, n_documents=n)
-    return both._replace(end=middle, slot=slots[0]), right
+    right = below._replace(begin=middle, slot=right_slot, gradient=g, hessian=h, n_documents=n)
+    sign = data.binned.places["sign"][place]
+    return _bounded(left, right, data.rules, sign) if sign else (left, right)
 
 
 def _bounded(left: Node, right: Node, rules: splitter.TreeRules, sign: int) -> tuple[Node, Node]:
