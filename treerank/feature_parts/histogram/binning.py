@@ -201,22 +201,20 @@ def bin_rows(rows: Rows, bins: Bins) -> Binned:
     used = places[: len(varying)]
     used["feature"], used["n_values"] = varying, bins.n_values[varying]
     used["is_category"] = bins.is_category[varying]
-    has_missing = np.zeros(len(places), dtype=bool)
     if rows.is_batched:
-        words = scratch_array((len(rows), n_blocks), np.uint64)
+        words, has_missing = scratch_array((len(rows), n_blocks), np.uint64), places["has_missing"]
         for at, values in rows.batches(len(rows)):
-            part = np.zeros((len(values), n_blocks), dtype=np.uint64)
-            has_missing |= _fill(Rows(values), bins.bounds, places, part)
-            words[at] = part
+            words[at], missing = _words(Rows(values), bins.bounds, places)
+            has_missing |= missing
     else:
-        words = np.zeros((len(rows), n_blocks), dtype=np.uint64)
-        has_missing |= _fill(rows, bins.bounds, places, words)
-    places["has_missing"] = current_team().largest(has_missing.astype(np.uint8))
+        words, has_missing = _words(rows, bins.bounds, places)
+    places["has_missing"] = current_team().largest(has_missing)
     return Binned(words, places)
 
 
-def _fill(rows, bounds, places, words):
-    """Write the words of rows, which are 0; return which places have missing values."""
+def _words(rows, bounds, places):
+    """Return the words of rows, and which places have missing values."""
+    words = np.zeros((len(rows), len(places) // WIDTH), dtype=np.uint64)
     missing = np.zeros((-(-len(words) // _CHUNK), len(places)), dtype=bool)
 
     def bin_chunks(first: int, last: int) -> None:
@@ -229,7 +227,7 @@ def _fill(rows, bounds, places, words):
             _bin_chunk(values, bounds, places, words[at], missing[chunk])
 
     in_parts(bin_chunks, len(missing))
-    return missing.any(axis=0)
+    return words, missing.any(axis=0)
 
 
 @njit(error_model="numpy", nogil=True)

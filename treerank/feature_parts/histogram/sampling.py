@@ -53,10 +53,8 @@ class RowSampler:
 
 def sample_features(exists: np.ndarray, share: float, seed: int, iteration: int) -> np.ndarray:
     """Return which of the places that hold a feature a tree may use."""
-    keys = np.where(exists, 0.0, 2.0)
-    if share < 1:
-        drawn = uniforms(key_seed(seed, _FEATURES), iteration, np.arange(len(exists)))
-        keys[exists] = drawn[exists]
+    keys = uniforms(key_seed(seed, _FEATURES), iteration, np.arange(len(exists)))
+    keys[~exists] = 2.0
     n_drawn = max(1, round(share * np.count_nonzero(exists)))
     return exists & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.engine_words import answering
-from treerank.feature_parts.engines.arguments import constraints_of, monotone_signs
+from treerank.feature_parts.engines.arguments import constraints_of
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
@@ -104,13 +104,13 @@ class HistogramTrees(BoostedTrees):
     def grow(self, task: GrowthTask) -> Forest:
         """Return a forest with ``n_new`` more trees than ``earlier``."""
         categorical = self._categorical_columns(task.rows)
-        signs = self._signs(task.rows, categorical, task.derivatives.n_outputs)
+        signs, groups = self._constraints(task.rows, categorical, task.derivatives.n_outputs)
         n_threads = self.n_threads_for(task.rows)
         options = {"most": self.max_bin, "seed": task.seed, "n_threads": n_threads}
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
             rules = self._rules(task.sizes, bool(signs.any()))
-            return boost(self, task, bins, rules, signs, self._groups(task.rows))
+            return boost(self, task, bins, rules, signs, groups)
 
     def read_booster(self, booster: Forest) -> Forest:
         """Return the trees, which are a forest."""
@@ -156,29 +156,28 @@ class HistogramTrees(BoostedTrees):
             *map(float, (*penalties, self.cat_smooth, self.cat_l2)),
         )
 
-    def _groups(self, rows: Rows) -> np.ndarray:
-        """Return whether each feature is of each group of those that may be on one path."""
-        columns = range(rows.shape[1])
-        found = constraints_of(self, len(columns), rows.feature_names)
-        groups = found.get("interaction_constraints", [columns])
-        return np.array([np.isin(columns, list(group)) for group in groups])
+    def _constraints(
+        self, rows: Rows, categorical: tuple[int, ...], n_outputs: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the monotone constraints of all features, and whether each is of each group.
 
-    def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:
-        """Return the monotone constraints of all features; refuse what trees cannot keep to."""
-        constraints, n_features = self.monotone_constraints, rows.shape[1]
-        if constraints is None:
-            return np.zeros(n_features, dtype=np.int64)
-        signs = np.array(monotone_signs(constraints, n_features, rows.feature_names))
+        The features on one path are of one group. Constraints that trees cannot keep to are
+        refused.
+        """
+        given, columns = self.monotone_constraints, range(rows.shape[1])
+        found = constraints_of(self, len(columns), rows.feature_names)
+        signs = np.array(found.get("monotone_constraints", [0] * len(columns)))
         if signs.any() and n_outputs > 1:
             raise ValueError(
-                f"monotone_constraints must be None with several outputs; got {constraints!r}."
+                f"monotone_constraints must be None with several outputs; got {given!r}."
             )
         if signs[list(categorical)].any():
             raise ValueError(
                 "monotone_constraints must be 0 for categories, which have no order; "
-                f"got {constraints!r}."
+                f"got {given!r}."
             )
-        return signs
+        groups = found.get("interaction_constraints", [columns])
+        return signs, np.array([np.isin(columns, list(group)) for group in groups])
 
 
 def _own(forest: Forest) -> Forest:
