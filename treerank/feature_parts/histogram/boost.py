@@ -46,7 +46,7 @@ def boost(
     data = Data(binned, columns, rules, groups[:, features], histograms)
     if held_out is not None:
         held_out_bins, held_out_scores = _scored(task, held_out, bins)
-    shares = float(part.subsample), float(part.subsample_queries)
+    shares = part.subsample, part.subsample_queries
     sampler = sampling.RowSampler(task.rows, task.derivatives.objective, *shares)
     trees: list[GrownTree] = []
     n_earlier = 0 if earlier is None else earlier.n_trees

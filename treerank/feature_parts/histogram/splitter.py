@@ -152,14 +152,11 @@ def _search_feature(words, place, leaf, how, sums, split):
 
     ``sums`` is memory for the running sums of gradient, hessian and count over the bins.
     """
-    n = place.n_values
+    n = place.n_values + place.is_category * place.has_missing
+    unpack(words, n, how, sums)
     if place.is_category:
-        n += place.has_missing
-        unpack(words, n, how, sums)
         order = _sort_bins(sums, n, how.cat_smooth)
         n = len(order)
-    else:
-        unpack(words, n, how, sums)
     found = _best_cut(sums, n, place, leaf, how, split)
     if found:
         for b in range(N_BINS):
@@ -176,7 +173,7 @@ def _search_feature(words, place, leaf, how, sums, split):
 def _sort_bins(sums, n_bins, smooth):
     """Sort the bins that have documents by dampened Newton step; return their numbers.
 
-    ``sums`` become those over the bins in this order.
+    ``sums`` become those over the bins in this order. They stay exact, see ``packing``.
     """
     own, steps, order, n = sums.copy(), np.empty(n_bins), np.empty(n_bins, dtype=np.int64), 0
     for b in range(n_bins):
