@@ -36,6 +36,7 @@ _SHARED = 16_384
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part, per word: to fill them takes four times as long as to add the part.
 _ROWS_OF_PART = 1500
+_PAIR = np.arange(2)
 
 
 def grow(
@@ -66,7 +67,7 @@ def grow(
         _, loss, number, split = heappop(leaves)
         first, goes_left[number] = len(nodes), split["goes_left"]
         nodes += _children(nodes[number], first, split, rows, data)
-        cut = {name: int(split[name]) for name in ("place", "bin", "missing_left")}
+        cut = dict(zip(("place", "bin", "missing_left"), split.item(), strict=False))
         nodes[number] = nodes[number]._replace(**cut, first=first, gain=-loss)
         new = sorted((first, first + 1), key=lambda number: nodes[number].n_documents)
         open_groups += [open_groups[number] & data.groups[:, cut["place"]]] * 2
@@ -125,7 +126,7 @@ def _best_splits(
 
 def _best(splits: np.ndarray) -> np.ndarray:
     """Return the best split of each of two leaves, the first among equals."""
-    return splits[splits["gain"].argmax(axis=0), [0, 1]]
+    return splits[splits["gain"].argmax(axis=0), _PAIR]
 
 
 def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) -> tuple[Any, ...]:
@@ -158,15 +159,15 @@ def _children(
 
     ``first`` will be the number of the left one. The smaller one gets a new slot for its histogram.
     """
-    place, own = split["place"], rows[leaf.begin : leaf.end]
-    middle = leaf.begin + partition(own, data.columns[place], split["goes_left"])
-    g, h, n = (float(split[name]) for name in ("gradient", "hessian", "n_documents"))
+    place, _, _, _, g, h, n, goes_left = split.item()
+    own = rows[leaf.begin : leaf.end]
+    middle = leaf.begin + partition(own, data.columns[place], goes_left)
+    others = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
     slots = (first + 1) // 2, leaf.slot
-    left_slot, right_slot = slots if n <= leaf.n_documents - n else slots[::-1]
-    below = leaf._replace(depth=leaf.depth + 1)
-    left = below._replace(end=middle, slot=left_slot, gradient=g, hessian=h, n_documents=n)
-    g, h, n = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
-    right = below._replace(begin=middle, slot=right_slot, gradient=g, hessian=h, n_documents=n)
+    left_slot, right_slot = slots if n <= others[2] else slots[::-1]
+    depth, bounds = leaf.depth + 1, (leaf.lower, leaf.upper)
+    left = Node(leaf.begin, middle, depth, left_slot, g, h, n, *bounds)
+    right = Node(middle, leaf.end, depth, right_slot, *others, *bounds)
     sign = data.binned.places["sign"][place]
     return _bounded(left, right, data.rules, sign) if sign else (left, right)
 
