@@ -89,7 +89,7 @@ def main():
     X, groups = X[:, :COLUMNS], objectives["logistic"].groups
     data = lightgbm.Dataset(X, y, group=groups.sizes, free_raw_data=False).construct()
     say_versions("numba", "lightgbm")
-    print(f"{len(y)} documents, {objectives['logistic'].problem.n_pairs / 1e6:.1f} M pairs")
+    print(f"{len(y)} documents, {objectives['logistic'].n_pairs / 1e6:.1f} M pairs")
     for n_threads in sorted({1, threads_allowed()}):
         compare(n_threads, objectives, X, data, arguments.trees, arguments.repetitions)
 

@@ -44,7 +44,7 @@ for settings in (
     print(*[array.tobytes().hex() for array in objective.derivatives(scores)])
 ranker = TreeDirectRanker(SoftTrees(n_epochs=1), random_state=0)
 print(ranker.fit(X, y, qid).predict(X).tobytes().hex())
-kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg").problem)
+kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg"))
 print(sum(kernel.stats.cache_hits.values()))
 """
 GAINS = """

@@ -87,7 +87,7 @@ def test_drawn_pairs_are_pairs_of_the_objective_and_all_are_drawn_alike(pairs):
     rng = np.random.default_rng(0)
     for _ in range(600):
         for batch in pair_batches(objective, 2, rng):
-            given_pairs = batch.objective.problem.pairs
+            given_pairs = batch.objective.pairs
             for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
                 seen[int(i), int(j)] = seen.get((int(i), int(j)), 0) + 1
     expected = {"adjacent": {(0, 1), (0, 4), (1, 3), (4, 3), (6, 2), (6, 5)}}
@@ -102,7 +102,7 @@ def test_a_batch_of_drawn_pairs_costs_what_they_cost():
     objective = make_objective(y, qid, loss="half_squared")
     rng, scores = np.random.default_rng(0), np.linspace(-1, 1, 7)
     for batch in (next(pair_batches(objective, 7, rng)) for _ in range(20)):
-        given_pairs, expected = batch.objective.problem.pairs, np.zeros(7)
+        given_pairs, expected = batch.objective.pairs, np.zeros(7)
         for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
             slope = scores[i] - scores[j] - 1
             expected[[i, j]] += slope, -slope
@@ -116,7 +116,7 @@ def test_given_pairs_are_drawn_as_they_were_given():
     rng, seen = np.random.default_rng(0), set()
     for _ in range(20):
         for batch in pair_batches(objective, 4, rng):
-            drawn = batch.objective.problem.pairs
+            drawn = batch.objective.pairs
             rows = batch.rows[drawn.i], batch.rows[drawn.j]
             seen |= set(zip(*rows, drawn.weight, drawn.target, strict=True))
     assert seen == set(table)
@@ -129,7 +129,7 @@ SIZES = [(2, 4, 1), (3, 3, 1), (4, 2, 2), (1, 7, 1), (10**9, 1, 3)]
 @pytest.mark.parametrize(("batch_size", "n_batches", "n_pairs"), SIZES)
 def test_drawn_pairs_show_each_row_about_once(batch_size, n_batches, n_pairs):
     batches = list(pair_batches(make_objective(np.arange(7)), batch_size, np.random.default_rng(0)))
-    assert [len(batch.objective.problem.pairs.i) for batch in batches] == [n_pairs] * n_batches
+    assert [len(batch.objective.pairs.i) for batch in batches] == [n_pairs] * n_batches
 
 
 def test_where_no_pair_counts_there_is_no_batch_of_pairs():
@@ -139,7 +139,7 @@ def test_where_no_pair_counts_there_is_no_batch_of_pairs():
 def test_pairs_are_drawn_from_more_than_an_integer_of_32_bits_counts():
     y = np.arange(70_000)
     batch = next(pair_batches(make_objective(y), 100, np.random.default_rng(0)))
-    pairs = batch.objective.problem.pairs
+    pairs = batch.objective.pairs
     assert (y[batch.rows[pairs.i]] > y[batch.rows[pairs.j]]).all()
 
 

@@ -11,22 +11,13 @@ no concern of it, and a document that was exposed for longer counts for more.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from treerank.checks import refuse_where
-from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.kernels import cross_entropy
 from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
-
-
-@dataclass(frozen=True, eq=False)
-class ClickSharesObjective(ListwiseObjective):
-    """Click shares of judged documents."""
-
-    def convex(self) -> "ClickSharesObjective":  # type: ignore[override]
-        """Return the objective itself, which is convex."""
-        return self
 
 
 @dataclass(frozen=True)
@@ -45,10 +36,7 @@ class ClickShares(ListwiseLoss):
     (True, array([0.75, 0.75]))
     """
 
-    def bind(self, judgments: Judgments) -> ListwiseObjective:
-        """Return the objective of judged documents; refuse negative rates."""
-        self.check_labels(judgments.y)
-        return ClickSharesObjective(self, judgments)
+    is_convex: ClassVar[bool] = True
 
     def check_labels(self, y: np.ndarray) -> None:
         """Refuse negative rates."""

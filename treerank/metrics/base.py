@@ -25,9 +25,6 @@ from treerank.numerics.threads import threads_for
 from treerank.parameters import Rule, check_parameters
 from treerank.team import current_team
 
-#: The discounts of a metric that has none.
-NO_DISCOUNTS = np.empty(0)
-
 
 def check_no_relevant(name: str, value: Any) -> None:
     """Refuse what is neither "exclude" nor a number.
@@ -114,16 +111,17 @@ class Metric(ABC):
         """
         return (count_relevant(worth, indptr) > 0).astype(np.float64)
 
-    def discounts(self, indptr: np.ndarray) -> np.ndarray:
+    def discounts(self, n_positions: int) -> np.ndarray:
         """Return the discount of each position that counts; nothing if there are no discounts."""
-        return NO_DISCOUNTS
+        return np.empty(0)
 
     def totals(
         self, scores: np.ndarray, worth: np.ndarray, indptr: np.ndarray, ties: str
     ) -> np.ndarray:
         """Rank each query, with ties ordered by ``ties``, and return the total of each list."""
         kernel = totals_kernel(type(self).list_total)
-        return kernel(scores, worth, indptr, self.depth, *TIES[ties], self.discounts(indptr))
+        discounts = self.discounts(min(self.depth, np.diff(indptr).max()))
+        return kernel(scores, worth, indptr, self.depth, *TIES[ties], discounts)
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""

@@ -128,9 +128,8 @@ class NDCG(Metric):
             ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # their value is 0
         return ideal
 
-    def discounts(self, indptr: np.ndarray) -> np.ndarray:
+    def discounts(self, n_positions: int) -> np.ndarray:
         """Return the discount of each position that counts."""
-        n_positions = min(self.depth, np.diff(indptr).max())
         return DISCOUNTS[self.discount](np.arange(1.0, n_positions + 1))
 
 
@@ -249,7 +248,6 @@ class RankBiasedPrecision(ThresholdMetric):
     stem = "rbp"
     list_total = discounted_gain
 
-    def discounts(self, indptr: np.ndarray) -> np.ndarray:
+    def discounts(self, n_positions: int) -> np.ndarray:
         """Return the probability that the user stops at each position that counts."""
-        n_positions = min(self.depth, np.diff(indptr).max())
         return (1 - self.persistence) * self.persistence ** np.arange(n_positions)

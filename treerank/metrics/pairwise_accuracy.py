@@ -9,15 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.metrics.base import NO_DISCOUNTS, Metric
-from treerank.metrics.ranked import TIES, totals_kernel
+from treerank.metrics.base import Metric
 from treerank.numerics.compiling import njit, register_jitable
-
-
-@register_jitable
-def _unequal_pairs(ranked, ends, k, discounts):
-    """Count the pairs of different labels."""
-    return _count_unequal(ranked)
 
 
 @register_jitable
@@ -61,9 +54,8 @@ class PairwiseAccuracy(Metric):
         return y
 
     def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return the number of pairs with different labels."""
-        kernel = totals_kernel(_unequal_pairs)
-        return kernel(worth, worth, indptr, self.depth, *TIES["stable"], NO_DISCOUNTS)
+        """Return the number of pairs with different labels: those in order in the best one."""
+        return self.totals(worth, worth, indptr, "stable")
 
 
 @register_jitable

@@ -148,7 +148,7 @@ class WrappedObjective(Objective):
 
 
 @dataclass(frozen=True, eq=False)
-class OwnObjective(Objective):
+class OwnObjective(WrappedObjective):
     """An objective of the user's own, with defaults for what it does not have.
 
     Attributes
@@ -161,16 +161,6 @@ class OwnObjective(Objective):
 
     objective: Any
     y: np.ndarray | None = None
-
-    @property
-    def groups(self) -> QueryGroups:
-        """Queries of the rows."""
-        return self._own("groups", None)
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of columns of ``scores``."""
-        return int(self.objective.n_outputs)
 
     @property
     def name(self) -> str:
@@ -206,7 +196,7 @@ class OwnObjective(Objective):
         if own is not None:
             return bool(own())
         has_labels = self.y is not None and bool(self.groups.with_two_labels(self.y).any())
-        return has_labels or super().has_anything_to_learn()
+        return has_labels or Objective.has_anything_to_learn(self)
 
     def _own(self, name: str, default: Any) -> Any:
         return getattr(self.objective, name, default)

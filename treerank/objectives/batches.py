@@ -9,14 +9,13 @@ random, as in the DirectRanker paper, with the documents of these pairs.
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.base import Objective
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.rules import GivenPairs, Pairs
+from treerank.objectives.pairs.rules import GivenPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,45 +58,35 @@ def pair_batches(
 
     All pairs of the objective are drawn with the same probability.
     """
-    problem = objective.problem if isinstance(objective, PairwiseObjective) else None
-    if problem is None or not problem.has_listable_pairs:
+    if not isinstance(objective, PairwiseObjective) or not objective.has_listable_pairs:
         raise ValueError(
             "batches must be 'queries' for an objective without pairs, with pairs of equal "
             "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
         )
-    unlisted = PairwiseObjective(replace(problem, pairs=Pairs()))
-    n_rows = problem.groups.n_documents
+    n_rows, n_pairs = objective.groups.n_documents, int(objective.n_pairs)
     batch_size = min(batch_size, n_rows)
-    if isinstance(problem.pairs, GivenPairs):
-        n_pairs, look_up = len(problem.pairs.i), _given
-    else:
-        up_to = np.cumsum(problem.labels.high - problem.labels.low, dtype=np.int64)
-        n_pairs, look_up = int(up_to[-1]), functools.partial(_counted, up_to)
     if n_pairs == 0:
         return
+    if isinstance(objective.pairs, GivenPairs):
+        look_up = objective.pairs.at
+    else:
+        up_to = np.cumsum(objective.labels.high - objective.labels.low, dtype=np.int64)
+        look_up = functools.partial(_counted, up_to, objective)
     for _ in range(-(-n_rows // batch_size)):
-        i, j, weight, target = look_up(problem, rng.integers(n_pairs, size=max(1, batch_size // 2)))
-        rows, place = np.unique(np.concatenate([i, j]), return_inverse=True)
-        by_query = np.argsort(problem.groups.codes[rows], kind="stable")
-        i, j = np.split(np.argsort(by_query)[place], 2)
-        rows = rows[by_query]
-        own: Any = taken(unlisted, rows)
-        yield Batch(rows, own.changed(pairs=GivenPairs(i, j, weight, target)))
-
-
-def _given(problem, number):
-    """Return rows, weight and target of given pairs by their numbers."""
-    pairs = problem.pairs
-    return pairs.i[number], pairs.j[number], pairs.weight[number], pairs.target[number]
+        pairs = look_up(rng.integers(n_pairs, size=max(1, batch_size // 2)))
+        rows = np.unique(np.concatenate([pairs.i, pairs.j]))
+        rows = rows[np.argsort(objective.groups.codes[rows], kind="stable")]
+        yield Batch(rows, taken(replace(objective, pairs=pairs), rows))
 
 
 def _counted(up_to, problem, number):
-    """Return rows, weight and target of pairs by their numbers; ``up_to`` counts them by place."""
+    """Return pairs by their numbers; ``up_to`` counts them by place."""
     labels = problem.labels
     upper = np.searchsorted(up_to, number, side="right")
     first = labels.indptr[np.searchsorted(labels.indptr, upper, side="right") - 1]
     lower = first + labels.high[upper] - (up_to[upper] - number)
-    return labels.row[upper], labels.row[lower], problem.balance[upper], np.ones(len(number))
+    i, j, weight = labels.row[upper], labels.row[lower], problem.balance[upper]
+    return GivenPairs(i=i, j=j, weight=weight, target=np.ones(len(number)))
 
 
 BATCHES = {"queries": query_batches, "pairs": pair_batches}

@@ -33,14 +33,12 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs, given_or
 from treerank.objectives.pairs.weights import (
     NORMALIZATIONS,
     PAIR_WEIGHTS,
     PairWeight,
     Weight,
-    WeightOptions,
     get_pair_weight,
 )
 from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
@@ -67,7 +65,7 @@ class PairSettings:
     """What only losses over pairs look at; for the meanings see :func:`make_objective`."""
 
     weight: Weight | None = None
-    pairs: PairRule | GivenPairs | None = None
+    pairs: PairRule | None = None
     sigma: Positive = 1.0
     k: Size | None = None
     gain: Gain = "exponential"
@@ -262,13 +260,10 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
     size, largest = judgments.totals.typical_size, judgments.totals.largest_label
-    options = WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest)
-    rest = float(settings.sigma), float(settings.smoothing)
-    whole = PairwiseObjective(
-        PairProblem(
-            judgments, loss, weight, size, pairs, options, *rest, settings.query_normalization
-        )
-    )
+    own = vars(settings) | {"weight": weight, "pairs": pairs, "gain": check_gain(settings.gain)}
+    own |= {"sigma": float(settings.sigma), "smoothing": float(settings.smoothing)}
+    del own["per_level"]
+    whole = PairwiseObjective(judgments, loss, typical_size=size, largest_label=largest, **own)
     if settings.per_level:
         from treerank.objectives.pairs.per_level import PerLevelObjective
 
@@ -282,7 +277,7 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     return checked
 
 
-def _refuse_weightless(weight: PairWeight, pairs: Pairs | GivenPairs) -> None:
+def _refuse_weightless(weight: PairWeight, pairs: Pairs) -> None:
     if (pairs.ties or pairs.balanced) and not weight.separates:
         allowed = sorted(name for name, known in PAIR_WEIGHTS.items() if known.separates)
         raise ValueError(

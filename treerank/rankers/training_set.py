@@ -188,8 +188,7 @@ def _in_canonical_order(data: TrainingSet) -> TrainingSet:
 
 def _sorted(pairs: GivenPairs, *keys: np.ndarray) -> GivenPairs:
     """Return the pairs in ascending order of the last key, then of the one before it, ..."""
-    order = np.lexsort(keys)
-    return GivenPairs(pairs.i[order], pairs.j[order], pairs.weight[order], pairs.target[order])
+    return pairs.at(np.lexsort(keys))
 
 
 def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:

@@ -51,7 +51,7 @@ def assert_fast_is_exact(objective, scores):
 def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, tied):
     y, qid, scores = make_task(sizes, tied=tied)
     objective = make_objective(y, qid, weight=weight, k=4)
-    totals = objective.problem.judgments.totals
+    totals = objective.judgments.totals
     assert pays_to_copy_top(totals.n_squared, totals.n_documents, reach=4)
     assert_fast_is_exact(objective, scores)
 

@@ -103,7 +103,7 @@ def test_balanced_pairs_are_the_mean_of_as_many_from_every_two_neighboring_level
     balanced = make_objective(y, qid, loss=loss, weight=weight, pairs="balanced")
     assert_same(balanced(scores), expected, rtol=1e-12, atol=1e-14)
     assert_same(balanced.derivatives(scores), expected[1:], rtol=2e-5, atol=1e-6)
-    assert balanced.problem.n_pairs == 9
+    assert balanced.n_pairs == 9
 
 
 def test_balanced_pairs_can_be_sampled_and_drawn():
@@ -114,7 +114,7 @@ def test_balanced_pairs_can_be_sampled_and_drawn():
     mean = np.mean([sampled(scores, iteration=t)[1] for t in range(1000)], axis=0)
     np.testing.assert_allclose(mean, balanced(scores)[1], atol=0.1)
     batch = next(pair_batches(balanced, 6, np.random.default_rng(0)))
-    drawn = batch.objective.problem.pairs
+    drawn = batch.objective.pairs
     pairs = zip(batch.rows[drawn.i].tolist(), batch.rows[drawn.j].tolist(), strict=True)
     np.testing.assert_allclose(drawn.weight, [BALANCED[pair] for pair in pairs])
 
@@ -168,7 +168,7 @@ def test_given_pairs_are_taken_whatever_the_labels_say():
     expected, slope = np.zeros(9), 2 * (0.75 * ahead[1] - 0.25 * back[1])
     expected[[1, 0, 7, 2]] = slope, -slope, other[1], -other[1]
     np.testing.assert_allclose(gradient, expected)
-    assert objective.problem.n_pairs == 2
+    assert objective.n_pairs == 2
 
 
 @pytest.mark.parametrize("row", [[0, 1], [3, 2, 0.5], [1, 0, 0.0, 0.0]])
@@ -253,20 +253,20 @@ def test_noise_belongs_to_seed_iteration_and_document():
 
 def test_the_convex_form_is_logistic_and_keeps_weights_and_pairs_that_never_change():
     convex = make_objective(Y, QID, weight="label", pairs=Pairs(adjacent=True)).convex()
-    assert convex.problem.weight is PAIR_WEIGHTS["label"]
-    assert convex.problem.pairs == get_pairs("adjacent")
+    assert convex.weight is PAIR_WEIGHTS["label"]
+    assert convex.pairs == get_pairs("adjacent")
     convex = make_objective(Y, QID, loss="hinge", weight="ndcg", pairs="top_10").convex()
-    assert convex.problem.loss is PAIR_LOSSES["logistic"]
-    assert (convex.problem.weight, convex.problem.pairs) == (PAIR_WEIGHTS["query"], Pairs())
+    assert convex.loss is PAIR_LOSSES["logistic"]
+    assert (convex.weight, convex.pairs) == (PAIR_WEIGHTS["query"], Pairs())
 
 
 def test_labels_are_refused_at_once_but_sorted_only_when_derivatives_are_asked_for():
     with pytest.raises(ValueError, match="y must not be negative"):
         make_objective([1, -1], weight="label")
     objective = make_objective(Y, QID, weight="ndcg")
-    assert "labels" not in vars(objective.problem)
+    assert "labels" not in vars(objective)
     objective.derivatives(SCORES)
-    assert "labels" in vars(objective.problem)
+    assert "labels" in vars(objective)
 
 
 @pytest.mark.parametrize(
@@ -278,15 +278,15 @@ def test_labels_are_refused_at_once_but_sorted_only_when_derivatives_are_asked_f
         ({"pairs": "with_ties"}, "exact_pairs", "exact_pairs"),
         ({"loss": "fidelity", "weight": "map"}, "fast_pairs", "exact_pairs"),
         ({"pairs": "top_10", "weight": "ndcg"}, "fast_pairs", "exact_pairs"),
-        ({"loss": "half_squared", "weight": "label"}, "level_sums", "level_sums"),
-        ({"loss": "exponential", "pairs": "balanced"}, "level_sums", "level_sums"),
-        ({"loss": "squared_hinge", "pairs": "adjacent"}, "hinges", "hinges"),
+        ({"loss": "half_squared", "weight": "label"}, "closed_forms", "closed_forms"),
+        ({"loss": "exponential", "pairs": "balanced"}, "closed_forms", "closed_forms"),
+        ({"loss": "squared_hinge", "pairs": "adjacent"}, "closed_forms", "closed_forms"),
         ({"loss": "hinge", "weight": "ndcg"}, "exact_pairs", "exact_pairs"),
         ({"loss": "exponential", "pairs": "top_10"}, "exact_pairs", "exact_pairs"),
     ],
 )
 def test_the_kernel_is_that_of_the_table(settings, of_derivatives, of_value):
-    problem = make_objective([2, 1, 0], **settings).problem
+    problem = make_objective([2, 1, 0], **settings)
     for with_value, name in ((False, of_derivatives), (True, of_value)):
         kernel = choose_kernel(problem, with_value=with_value)
         assert kernel.__name__.rpartition(".")[2] == name

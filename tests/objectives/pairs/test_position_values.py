@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.corpus.make import METRIC_WEIGHTS, WHOLE, swap_change
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.pairs.ranking import RankRule, Ranks, sort_queries, value_kernel
-from treerank.objectives.pairs.weights import PAIR_WEIGHTS, WeightOptions
+from treerank.objectives import make_objective
+from treerank.objectives.pairs.ranking import Ranks, sort_queries, value_kernel
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 
 documents = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6
@@ -22,15 +23,13 @@ def weights_of_pairs(name, labels, scores, k):
     y = np.array(labels, dtype=float)
     order = np.argsort(y, kind="stable")
     groups = QueryGroups.from_qid(None, len(y))
-    weight, options = PAIR_WEIGHTS[name], WeightOptions(k, largest_label=max(labels))
-    gain = np.asarray(weight.gains(y[order], groups, options), dtype=float)
+    weight, problem = PAIR_WEIGHTS[name], make_objective(y, weight=name, k=k)
+    gain = np.asarray(weight.gains(y[order], groups, problem), dtype=float)
     x = np.array(scores, dtype=float)[order]
     ranks = Ranks(np.arange(len(y), dtype=np.int32), np.zeros(1, np.int32), *np.zeros((6, len(y))))
-    discounts = options.discounts(weight.discount, groups.sizes.max())
-    rule = RankRule(discounts, top=0, reach=len(discounts), smoothing=0.0, seed=0)
     kernel, falling = value_kernel(weight.values, False, False, False), np.empty(len(y))
     sort_queries(0, 1, x, groups.indptr, ranks.order, falling)
-    kernel(0, 1, falling, gain, groups.indptr, rule, ranks, ranks.near)
+    kernel(0, 1, falling, gain, groups.indptr, problem.rank_rule, ranks, ranks.near)
     found = {}
     for a, i in enumerate(order):
         for b, j in enumerate(order):

@@ -1,10 +1,10 @@
 """Kernels of the listwise losses: one query at a time, queries in parallel.
 
-Every public kernel takes rows sorted by query and returns ``values`` (one per query), ``gradient``
-and ``hessian`` (one entry per row). Exponents are differences to the logarithm of a sum that
-includes the term itself, so no exponent is positive and scores may be in the hundreds. Each query
-writes to its own slice, so the bits are the same for any number of threads. To add a kernel,
-write the function of one query and the loop over queries.
+Every public kernel takes rows sorted by query, what it knows of them and where queries begin, and
+returns ``values`` (one per query), ``gradient`` and ``hessian`` (one entry per row). Exponents are
+differences to the logarithm of a sum that includes the term itself, so no exponent is positive and
+scores may be in the hundreds. Each query writes to its own slice, so the bits are the same for any
+number of threads. To add a kernel, write the function of one query, from row ``a`` to row ``b``.
 """
 
 import math
@@ -12,58 +12,27 @@ import math
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
 
 
-@njit(parallel=True)
-def cross_entropy(
-    scores: np.ndarray, target: np.ndarray, indptr: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the cross entropy between ``target`` and the softmax of the scores of each query."""
-    values = np.zeros(len(indptr) - 1)
-    gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
-    for q in prange(len(indptr) - 1):
-        a, b = indptr[q], indptr[q + 1]
-        values[q] = _cross_entropy(scores[a:b], target[a:b], gradient[a:b], hessian[a:b])
-    return values, gradient, hessian
+def _over_queries(of_query):
+    """Make the kernel that calls a function of one query for each."""
 
+    @kernel_for(of_query, parallel=True)
+    def over_queries(scores, known, indptr):
+        values = np.zeros(len(indptr) - 1)
+        gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
+        for q in prange(len(indptr) - 1):
+            a, b = indptr[q], indptr[q + 1]
+            values[q] = of_query(a, b, scores[a:b], known, gradient[a:b], hessian[a:b])
+        return values, gradient, hessian
 
-@njit(parallel=True)
-def grouped_plackett_luce(
-    scores: np.ndarray, y: np.ndarray, weight: np.ndarray, indptr: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the negative log likelihood of the order of the levels, with Efron's ties.
-
-    The rows of a query are sorted by ``y``, least relevant first.
-    """
-    values = np.zeros(len(indptr) - 1)
-    gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
-    for q in prange(len(indptr) - 1):
-        a, b = indptr[q], indptr[q + 1]
-        starts = _level_starts(y[a:b])
-        values[q] = _grouped_plackett_luce(
-            scores[a:b], weight[a:b], starts, gradient[a:b], hessian[a:b]
-        )
-    return values, gradient, hessian
-
-
-@njit(parallel=True)
-def approximate_dcg(
-    scores: np.ndarray, gain: np.ndarray, temperature: float, indptr: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return minus the DCG of each query at smooth ranks."""
-    values = np.zeros(len(indptr) - 1)
-    gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
-    for q in prange(len(indptr) - 1):
-        a, b = indptr[q], indptr[q + 1]
-        values[q] = _approximate_dcg(
-            scores[a:b], gain[a:b], temperature, gradient[a:b], hessian[a:b]
-        )
-    return values, gradient, hessian
+    return over_queries
 
 
 @register_jitable
-def _cross_entropy(scores, target, gradient, hessian):
+def _cross_entropy(a, b, scores, known, gradient, hessian):
+    target = known[a:b]
     mass = target.sum()
     if mass == 0:
         return 0.0
@@ -78,8 +47,9 @@ def _cross_entropy(scores, target, gradient, hessian):
 
 
 @register_jitable
-def _grouped_plackett_luce(scores, weight, starts, gradient, hessian):
+def _grouped_plackett_luce(a, b, scores, known, gradient, hessian):
     """Go through the levels from the top; each stage adds to the gradients of all rows below."""
+    starts, weight = _level_starts(known[0][a:b]), known[1][a:b]
     n_levels = len(starts) - 1
     log_totals = _log_totals_up_to(scores, starts)
     value, charge, square = 0.0, 0.0, 0.0
@@ -132,7 +102,8 @@ def _stages(own, n_ties):
 
 
 @register_jitable
-def _approximate_dcg(scores, gain, temperature, gradient, hessian):
+def _approximate_dcg(a, b, scores, known, gradient, hessian):
+    gain, temperature = known[0][a:b], known[1]
     slope = np.empty(len(scores))
     value = 0.0
     ranks = _smooth_ranks(scores, temperature)
@@ -203,3 +174,12 @@ def _log_totals_up_to(scores, starts):
             gap = abs(totals[level - 1] - totals[level])
             totals[level] = high + math.log1p(math.exp(-gap))
     return totals
+
+
+#: The cross entropy between a target and the softmax of the scores of each query.
+cross_entropy = _over_queries(_cross_entropy)
+#: The negative log likelihood of the order of the levels, with Efron's ties, of labels and weights.
+#: The rows of a query are sorted by label, least relevant first.
+grouped_plackett_luce = _over_queries(_grouped_plackett_luce)
+#: Minus the DCG of each query at smooth ranks, of gains and the temperature.
+approximate_dcg = _over_queries(_approximate_dcg)

@@ -18,11 +18,18 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from treerank.checks import refuse_where
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.kernels import approximate_dcg, cross_entropy, grouped_plackett_luce
 from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
 from treerank.parameters import Positive, Rule
+
+
+def _check_gains(loss: ListwiseLoss, y: np.ndarray) -> None:
+    """Refuse labels without a gain 2^y - 1 that is non-negative and finite."""
+    wrong = ~((y >= 0) & (y < 1000))
+    refuse_where(wrong, y, "y must be at least 0 and below 1000 for gains 2^y")
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class ListNetLoss(ListwiseLoss):
     def check_labels(self, y: np.ndarray) -> None:
         """Refuse labels without a gain, where the target asks for gains."""
         if self.target == "gain":
-            _check_gains(y)
+            _check_gains(self, y)
 
     def prepared(self, lists: ListwiseObjective) -> np.ndarray:
         """Return the weighted target of each document."""
@@ -108,7 +115,7 @@ class ListMLE(ListwiseLoss):
 
     def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the negative log likelihood of each query and its derivatives."""
-        return grouped_plackett_luce(scores, lists.y, lists.weight, lists.groups.indptr)
+        return grouped_plackett_luce(scores, (lists.y, lists.weight), lists.groups.indptr)
 
 
 @dataclass(frozen=True)
@@ -132,9 +139,7 @@ class XENDCG(ListwiseLoss):
     True
     """
 
-    def check_labels(self, y: np.ndarray) -> None:
-        """Refuse labels without a gain."""
-        _check_gains(y)
+    check_labels = _check_gains
 
     def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the cross entropy of each query and its derivatives."""
@@ -179,10 +184,7 @@ class ApproxNDCG(ListwiseLoss):
     temperature: Positive = 1.0
 
     approximate_hessian: ClassVar[bool] = True
-
-    def check_labels(self, y: np.ndarray) -> None:
-        """Refuse labels without a gain."""
-        _check_gains(y)
+    check_labels = _check_gains
 
     def prepared(self, lists: ListwiseObjective) -> tuple[np.ndarray, np.ndarray]:
         """Return what each query costs without any gain, and the most that each row gains."""
@@ -200,8 +202,8 @@ class ApproxNDCG(ListwiseLoss):
     def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return one minus the smooth NDCG of each query and its derivatives."""
         cost, gain = lists.prepared
-        indptr = lists.groups.indptr
-        values, gradient, hessian = approximate_dcg(scores, gain, float(self.temperature), indptr)
+        known = gain, float(self.temperature)
+        values, gradient, hessian = approximate_dcg(scores, known, lists.groups.indptr)
         return cost + values, gradient, hessian
 
 
@@ -212,16 +214,6 @@ LISTWISE: dict[str, ListwiseLoss] = {
     "xendcg": XENDCG(),
     "approx_ndcg": ApproxNDCG(),
 }
-
-
-def _check_gains(y):
-    """Refuse labels without a gain 2^y - 1 that is non-negative and finite."""
-    wrong = ~((y >= 0) & (y < 1000))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"y must be at least 0 and below 1000 for gains 2^y; got {y[row]!r} in row {row}."
-        )
 
 
 @dataclass(frozen=True)

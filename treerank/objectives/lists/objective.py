@@ -19,7 +19,6 @@ from treerank.objectives.base import Derivatives, Objective, Priced, as_objectiv
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 
@@ -34,11 +33,14 @@ class ListwiseLoss(ABC):
     ----------
     approximate_hessian : bool
         Whether the hessian is a bound instead of the exact diagonal.
+    is_convex : bool
+        Whether a head over several outputs is fitted to the loss itself.
     head_weight : str
-        Weight of the pairs to which a head over several outputs is fitted.
+        Weight of the pairs to which such a head is fitted otherwise.
     """
 
     approximate_hessian: ClassVar[bool] = False
+    is_convex: ClassVar[bool] = False
     head_weight: ClassVar[str] = "query"
 
     def __post_init__(self) -> None:
@@ -109,11 +111,13 @@ class ListwiseObjective(Objective):
         """Return the objective of the given rows alone, whose queries are ``groups``."""
         return replace(self, judgments=self.judgments.taking(rows, groups))
 
-    def convex(self) -> PairwiseObjective:
-        """Return the logistic loss of all pairs of the same documents."""
+    def convex(self) -> Objective:
+        """Return the objective itself, or the logistic loss of all pairs of the same documents."""
+        if self.loss.is_convex:
+            return self
         weight = PAIR_WEIGHTS[self.loss.head_weight]
         logistic, size = PAIR_LOSSES["logistic"], self.judgments.totals.typical_size
-        return PairwiseObjective(PairProblem(self.judgments, logistic, weight, size))
+        return PairwiseObjective(self.judgments, logistic, weight, size)
 
     def with_loss(self, loss: Any) -> Objective:
         """Return another loss without pairs of the same labels."""

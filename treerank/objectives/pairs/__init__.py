@@ -3,9 +3,9 @@ r"""Losses of pairs, times weights of pairs, summed over the pairs of each query
 :mod:`~treerank.objectives.pairs.losses`, :mod:`~treerank.objectives.pairs.weights` and
 :mod:`~treerank.objectives.pairs.rules` are what users choose;
 :class:`~treerank.objectives.pairs.problem.PairProblem` holds the choice with the documents, and
-:class:`~treerank.objectives.pairs.objective.PairwiseObjective` is the objective. The sums come from
-a kernel, which :func:`~treerank.objectives.pairs.objective.choose_kernel` chooses by the first row
-that applies:
+:class:`~treerank.objectives.pairs.objective.PairwiseObjective` makes it an objective. The sums
+come from a kernel, which :func:`~treerank.objectives.pairs.objective.choose_kernel` chooses by the
+first row that applies:
 
 ================ ==================== ==========================================================
 derivatives      value and these      what is set
@@ -14,9 +14,8 @@ derivatives      value and these      what is set
 ``exact_pairs``  ``exact_pairs``      pairs with ties
 ``fast_pairs``   ``exact_pairs``      loss logistic, half_squared_tanh, squared_sigmoid or
                                       fidelity
-``level_sums``   ``level_sums``       loss half_squared or exponential, with a weight of labels
-                                      alone and pairs that are not cut off
-``hinges``       ``hinges``           loss hinge or squared_hinge, likewise
+``closed_forms`` ``closed_forms``     loss half_squared, exponential, hinge or squared_hinge, with
+                                      a weight of labels alone and pairs that are not cut off
 ``exact_pairs``  ``exact_pairs``      anything else, such as a loss of one's own, or ndcg under
                                       hinge
 ================ ==================== ==========================================================

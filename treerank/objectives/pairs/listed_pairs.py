@@ -69,14 +69,12 @@ def _draw(i, keys, width, sampled, seed, iteration, j):
 
 
 def _list_pairs(given, labels):
-    """Turn pairs of rows into pairs of places, query by query."""
+    """Turn pairs of rows into pairs of places."""
     place = np.empty(len(labels.row), dtype=np.int64)
     place[labels.row] = np.arange(len(place))
+    given = given.at(np.argsort(place[given.i], kind="stable"))  # query by query
     i, j = place[given.i], place[given.j]
-    by_query = np.argsort(i, kind="stable")
-    i, j = i[by_query], j[by_query]
-    indptr = np.searchsorted(i, labels.indptr)
-    return PairList(i, j, given.weight[by_query], given.target[by_query], indptr)
+    return PairList(i, j, given.weight, given.target, np.searchsorted(i, labels.indptr))
 
 
 @functools.cache

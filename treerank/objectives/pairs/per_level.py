@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Objective, Priced
+from treerank.objectives.base import Derivatives, Objective, Priced, WrappedObjective
 from treerank.objectives.pairs.objective import PairwiseObjective
 
 #: More levels are refused: each is an output more of every tree.
@@ -20,51 +20,38 @@ MAX_LEVELS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class PerLevelObjective(Objective):
+class PerLevelObjective(WrappedObjective):
     """The sum of one pairwise objective per threshold, each over its own column of scores.
 
     Attributes
     ----------
-    whole : PairwiseObjective
+    objective : PairwiseObjective
         The objective over the labels themselves, of one output.
     parts : tuple of PairwiseObjective
         One objective per threshold, over the same rows.
     """
 
-    whole: PairwiseObjective
+    objective: PairwiseObjective
     parts: tuple[PairwiseObjective, ...]
 
     @classmethod
     def of(cls, whole: PairwiseObjective) -> "PerLevelObjective":
         """Cut the labels of an objective at each level: a document reaches it or does not."""
-        judgments = whole.problem.judgments
-        y = judgments.y
+        judgments, y = whole.judgments, whole.judgments.y
         levels = np.unique(y)
         if not 2 <= len(levels) <= MAX_LEVELS:
             raise ValueError(
                 f"y must have 2 to {MAX_LEVELS} different labels when per_level=True; "
                 f"got {len(levels)}."
             )
-        options = replace(whole.problem.options, gain="linear", threshold=1.0, largest_label=1.0)
+        binary = replace(whole, gain="linear", threshold=1.0, largest_label=1.0)
         cuts = [judgments.labeled((y >= level).astype(float)) for level in levels[1:]]
-        return cls(
-            whole, tuple(whole.changed(judgments=c, options=options).checked() for c in cuts)
-        )
+        return cls(whole, tuple(replace(binary, judgments=cut).checked() for cut in cuts))
 
     @property
     def n_outputs(self) -> int:
         """Number of thresholds."""
         return len(self.parts)
-
-    @property
-    def groups(self) -> QueryGroups:
-        """Queries of the rows."""
-        return self.whole.groups
-
-    @property
-    def steepness(self) -> float:
-        """What turns a margin of scores into log odds, as far as the loss says."""
-        return self.whole.steepness
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian, the last two with a column per output."""
@@ -81,15 +68,15 @@ class PerLevelObjective(Objective):
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "PerLevelObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""
         parts = tuple(part.taking(rows, groups) for part in self.parts)
-        return PerLevelObjective(self.whole.taking(rows, groups), parts)
+        return PerLevelObjective(self.objective.taking(rows, groups), parts)
 
     def convex(self) -> PairwiseObjective:
         """Return the convex form of the objective over the labels themselves."""
-        return self.whole.convex()
+        return self.objective.convex()
 
     def with_loss(self, loss: Any) -> Objective:
         """Return a loss without pairs of the labels themselves."""
-        return self.whole.with_loss(loss)
+        return self.objective.with_loss(loss)
 
     def has_anything_to_learn(self) -> bool:
         """Tell whether a pair has a weight."""

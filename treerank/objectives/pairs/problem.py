@@ -24,10 +24,8 @@ from treerank.objectives.pairs.ranking import (
     sort_queries,
     value_kernel,
 )
-from treerank.objectives.pairs.rules import GivenPairs, Pairs
-from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight, WeightOptions
-
-ALL_PAIRS, PLAIN_OPTIONS = Pairs(), WeightOptions()
+from treerank.objectives.pairs.rules import PAIRS, GivenPairs, Pairs
+from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +41,20 @@ class PairProblem:
     typical_size : float
         Documents of an average query, which is the sum of weights that "equal" gives to each. Parts
         of the rows keep that of all rows.
-    options : WeightOptions
-        Truncation, gain and threshold of the metric behind the weight.
+    largest_label : float
+        Largest label of all rows, for ERR.
     """
 
     judgments: Judgments
     loss: PairLoss
     weight: PairWeight
     typical_size: float
-    pairs: Pairs | GivenPairs = ALL_PAIRS
-    options: WeightOptions = PLAIN_OPTIONS
+    largest_label: float = 1.0
+    pairs: Pairs = PAIRS["all"]
     sigma: float = 1.0
+    k: int | None = None
+    gain: str | tuple[float, ...] = "exponential"
+    threshold: float = 1.0
     smoothing: float = 0.0
     query_normalization: str | None = None
 
@@ -84,8 +85,8 @@ class PairProblem:
         """Return the weights of the places that no score changes."""
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
-        gain = self.weight.gains(self.judgments.y[row], groups, self.options)
-        if self.pairs.balanced and not self.is_listed:  # a list has it in its weights
+        gain = self.weight.gains(self.judgments.y[row], groups, self)
+        if self.pairs.balanced and not self.pairs.is_listed:  # a list has it in its weights
             gain = gain * self.balance
         return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
 
@@ -117,11 +118,6 @@ class PairProblem:
         return self.query_normalization or ("equal" if self.weight.normalized else None)
 
     @property
-    def is_listed(self) -> bool:
-        """Whether pairs are visited one by one from a list."""
-        return isinstance(self.pairs, GivenPairs) or self.pairs.sampled is not None
-
-    @property
     def has_listable_pairs(self) -> bool:
         """Whether single pairs, of fixed weights and different labels, can be drawn."""
         return self.weight.is_fixed and not self.pairs.ties and self.pairs.top is None
@@ -148,21 +144,22 @@ class PairProblem:
         scaled = scale(np.where(mass > 0, mass, 1.0), self.typical_size)
         return self.judgments.query_weight * np.where(mass > 0, scaled, 1.0)
 
-    def slope_factors(self, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factors of each query's gradient and hessian."""
-        factor = self.factors(mass)
-        return factor * self.sigma, factor * self.sigma**2
-
     @property
     def is_mass_fixed(self) -> bool:
         """Whether scores do not change the sums of weights that queries are normalized by."""
         return self.normalization is None or self.is_separable
 
+    def discounts(self, name: str, longest: int) -> np.ndarray:
+        """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
+        ranks = np.arange(1, max(longest, 1) + 1)
+        discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
+        return np.where(ranks <= (self.k or len(ranks)), discounts, 0.0)
+
     @cached_property
     def rank_rule(self) -> RankRule:
         """What turns scores into ranks, and ranks into values."""
-        discount = self.options.discounts(self.weight.discount, self.judgments.totals.longest)
-        top, k = self.pairs.top, self.options.k if self.weight.values else None
+        discount = self.discounts(self.weight.discount, self.judgments.totals.longest)
+        top, k = self.pairs.top, self.k if self.weight.values else None
         reach = min(top or len(discount), k or len(discount))
         n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
         return RankRule(discount, n_top, reach, self.smoothing, self.judgments.seed)

@@ -8,8 +8,8 @@ by label, the less relevant partners of a document are one run of places.
 To name a rule, list it in ``PAIRS``.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -76,9 +76,19 @@ class Pairs:
         return self.top is None and self.sampled is None
 
     @property
+    def is_listed(self) -> bool:
+        """Whether pairs are visited one by one from a list."""
+        return self.sampled is not None
+
+    @property
     def is_whole(self) -> bool:
         """Whether all pairs of different labels count, or of neighboring ones, and no others."""
-        return self.is_fixed and not self.ties
+        return not (self.is_listed or self.ties or self.top)
+
+    def taking(self, rows: np.ndarray) -> "Pairs":
+        """Return the rule for the given rows alone."""
+        del rows
+        return self
 
 
 PAIRS = {
@@ -90,9 +100,9 @@ PAIRS = {
 }
 
 
-def get_pairs(pairs: "str | Pairs | GivenPairs") -> "Pairs | GivenPairs":
+def get_pairs(pairs: str | Pairs) -> Pairs:
     """Return the rule of a name; a rule is returned as it is."""
-    if isinstance(pairs, (Pairs, GivenPairs)):
+    if isinstance(pairs, Pairs):
         return pairs
     if isinstance(pairs, str) and pairs in PAIRS:
         return PAIRS[pairs]
@@ -106,9 +116,9 @@ def get_pairs(pairs: "str | Pairs | GivenPairs") -> "Pairs | GivenPairs":
 PairRule = Annotated[str | Pairs, Rule(lambda _, pairs: get_pairs(pairs))]
 
 
-@dataclass(frozen=True, eq=False)
-class GivenPairs:
-    """Pairs that the user lists; their labels do not matter.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GivenPairs(Pairs):
+    """Pairs that the user lists; their labels and ranks do not matter.
 
     Attributes
     ----------
@@ -125,14 +135,8 @@ class GivenPairs:
     weight: np.ndarray
     target: np.ndarray
 
-    # What a rule says about labels and ranks: a list says nothing of the kind.
-    adjacent: ClassVar[bool] = False
-    ties: ClassVar[bool] = False
-    balanced: ClassVar[bool] = False
-    top: ClassVar[int | None] = None
-    sampled: ClassVar[int | None] = None
-    is_fixed: ClassVar[bool] = True
-    is_whole: ClassVar[bool] = False
+    is_listed = True
+    __eq__, __hash__ = object.__eq__, object.__hash__  # the same rule may be of other lists
 
     @classmethod
     def from_table(cls, table: Any, groups: QueryGroups) -> "GivenPairs":
@@ -155,7 +159,7 @@ class GivenPairs:
         wrong = ~((weight >= 0) & (weight <= MAX_WEIGHT))
         _refuse(wrong, f"weights must be finite and >= 0 and <= {MAX_WEIGHT:g}", table)
         _refuse(~((target >= 0) & (target <= 1)), "targets must be in [0, 1]", table)
-        return cls(i, j, weight, target)
+        return cls(i=i, j=j, weight=weight, target=target)
 
     def table(self) -> np.ndarray:
         """Return the columns i, j, weight and target, as ``from_table`` reads them."""
@@ -163,16 +167,17 @@ class GivenPairs:
 
     def taking(self, rows: np.ndarray) -> "GivenPairs":
         """Return the pairs with both documents among the given rows, which are counted anew."""
-        new_row = np.full(max(part.max(initial=0) for part in (self.i, self.j, rows)) + 1, -1)
-        new_row[rows] = np.arange(len(rows))
-        kept = (new_row[self.i] >= 0) & (new_row[self.j] >= 0)
-        i, j = new_row[self.i[kept]], new_row[self.j[kept]]
-        return GivenPairs(i, j, self.weight[kept], self.target[kept])
+        kept, order = self.at(np.isin(self.i, rows) & np.isin(self.j, rows)), np.argsort(rows)
+        i, j = (order[np.searchsorted(rows, part, sorter=order)] for part in (kept.i, kept.j))
+        return replace(kept, i=i, j=j)
+
+    def at(self, chosen: np.ndarray) -> "GivenPairs":
+        """Return the chosen pairs, by their numbers or by a mask."""
+        columns = {name: getattr(self, name)[chosen] for name in ("i", "j", "weight", "target")}
+        return GivenPairs(**columns)
 
 
-def given_or(
-    pairs: "str | Pairs | None", given: GivenPairs | None
-) -> "str | Pairs | GivenPairs | None":
+def given_or(pairs: str | Pairs | None, given: GivenPairs | None) -> str | Pairs | None:
     """Return given pairs if there are any, else the rule, which is None for all pairs."""
     if isinstance(pairs, str) and pairs == "all":
         pairs = None

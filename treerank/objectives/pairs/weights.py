@@ -105,37 +105,15 @@ def _stop_probability(y, groups, options):
 
 
 @dataclass(frozen=True)
-class WeightOptions:
-    """Settings of the metrics behind the weights.
-
-    Attributes
-    ----------
-    k, gain, threshold
-        As in :func:`treerank.make_objective`.
-    largest_label : float
-        Largest label of all documents, for ERR.
-    """
-
-    k: int | None = None
-    gain: str | tuple[float, ...] = "exponential"
-    threshold: float = 1.0
-    largest_label: float = 1.0
-
-    def discounts(self, name: str, longest: int) -> np.ndarray:
-        """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
-        ranks = np.arange(1, max(longest, 1) + 1)
-        discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
-        return np.where(ranks <= (self.k or len(ranks)), discounts, 0.0)
-
-
-@dataclass(frozen=True)
 class PairWeight:
     """A pair weight, and what is known about it.
 
     Attributes
     ----------
     gains : callable
-        ``(y, groups, options) -> ndarray``, for labels that ascend within each query.
+        ``(y, groups, options) -> ndarray``, for labels that ascend within each query; ``options``
+        has the attributes of :class:`~treerank.objectives.pairs.problem.PairProblem`, such as
+        ``k``, ``gain`` and ``threshold``.
     of_pair : callable
         ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``.
     values : callable or None
