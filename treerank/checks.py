@@ -198,6 +198,16 @@ def closest(value: Any, allowed: Iterable[Any]) -> str:
     return f" Did you mean {words[found[0]]!r}?" if isinstance(value, str) and found else ""
 
 
+def by_name(name: str, value: Any, known: Mapping[str, Any], kind: type) -> Any:
+    """Return what a name stands for; an object of the kind is returned as it is."""
+    if isinstance(value, kind):
+        return value
+    if isinstance(value, str) and value in known:
+        return known[value]
+    allowed = f"a {kind.__name__} or one of {sorted(known)}"
+    raise ValueError(f"{name} must be {allowed}; got {shown(value)}.{closest(value, known)}")
+
+
 def check_signature(name: str, function: Any, *arguments: str) -> None:
     """Refuse a function that cannot be called with these arguments, named by what they are.
 

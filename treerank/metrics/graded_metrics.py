@@ -40,20 +40,10 @@ from treerank.metrics.threshold_metrics import ThresholdMetric
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import NotNegative, Rule
 
-
-def log2_discount(positions: np.ndarray) -> np.ndarray:
-    """Return 1 / log2(i + 1)."""
-    return 1 / np.log2(positions + 1)
-
-
-def delayed_log2_discount(positions: np.ndarray) -> np.ndarray:
-    """Return 1 / log2(i), and 1 for the first position: the first two have the same discount."""
-    return 1 / np.log2(np.maximum(positions, 2))
-
-
+#: Discount of positions; the delayed one is the same for the first two.
 DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "log2": log2_discount,
-    "delayed_log2": delayed_log2_discount,
+    "log2": lambda positions: 1 / np.log2(positions + 1),
+    "delayed_log2": lambda positions: 1 / np.log2(np.maximum(positions, 2)),
 }
 #: Gain of a label.
 Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]

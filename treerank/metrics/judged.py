@@ -13,7 +13,7 @@ from treerank.checks import as_numbers, check_column, check_number, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.relevance import label_gains
 from treerank.metrics.base import Metric, PreparedMetric
-from treerank.metrics.graded_metrics import Gain, log2_discount
+from treerank.metrics.graded_metrics import DISCOUNTS, Gain
 from treerank.metrics.threshold_metrics import expected_hits
 from treerank.parameters import Finite, Size, check_arguments
 
@@ -145,7 +145,7 @@ def ndcg_bounds(
 
 def _bounds_of_query(gains, scores, k, largest):
     """Return the least and the largest NDCG of one query, whose unjudged gains are NaN."""
-    discount = log2_discount(np.arange(1.0, len(gains) + 1))
+    discount = DISCOUNTS["log2"](np.arange(1.0, len(gains) + 1))
     discount[len(gains) if k is None else k :] = 0
     own = _mean_discounts(scores, discount)
     judged = ~np.isnan(gains)

@@ -8,7 +8,8 @@ random, as in the DirectRanker paper, with the documents of these pairs.
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,7 @@ from treerank.objectives.pairs.objective import PairwiseObjective
 from treerank.objectives.pairs.rules import GivenPairs
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(NamedTuple):
     """Some rows, and their objective.
 
     Attributes

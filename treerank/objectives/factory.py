@@ -81,18 +81,15 @@ class PairSettings:
     def refuse_for(self, loss: Any) -> None:
         """Refuse settings other than the defaults for a loss that would ignore them."""
         for field in fields(self):
-            value = getattr(self, field.name)
-            is_default = value is field.default or (np.ndim(value) == 0 and value == field.default)
+            name, value = field.name, getattr(self, field.name)
+            if value is field.default or (np.ndim(value) == 0 and value == field.default):
+                continue
             if isinstance(value, GivenPairs):
-                raise ValueError(
-                    f"given_pairs must be None for loss={loss!r}, which does not read them; got "
-                    f"{len(value.i)}."
-                )
-            if not is_default:
-                raise ValueError(
-                    f"{field.name} must be {field.default!r} for loss={shown(loss)}, which "
-                    f"does not read it; got {shown(value)}."
-                )
+                name, value = "given_pairs", value.table()
+            raise ValueError(
+                f"{name} must be {field.default!r} for loss={shown(loss)}, which does not read it; "
+                f"got {shown(value)}."
+            )
 
 
 def make_objective(

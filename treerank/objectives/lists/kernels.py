@@ -12,7 +12,8 @@ import math
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.objectives.pairs.losses import upset_probability
 
 
 def _over_queries(of_query):
@@ -114,7 +115,7 @@ def _approximate_dcg(a, b, scores, known, gradient, hessian):
     for i in range(len(scores)):
         for j in range(i):
             if slope[i] != slope[j]:
-                above = _sigmoid((scores[j] - scores[i]) / temperature)
+                above = upset_probability((scores[i] - scores[j]) / temperature)
                 pull = above * (1 - above) / temperature * (slope[j] - slope[i])
                 gradient[i] += pull
                 gradient[j] -= pull
@@ -129,16 +130,10 @@ def _smooth_ranks(scores, temperature):
     ranks = np.ones(len(scores))
     for i in range(len(scores)):
         for j in range(i):
-            above = _sigmoid((scores[j] - scores[i]) / temperature)
+            above = upset_probability((scores[i] - scores[j]) / temperature)
             ranks[i] += above
             ranks[j] += 1 - above
     return ranks
-
-
-@njit
-def _sigmoid(x):
-    decay = math.exp(-abs(x))
-    return 1 / (1 + decay) if x > 0 else decay / (1 + decay)
 
 
 @register_jitable

@@ -103,7 +103,8 @@ class ListwiseObjective(Objective):
         scores = scores[self.rows]
         with threads_for(len(scores)):
             values, *derivatives = self.loss.over_queries(self, scores, iteration)
-        gradient, hessian = (self._by_row(part) for part in derivatives)
+        gradient, hessian = np.empty((2, len(scores)))
+        gradient[self.rows], hessian[self.rows] = derivatives
         # Summed here: a sum inside a parallel kernel depends on the number of threads.
         return float(values.sum()), gradient, hessian
 
@@ -169,8 +170,3 @@ class ListwiseObjective(Objective):
         results = np.full(self.groups.n_queries, start)
         reduction.at(results, self.query, values)
         return results[self.query]
-
-    def _by_row(self, values):
-        result = np.empty_like(values)
-        result[self.rows] = values
-        return result

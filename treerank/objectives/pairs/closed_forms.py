@@ -82,8 +82,9 @@ def _squared_hinge_of_sums(short, sums):
 
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
-    x, labels, weights = problem.placed(scores), problem.labels, problem.weights
-    of_margin = problem.loss.of_margin
+    of_margin, labels, weights = problem.loss.of_margin, problem.labels, problem.weights
+    x, _, placing = problem.ranking(scores, iteration)
+    in_parts(in_turn(*placing), labels.indptr)
     if of_margin is exponential and _widest(x, labels.indptr) > MOST_APART:
         return exact_pairs.sums(problem, scores, iteration)
     g, h = np.empty((2, len(x)))

@@ -69,8 +69,8 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     assert problem.loss.shape is not None
     narrow = is_narrow(problem.judgments.totals.longest, _copies_top(problem))
     flags = problem.pairs.top is not None, narrow, problem.judgments.is_weighted
-    of_upset, normalized = problem.loss.shape.of_upset, not problem.is_mass_fixed
-    return _fast_kernel(of_upset, problem.weight, *flags, normalized)
+    normalized = problem.normalization is not None and not problem.is_separable
+    return _fast_kernel(problem.loss.shape.of_upset, problem.weight, *flags, normalized)
 
 
 def _copies_top(problem):

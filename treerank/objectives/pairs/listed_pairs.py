@@ -41,22 +41,19 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
 def _listed(problem, iteration):
     if isinstance(problem.pairs, GivenPairs):
         return _list_pairs(problem.pairs, problem.labels)
-    judgments = problem.judgments
-    drawn = problem.pairs.sampled, judgments.seed, iteration
-    keys = judgments.keys_of(np.arange(len(judgments.y)))
-    pairs = _draw_pairs(problem.labels, keys, *drawn)
-    return pairs._replace(weight=pairs.weight * problem.balance[pairs.i])
+    return _draw_pairs(problem, problem.labels, problem.pairs.sampled, iteration)
 
 
-def _draw_pairs(labels, keys, sampled, seed, iteration):
+def _draw_pairs(problem, labels, sampled, iteration):
     """Draw ``sampled`` less relevant partners for each place that has any."""
     width = (labels.high - labels.low).astype(np.int64)
     i = np.repeat(np.flatnonzero(width > 0), sampled)
     first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
     j = np.empty(len(i), dtype=np.int64)
-    _draw(i, keys[labels.row], width, sampled, seed, iteration, j)
+    keys = problem.judgments.keys_of(labels.row).astype(np.int64)
+    _draw(i, keys, width, sampled, problem.judgments.seed, iteration, j)
     j += (first + labels.low)[i]
-    weight = width[i] / sampled  # in expectation, the sum over all partners
+    weight = width[i] / sampled * problem.balance[i]  # in expectation, the sum over all partners
     indptr = np.searchsorted(i, labels.indptr)
     return PairList(i, j, weight, np.ones(len(i)), indptr)
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_scores
 from treerank.objectives.pairs.losses import PairLoss
@@ -144,11 +143,6 @@ class PairProblem:
         scaled = scale(np.where(mass > 0, mass, 1.0), self.typical_size)
         return self.judgments.query_weight * np.where(mass > 0, scaled, 1.0)
 
-    @property
-    def is_mass_fixed(self) -> bool:
-        """Whether scores do not change the sums of weights that queries are normalized by."""
-        return self.normalization is None or self.is_separable
-
     def discounts(self, name: str, longest: int) -> np.ndarray:
         """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
         ranks = np.arange(1, max(longest, 1) + 1)
@@ -164,12 +158,6 @@ class PairProblem:
         n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
         return RankRule(discount, n_top, reach, self.smoothing, self.judgments.seed)
 
-    def placed(self, scores: np.ndarray) -> np.ndarray:
-        """Return the scores of the places."""
-        x, placing = self._placing(scores)
-        in_parts(in_turn(placing), self.labels.indptr)
-        return x
-
     def ranking(
         self, scores: np.ndarray, iteration: int, *, single: bool = False
     ) -> tuple[np.ndarray, Ranks, list[tuple[Any, ...]]]:
@@ -177,7 +165,8 @@ class PairProblem:
 
         Ranks that do not matter are 0.
         """
-        x, placing = self._placing(scores)
+        x, labels = np.empty(len(scores)), self.labels
+        placing = place_scores, scores, labels.indptr, labels.row, self.sigma, x
         size, dtype = (6, len(x)), np.float32 if single else np.float64
         order, near = np.empty(len(x), np.int32), np.zeros(self.groups.n_queries, np.int32)
         truncated, fill = self.pairs.top is not None, self.weight.values
@@ -185,17 +174,12 @@ class PairProblem:
             return x, Ranks(order, near, *np.zeros(size, dtype)), [placing]
         ranks = Ranks(order, near, *np.empty(size, dtype))
         gain = self.weights_single.gain if single else self.weights.gain
-        indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
+        indptr, rule, falling = labels.indptr, self.rank_rule, np.empty(len(x))
         two_sided = self.weight.two_sided and fill is not None
         kernel = value_kernel(fill or VALUES["none"], truncated, two_sided, single)
         values = kernel, falling, gain, indptr, rule, ranks, near
         if self.smoothing == 0:
             return x, ranks, [placing, (sort_queries, x, indptr, order, falling), values]
-        noisy, keys = np.empty(len(x)), self.judgments.keys_of(self.labels.row)
+        noisy, keys = np.empty(len(x)), self.judgments.keys_of(labels.row)
         noise = add_noise, x, keys, indptr, iteration, rule, noisy
         return x, ranks, [placing, noise, (sort_queries, noisy, indptr, order, falling), values]
-
-    def _placing(self, scores):
-        """Return empty scores of places, and the kernel that fills them in, with its arguments."""
-        x, labels = np.empty(len(scores)), self.labels
-        return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, x)

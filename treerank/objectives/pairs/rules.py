@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from treerank.checks import MAX_WEIGHT, as_numbers, check_count, closest, shown
+from treerank.checks import MAX_WEIGHT, as_numbers, by_name, check_count, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Rule, Size, check_parameters
 
@@ -102,14 +102,7 @@ PAIRS = {
 
 def get_pairs(pairs: str | Pairs) -> Pairs:
     """Return the rule of a name; a rule is returned as it is."""
-    if isinstance(pairs, Pairs):
-        return pairs
-    if isinstance(pairs, str) and pairs in PAIRS:
-        return PAIRS[pairs]
-    raise ValueError(
-        f"pairs must be a Pairs or one of {sorted(PAIRS)}; got {shown(pairs)}."
-        f"{closest(pairs, PAIRS)}"
-    )
+    return by_name("pairs", pairs, PAIRS, Pairs)
 
 
 #: A rule for pairs, or its name.

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from treerank.checks import closest, shown
+from treerank.checks import by_name
 from treerank.inputs.relevance import is_relevant, label_gains
 from treerank.numerics.compiling import register_jitable
 from treerank.objectives.pairs.position_values import VALUES
@@ -167,28 +167,17 @@ PAIR_WEIGHTS = {
 
 def get_pair_weight(weight: str | PairWeight) -> PairWeight:
     """Return the pair weight of a name; a pair weight is returned as it is."""
-    if isinstance(weight, PairWeight):
-        return weight
-    if isinstance(weight, str) and weight in PAIR_WEIGHTS:
-        return PAIR_WEIGHTS[weight]
-    raise ValueError(
-        f"weight must be a PairWeight or one of {sorted(PAIR_WEIGHTS)}; got {shown(weight)}."
-        f"{closest(weight, PAIR_WEIGHTS)}"
-    )
+    return by_name("weight", weight, PAIR_WEIGHTS, PairWeight)
 
 
 #: A pair weight, or its name.
 Weight = Annotated[str | PairWeight, Rule(lambda _, weight: get_pair_weight(weight))]
 
 
-def _equal(mass, typical_size):
-    return typical_size / mass
-
-
-def _log(mass, typical_size):
-    return np.log2(1 + mass) / mass
-
-
 #: ``(sum of weights, documents of a typical query) -> factor``: unscaled; the same sum for every
 #: query; or the logarithm of the sum, as LightGBM's ``lambdarank_norm`` does.
-NORMALIZATIONS = {None: None, "equal": _equal, "log": _log}
+NORMALIZATIONS: dict[str | None, Any] = {
+    None: None,
+    "equal": lambda mass, typical_size: typical_size / mass,
+    "log": lambda mass, typical_size: np.log2(1 + mass) / mass,
+}
