@@ -70,18 +70,3 @@ def test_ideal_is_the_value_of_the_best_order_whatever_the_discount(k):
     metric = NDCG(k=k, discount="delayed_log2", ties="stable")
     np.testing.assert_allclose(metric.per_query(y, y + 0.0, qid), 1.0)
     assert metric(y, rng.normal(size=900), qid) < replace(metric, discount="log2")(y, y, qid)
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: with_convention("ndcg", "trec"), r"convention must be one of .*; got 'trec'\."),
-        (lambda: with_convention("mrr", "letor4"), r"one of \['ndcg', 'map', 'p'\] .*; got 'mrr'"),
-        (lambda: with_convention(max, "letor4"), r"convention='letor4'; got 'max'\."),
-        (lambda: NDCG(discount="log10"), r"discount must be one of .*; got 'log10'\."),
-        (lambda: NDCG(short_lists="pad"), r"short_lists must be one of .*; got 'pad'\."),
-    ],
-)
-def test_bad_conventions_are_named(build, message):
-    with pytest.raises(ValueError, match=message):
-        build()

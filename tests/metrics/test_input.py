@@ -6,7 +6,17 @@ from metric_cases import every_metric
 from sklearn.metrics import make_scorer, mean_squared_error
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import METRICS, NDCG, AveragePrecision, get_metric, make_ranking_scorer
+from treerank.metrics import (
+    METRICS,
+    NDCG,
+    AveragePrecision,
+    exposure_by_group,
+    get_metric,
+    make_ranking_scorer,
+    ndcg_bounds,
+    with_convention,
+)
+from treerank.metrics import ExpectedReciprocalRank as ERR
 
 
 @pytest.mark.parametrize(
@@ -55,6 +65,15 @@ def test_bad_input_is_named(metric, arguments, message):
         (lambda: get_metric("ndcg@0"), r"k must be a whole number of at least 1; got 0\."),
         (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
         (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
+        (lambda: with_convention("ndcg", "trec"), r"convention must be one of .*; got 'trec'\."),
+        (lambda: with_convention("mrr", "letor4"), r"one of \['ndcg', 'map', 'p'\] .*; got 'mrr'"),
+        (lambda: with_convention(max, "letor4"), r"convention='letor4'; got 'max'\."),
+        (lambda: NDCG(discount="log10"), r"discount must be one of .*; got 'log10'\."),
+        (lambda: NDCG(short_lists="pad"), r"short_lists must be one of .*; got 'pad'\."),
+        (lambda: ERR(max_label=3000), r"max_label must be .*at most 1000; got 3000"),
+        (lambda: ERR(max_label=2)([2.5], [0]), r"y must be at most max_label=2\.0; got 2\.5"),
+        (lambda: ndcg_bounds([2, np.nan], [1, 0], highest=1), r"highest must .* least 2; got 1"),
+        (lambda: exposure_by_group(["x"], [0.0, 1.0]), "group must have 2 entries; got 1"),
         (lambda: METRICS["map"].prepared([1, 0], QueryGroups.from_qid([1, 1, 2])), "got 3 for 2"),
     ],
 )

@@ -54,8 +54,3 @@ def test_queries_are_bounded_alone_and_judged_ones_have_their_ndcg():
     order = rng.permutation(60)
     moved = ndcg_bounds(y[order], scores[order], qid[order], k=5, highest=2)
     np.testing.assert_array_equal(moved, bounds)
-
-
-def test_a_highest_label_below_a_judged_one_is_refused():
-    with pytest.raises(ValueError, match=r"highest must be a finite number of at least 2; got 1"):
-        ndcg_bounds([2, np.nan], [1, 0], highest=1)

@@ -6,6 +6,7 @@ import pytest
 from numba import njit
 
 from treerank.objectives import make_objective
+from treerank.objectives.lists.losses import ListNetLoss
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import Pairs
 from treerank.objectives.sums import Started
@@ -28,10 +29,15 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         ({"sample_weight": [1, 1]}, "sample_weight must have one entry.*got 2 for 4"),
         ({"query_weight": [1, 2, 1, 1]}, "query_weight must be constant within a query"),
         ({"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equal"),
+        ({"pairs": "balanced", "weight": "ndcg"}, "weight must be one of .* for balanced pairs"),
         ({"pairs": "adjacent", "given_pairs": [[0, 1]]}, "pairs must be None or 'all' when"),
         ({"loss": "listnet", "gain": [0, 1]}, "gain must be 'exponential' for loss"),
         ({"loss": "listnet", "given_pairs": [[0, 1]]}, "given_pairs must be None for loss"),
         ({"given_pairs": np.empty((0, 3))}, "given_pairs must list at least one pair; got 0"),
+        ({"given_pairs": np.ones((1, 1))}, r"must have the columns.*got shape \(1, 1\)"),
+        ({"given_pairs": np.ones((1, 5))}, r"must have the columns.*got shape \(1, 5\)"),
+        ({"random_state": 0.5}, r"random_state must be a whole number.*got 0\.5"),
+        ({"random_state": -1}, "random_state must be a whole number.*got -1"),
     ],
 )
 def test_says_argument_rule_and_value(arguments, message):
@@ -40,19 +46,23 @@ def test_says_argument_rule_and_value(arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("y", "weight", "message"),
+    ("y", "settings", "message"),
     [
-        ([0, np.nan, 1], "uniform", "y must be finite; got nan in row 1"),
-        ([0, np.inf, 1], "uniform", "y must be finite; got inf in row 1"),
-        ([0, -1, 1], "ndcg", "y must not be negative where it has a gain, as in NDCG; got -1.0"),
-        ([0, -1, 1], "label", "y must not be negative for weight='label'; got -1.0"),
-        ([0, 2000, 1], "ndcg", "y must be at most 1000 for gain='exponential'; got 2000"),
-        ([[0], [1]], "uniform", r"y must be one-dimensional; got shape \(2, 1\)"),
+        ([0, np.nan, 1], {}, "y must be finite; got nan in row 1"),
+        ([0, np.inf, 1], {"loss": "listnet"}, "y must be finite; got inf in row 1"),
+        ([0, -1], {"weight": "ndcg"}, "y must not be negative where it has a gain, as in .*-1.0"),
+        ([0, -1], {"weight": "label"}, "y must not be negative for weight='label'; got -1.0"),
+        ([0, 2000], {"weight": "ndcg"}, "y must be at most 1000 for gain='exponential'; got 2000"),
+        ([[0], [1]], {}, r"y must be one-dimensional; got shape \(2, 1\)"),
+        ([1, 1], {"per_level": True}, "y must have 2 to 32 different labels .* got 1"),
+        ([-1, 1], {"loss": ListNetLoss(target="gain")}, "y must be at least 0 and below 1000"),
+        ([0, 2000], {"loss": "xendcg"}, r"y must be at least 0 and .* got 2000\.0 in row 1"),
+        ([-1, 1], {"loss": "approx_ndcg"}, "y must be at least 0"),
     ],
 )
-def test_refuses_labels_that_the_weight_cannot_use(y, weight, message):
+def test_refuses_labels_that_the_weight_or_the_loss_cannot_use(y, settings, message):
     with pytest.raises(ValueError, match=message):
-        make_objective(y, weight=weight)
+        make_objective(y, **settings)
 
 
 def test_pair_losses_take_any_ordered_label():
@@ -84,7 +94,7 @@ def test_errors_call_an_objective_by_its_loss():
     assert [own.name, listed.name] == ["plain_loss", "ListNetLoss"]
     assert Started(own, np.zeros((2, 1))).name == "plain_loss"
     assert (0.5 * own + make_objective([1, 0])).name == "plain_loss + logistic"
-    assert make_objective([2, 1, 0], per_level=True).name == "PerLevelObjective"
+    assert make_objective([2, 1, 0], per_level=True).name == "logistic"
 
 
 @pytest.mark.parametrize(

@@ -119,11 +119,6 @@ def test_balanced_pairs_can_be_sampled_and_drawn():
     np.testing.assert_allclose(drawn.weight, [BALANCED[pair] for pair in pairs])
 
 
-def test_balanced_pairs_are_refused_for_weights_of_ranks():
-    with pytest.raises(ValueError, match=r"weight must be one of .* for balanced pairs"):
-        make_objective(Y, QID, weight="ndcg", pairs="balanced")
-
-
 def test_top_pairs_have_a_document_in_the_top_by_chance_if_it_ties():
     scores = np.array([3.0, 2, 2, 1])
     objective = make_objective([0, 1, 0, 2], pairs=Pairs(top=2), loss="half_squared")
@@ -194,12 +189,6 @@ def test_the_first_given_pair_that_is_wrong_is_named(row, rule):
     table = [[0, 1, 1, 1][: len(row)], row]
     with pytest.raises(ValueError, match=rf"given_pairs: {rule}.* got \[.*\] in row 1\."):
         GivenPairs.from_table(table, QueryGroups.from_qid([0, 0, 1, 1]))
-
-
-@pytest.mark.parametrize("n_columns", [1, 5])
-def test_given_pairs_have_two_to_four_columns(n_columns):
-    with pytest.raises(ValueError, match=rf"must have the columns.*got shape \(1, {n_columns}\)"):
-        GivenPairs.from_table(np.ones((1, n_columns)), QueryGroups.from_qid(None, 9))
 
 
 def test_given_pairs_of_some_rows_are_counted_anew():

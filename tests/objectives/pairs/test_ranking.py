@@ -33,10 +33,6 @@ def sorted_by(key, sort=sort_queries):
     return order, falling
 
 
-def plain(function):
-    return getattr(function, "py_func", function)
-
-
 @pytest.mark.parametrize("name", KEYS)
 def test_the_order_falls(name):
     key = KEYS[name]
@@ -54,7 +50,7 @@ def test_the_order_falls(name):
 def test_the_chance_to_be_in_the_top_is_the_share_of_orders(scores, top):
     n = len(scores)
     inside, tie = np.empty((2, n))
-    plain(chance_in_top)(np.arange(n), np.array(scores, dtype=float), top, inside, tie)
+    chance_in_top(np.arange(n), np.array(scores, dtype=float), top, inside, tie)
     tops = [set(order[:top]) for order in orders(scores)]
     np.testing.assert_allclose(inside, [np.mean([i in kept for kept in tops]) for i in range(n)])
     for i, j in itertools.permutations(range(n), 2):
