@@ -1,5 +1,8 @@
 """Batches hold every row once, never mix queries wrongly, and price what the whole would."""
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -79,17 +82,27 @@ def test_an_objective_of_the_users_own_is_given_rows_and_their_queries():
     assert taken(Foreign(), np.array([3, 0, 2])) == ([3, 0, 2], [0, 1, 3])
 
 
+Y, QID = np.array([2, 1, 0, 0, 1, 0, 2]), np.array(list("aabaabb"))
+
+
+def pairs_of(batch):
+    """The pairs of a batch: two rows of the whole objective, weight and target."""
+    pairs = batch.objective.pairs
+    return list(
+        zip(batch.rows[pairs.i], batch.rows[pairs.j], pairs.weight, pairs.target, strict=True)
+    )
+
+
+def drawn(objective, batch_size, n_epochs):
+    rng = np.random.default_rng(0)
+    epochs = (pair_batches(objective, batch_size, rng) for _ in range(n_epochs))
+    return itertools.chain.from_iterable(epochs)
+
+
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
 def test_drawn_pairs_are_pairs_of_the_objective_and_all_are_drawn_alike(pairs):
-    y, qid = np.array([2, 1, 0, 0, 1, 0, 2]), np.array(list("aabaabb"))
-    objective = make_objective(y, qid, pairs=pairs, loss="half_squared")
-    seen = {}
-    rng = np.random.default_rng(0)
-    for _ in range(600):
-        for batch in pair_batches(objective, 2, rng):
-            given_pairs = batch.objective.pairs
-            for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
-                seen[int(i), int(j)] = seen.get((int(i), int(j)), 0) + 1
+    objective = make_objective(Y, QID, pairs=pairs, loss="half_squared")
+    seen = Counter(pair[:2] for batch in drawn(objective, 2, 600) for pair in pairs_of(batch))
     expected = {"adjacent": {(0, 1), (0, 4), (1, 3), (4, 3), (6, 2), (6, 5)}}
     expected["all"] = expected["adjacent"] | {(0, 3)}
     assert set(seen) == expected[pairs]
@@ -98,12 +111,10 @@ def test_drawn_pairs_are_pairs_of_the_objective_and_all_are_drawn_alike(pairs):
 
 
 def test_a_batch_of_drawn_pairs_costs_what_they_cost():
-    y, qid = np.array([2, 1, 0, 0, 1, 0, 2]), np.array(list("aabaabb"))
-    objective = make_objective(y, qid, loss="half_squared")
-    rng, scores = np.random.default_rng(0), np.linspace(-1, 1, 7)
-    for batch in (next(pair_batches(objective, 7, rng)) for _ in range(20)):
-        given_pairs, expected = batch.objective.pairs, np.zeros(7)
-        for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
+    scores = np.linspace(-1, 1, 7)
+    for batch in drawn(make_objective(Y, QID, loss="half_squared"), 7, 20):
+        expected = np.zeros(7)
+        for i, j, _, _ in pairs_of(batch):
             slope = scores[i] - scores[j] - 1
             expected[[i, j]] += slope, -slope
         found = batch.objective(scores[batch.rows])[1]
@@ -113,14 +124,8 @@ def test_a_batch_of_drawn_pairs_costs_what_they_cost():
 def test_given_pairs_are_drawn_as_they_were_given():
     table = [(1, 0, 2.0, 0.75), (3, 4, 1.0, 1.0), (0, 1, 1.0, 0.5)]
     objective = make_objective(np.zeros(5), [0, 0, 1, 2, 2], given_pairs=table)
-    rng, seen = np.random.default_rng(0), set()
-    for _ in range(20):
-        for batch in pair_batches(objective, 4, rng):
-            drawn = batch.objective.pairs
-            rows = batch.rows[drawn.i], batch.rows[drawn.j]
-            seen |= set(zip(*rows, drawn.weight, drawn.target, strict=True))
-    assert seen == set(table)
-    assert not list(pair_batches(taken(objective, np.array([2])), 4, rng))
+    assert {pair for batch in drawn(objective, 4, 20) for pair in pairs_of(batch)} == set(table)
+    assert not list(drawn(taken(objective, np.array([2])), 4, 1))
 
 
 SIZES = [(2, 4, 1), (3, 3, 1), (4, 2, 2), (1, 7, 1), (10**9, 1, 3)]
@@ -128,19 +133,17 @@ SIZES = [(2, 4, 1), (3, 3, 1), (4, 2, 2), (1, 7, 1), (10**9, 1, 3)]
 
 @pytest.mark.parametrize(("batch_size", "n_batches", "n_pairs"), SIZES)
 def test_drawn_pairs_show_each_row_about_once(batch_size, n_batches, n_pairs):
-    batches = list(pair_batches(make_objective(np.arange(7)), batch_size, np.random.default_rng(0)))
-    assert [len(batch.objective.pairs.i) for batch in batches] == [n_pairs] * n_batches
+    batches = drawn(make_objective(np.arange(7)), batch_size, 1)
+    assert [len(pairs_of(batch)) for batch in batches] == [n_pairs] * n_batches
 
 
 def test_where_no_pair_counts_there_is_no_batch_of_pairs():
-    assert not list(pair_batches(make_objective([1, 1]), 2, np.random.default_rng(0)))
+    assert not list(drawn(make_objective([1, 1]), 2, 1))
 
 
 def test_pairs_are_drawn_from_more_than_an_integer_of_32_bits_counts():
-    y = np.arange(70_000)
-    batch = next(pair_batches(make_objective(y), 100, np.random.default_rng(0)))
-    pairs = batch.objective.pairs
-    assert (y[batch.rows[pairs.i]] > y[batch.rows[pairs.j]]).all()
+    batch = next(drawn(make_objective(np.arange(70_000)), 100, 1))
+    assert all(i > j for i, j, _, _ in pairs_of(batch))
 
 
 UNDRAWN = [{"weight": "ndcg"}, {"pairs": "with_ties"}, {"pairs": "top_10"}, {"loss": "listnet"}]
@@ -149,4 +152,4 @@ UNDRAWN = [{"weight": "ndcg"}, {"pairs": "with_ties"}, {"pairs": "top_10"}, {"lo
 @pytest.mark.parametrize("settings", UNDRAWN)
 def test_pairs_that_need_ties_or_ranks_of_whole_queries_are_not_drawn(settings):
     with pytest.raises(ValueError, match=r"batches must be 'queries'"):
-        next(pair_batches(make_objective([1, 0], **settings), 2, np.random.default_rng(0)))
+        next(drawn(make_objective([1, 0], **settings), 2, 1))
