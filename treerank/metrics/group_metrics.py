@@ -70,7 +70,7 @@ def alpha_ndcg(
     array([1.])
     """
     values = []
-    for rows, order in _queries(aspects, scores, qid, k, alpha):
+    for rows, order in _queries(aspects, scores, qid):
         discounts = 1 / np.log2(np.arange(len(rows)) + 2)
         rankings = rows[order], rows[_best(rows, alpha)]
         total, ideal = ((discounts * _gains(ranked, alpha))[:k].sum() for ranked in rankings)
@@ -112,7 +112,7 @@ def err_ia(
     array([0.5])
     """
     values = []
-    for rows, order in _queries(aspects, scores, qid, k, alpha):
+    for rows, order in _queries(aspects, scores, qid):
         places = np.arange(len(rows) if k is None else k)
         n_aspects = np.count_nonzero(rows.any(axis=0))
         most = n_aspects * ((1 - alpha) ** places / (places + 1)).sum()
@@ -121,7 +121,7 @@ def err_ia(
     return np.array(values)
 
 
-def _queries(aspects, scores, qid, k, alpha):
+def _queries(aspects, scores, qid):
     """Return the aspects of the documents of each query, and their order, best first."""
     scores, table = check_column("scores", scores), np.asarray(aspects)
     if table.ndim != 2 or len(table) != len(scores) or not np.isin(table, [0, 1]).all():

@@ -85,7 +85,7 @@ class PairSettings:
             if value is field.default or (np.ndim(value) == 0 and value == field.default):
                 continue
             if isinstance(value, GivenPairs):
-                name, value = "given_pairs", value.table()
+                name, value = "given_pairs", len(value.i)
             raise ValueError(
                 f"{name} must be {field.default!r} for loss={shown(loss)}, which does not read it; "
                 f"got {shown(value)}."

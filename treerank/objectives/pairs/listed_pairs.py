@@ -27,25 +27,20 @@ class PairList(NamedTuple):
 
 def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     """Return the sums over the listed pairs."""
-    g, h = np.empty((2, len(scores)))
-    mass, values = np.empty((2, problem.groups.n_queries))
+    found = Sums(*np.empty((2, len(scores))), *np.empty((2, problem.groups.n_queries)))
     x, ranks, ranking = problem.ranking(scores, iteration)
-    truncated, labels = problem.pairs.top is not None, problem.labels
+    truncated = problem.pairs.top is not None
     kernel = _listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
-    tail = labels, problem.weights, ranks, g, h, mass, values
-    pairs = kernel, x, _listed(problem, iteration), *tail
-    in_parts(in_turn(*ranking, pairs), labels.indptr)
-    return Sums(g, h, mass, values)
+    is_given = isinstance(problem.pairs, GivenPairs)
+    pairs = _list_pairs(problem) if is_given else _draw_pairs(problem, iteration)
+    call = kernel, x, pairs, problem.labels, problem.weights, ranks, *found
+    in_parts(in_turn(*ranking, call), problem.labels.indptr)
+    return found
 
 
-def _listed(problem, iteration):
-    if isinstance(problem.pairs, GivenPairs):
-        return _list_pairs(problem.pairs, problem.labels)
-    return _draw_pairs(problem, problem.labels, problem.pairs.sampled, iteration)
-
-
-def _draw_pairs(problem, labels, sampled, iteration):
-    """Draw ``sampled`` less relevant partners for each place that has any."""
+def _draw_pairs(problem, iteration):
+    """Draw less relevant partners for each place that has any."""
+    labels, sampled = problem.labels, problem.pairs.sampled
     width = (labels.high - labels.low).astype(np.int64)
     i = np.repeat(np.flatnonzero(width > 0), sampled)
     first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
@@ -65,8 +60,9 @@ def _draw(i, keys, width, sampled, seed, iteration, j):
         j[n] = int(uniform(seed + 1, iteration, key) * width[i[n]])
 
 
-def _list_pairs(given, labels):
+def _list_pairs(problem):
     """Turn pairs of rows into pairs of places."""
+    given, labels = problem.pairs, problem.labels
     place = np.empty(len(labels.row), dtype=np.int64)
     place[labels.row] = np.arange(len(place))
     given = given.at(np.argsort(place[given.i], kind="stable"))  # query by query
