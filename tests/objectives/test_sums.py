@@ -1,16 +1,15 @@
 """A weighted sum of objectives is an objective, and everything that trains by one takes it."""
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_objective import Flat
 from small_rankers import PART_SETTINGS
 
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
-from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import LOSSES
@@ -34,23 +33,6 @@ TERMS = {
 }
 every_term = pytest.mark.parametrize("term", TERMS.values(), ids=TERMS)
 factors = st.floats(1e-30, 1e3) | st.just(0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class TowardZero:
-    """An objective of the user's own, without ``+``: half the squares of all scores."""
-
-    groups: QueryGroups
-    n_outputs: int = 1
-
-    def __call__(self, scores, *, iteration=0):
-        return float(scores @ scores / 2), *self.derivatives(scores)
-
-    def derivatives(self, scores, *, iteration=0):
-        return np.array(scores), np.ones(len(scores))
-
-    def taking(self, rows, groups):
-        return TowardZero(groups)
 
 
 def assert_same_bits(actual, expected):
@@ -127,7 +109,7 @@ def test_the_steepness_is_that_of_the_terms_if_they_agree():
 
 
 def test_an_objective_of_the_users_own_is_added_without_a_plus():
-    own = TowardZero(OTHER.groups)
+    own = Flat(OTHER.groups)
     total = weighted_sum([own, OTHER], [0.1, 1])
     assert_is_weighted_sum(total, [own, OTHER], [0.1, 1], SCORES)
     first, second = (OTHER + own).terms
