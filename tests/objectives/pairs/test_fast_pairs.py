@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from treerank.objectives import make_objective
-from treerank.objectives.pairs.fast_pairs import (
-    WIDTH,
-    is_narrow,
-    pays_to_copy_top,
-    rounded_up,
-    width_for,
-)
+from treerank.objectives.pairs.fast_pairs import WIDTH, copies_top, is_narrow, rounded_up, width_for
 from treerank.objectives.pairs.rules import Pairs
 
 pytestmark = pytest.mark.slow
@@ -51,8 +45,7 @@ def assert_fast_is_exact(objective, scores):
 def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, tied):
     y, qid, scores = make_task(sizes, tied=tied)
     objective = make_objective(y, qid, weight=weight, k=4)
-    totals = objective.judgments.totals
-    assert pays_to_copy_top(totals.n_squared, totals.n_documents, reach=4)
+    assert copies_top(objective)
     assert_fast_is_exact(objective, scores)
 
 
@@ -88,8 +81,8 @@ def test_columns_of_fixed_length_hold_what_they_must():
 @pytest.mark.parametrize(("sizes", "pays"), [((80, 80), True), ((79, 79), False), ((2, 81), False)])
 def test_standing_twice_pays_where_most_documents_are_in_long_queries(sizes, pays):
     # Of 2 and 81 documents, the average one has (4 + 6561) / 83 = 79.1 in its query.
-    sizes = np.array(sizes)
-    assert pays_to_copy_top(float((sizes**2).sum()), sizes.sum(), reach=10) == pays
+    qid = np.repeat(np.arange(2), sizes)
+    assert copies_top(make_objective(np.ones(len(qid)), qid, weight="ndcg", k=10)) == pays
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")

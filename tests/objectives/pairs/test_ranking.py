@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from tests.corpus.make import orders
-from treerank.objectives.pairs.ranking import (
-    RankRule,
-    add_noise,
-    chance_in_top,
-    sort_queries,
-)
+from treerank.objectives.pairs.ranking import RankRule, add_noise, chance_in_top, sort_queries
 
 _RNG = np.random.default_rng(0)
 KEYS = {

@@ -56,7 +56,7 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     powers = _exponentials, x, shape.steepness, labels.indptr, e, wide
     constants = -shape.gradient_factor, shape.hessian_factor
     places = labels, problem.weights_single, ranks
-    tail = *places, _copies_top(problem), constants, wide, g, h, mass
+    tail = *places, copies_top(problem), constants, wide, g, h, mass
     in_parts(in_turn(*ranking, powers, (kernel_of(problem), e, *tail)), labels.indptr)
     if wide.any():
         known = Sums(g, h, mass, np.empty(n_queries))
@@ -67,21 +67,16 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     """Return the kernel for a problem whose loss has a shape."""
     assert problem.loss.shape is not None
-    narrow = is_narrow(problem.judgments.totals.longest, _copies_top(problem))
+    narrow = is_narrow(problem.judgments.totals.longest, copies_top(problem))
     flags = problem.pairs.top is not None, narrow, problem.judgments.is_weighted
     normalized = problem.normalization is not None and not problem.is_separable
     return _fast_kernel(problem.loss.shape.of_upset, problem.weight, *flags, normalized)
 
 
-def _copies_top(problem):
-    """Tell whether the top of each query is copied."""
+def copies_top(problem: PairProblem) -> bool:
+    """Tell whether the top of each query is copied: that of an average document is much longer."""
     totals = problem.judgments.totals
-    return pays_to_copy_top(totals.n_squared, totals.n_documents, problem.rank_rule.reach)
-
-
-def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
-    """Tell whether the query of an average document is much longer than the top."""
-    return n_squared >= ENOUGH * reach * n_documents
+    return totals.n_squared >= ENOUGH * problem.rank_rule.reach * totals.n_documents
 
 
 @functools.cache

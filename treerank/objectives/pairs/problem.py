@@ -16,13 +16,7 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_scores
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.position_values import VALUES
-from treerank.objectives.pairs.ranking import (
-    RankRule,
-    Ranks,
-    add_noise,
-    sort_queries,
-    value_kernel,
-)
+from treerank.objectives.pairs.ranking import RankRule, Ranks, add_noise, sort_queries, value_kernel
 from treerank.objectives.pairs.rules import PAIRS, GivenPairs, Pairs
 from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight
 
