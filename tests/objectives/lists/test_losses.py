@@ -1,6 +1,5 @@
 """Every listwise objective obeys the same laws; a new one is tested by being listed."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -8,8 +7,8 @@ import pytest
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.random_keys import uniform
+from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
-from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, ListMLE, ListNetLoss
 
 pytestmark = pytest.mark.slow
@@ -21,20 +20,8 @@ GROUPS = QueryGroups.from_qid(QID)
 SCORES = np.random.default_rng(0).normal(size=12)
 WEIGHTS = {
     "sample_weight": np.random.default_rng(1).uniform(0.5, 2, 12),
-    "query_weight": np.array([1.0, 2.0, 0.5, 3.0]),
+    "query_weight": np.array([1.0, 2.0, 0.5, 3.0])[GROUPS.codes],
 }
-
-
-def bound(loss, y, groups, sample_weight=None, query_weight=None, **keys):
-    """The objective of a loss; weights of queries have one entry per query."""
-    loss = LISTWISE[loss] if isinstance(loss, str) else loss
-    judgments = Judgments.of(np.asarray(y, float), groups, sample_weight, query_weight)
-    return loss.bind(dataclasses.replace(judgments, **keys))
-
-
-def part_of(objective, queries):
-    rows = [objective.groups.order[:0], *(objective.groups.rows[q] for q in queries)]
-    return taken(objective, np.concatenate(rows))
 
 
 every_objective = pytest.mark.parametrize("name", LISTWISE)
@@ -44,7 +31,7 @@ weighted_or_not = pytest.mark.parametrize("weights", [{}, WEIGHTS], ids=["plain"
 @every_objective
 @pytest.mark.parametrize("scale", [30, 300, 1e4])
 def test_extreme_scores_stay_finite(name, scale):
-    objective = bound(name, Y, GROUPS)
+    objective = make_objective(Y, GROUPS, loss=name)
     for scores in (scale * SCORES, scale * np.sign(SCORES), -scale * Y, scale * Y):
         value, gradient, hessian = objective(scores)
         assert np.isfinite([value, *gradient, *hessian]).all()
@@ -55,16 +42,16 @@ def test_extreme_scores_stay_finite(name, scale):
 @pytest.mark.parametrize("name", ["listmle", "approx_ndcg"])
 def test_equal_labels_cost_nothing(name):
     for label in (0.0, 2.0):
-        priced = bound(name, [label] * 4, QueryGroups.from_qid([0] * 4))(SCORES[:4])
+        priced = make_objective([label] * 4, QueryGroups.from_qid([0] * 4), loss=name)(SCORES[:4])
         assert not any(np.any(part) for part in priced)
 
 
 def test_equal_labels_pull_scores_together_under_softmax_and_not_under_gain():
     groups = QueryGroups.from_qid([0, 0])
-    assert bound(ListNetLoss(), [1, 1], groups)([0.0, 0.0])[1].tolist() == [0, 0]
-    gradient = bound(ListNetLoss(), [1, 1], groups)([1.0, 0.0])[1]
+    assert make_objective([1, 1], groups, loss=ListNetLoss())([0.0, 0.0])[1].tolist() == [0, 0]
+    gradient = make_objective([1, 1], groups, loss=ListNetLoss())([1.0, 0.0])[1]
     assert gradient[0] > 0 > gradient[1]
-    assert not bound(ListNetLoss(target="gain"), [0, 0], groups)([1.0, 0.0])[1].any()
+    assert not make_objective([0, 0], groups, loss=ListNetLoss(target="gain"))([1.0, 0.0])[1].any()
 
 
 def softmax(scores):
@@ -111,31 +98,31 @@ ORACLES |= {"xendcg": oracle_xendcg, "approx_ndcg": oracle_approx_ndcg}
 @weighted_or_not
 def test_value_equals_the_definition_written_out(name, weights):
     weight = weights.get("sample_weight", np.ones(12))
-    query_weight = weights.get("query_weight", np.ones(4))
+    query_weight = weights.get("query_weight", np.ones(12))
     expected = 0.0
     for q in range(4):
         rows = np.flatnonzero(q + 1 == QID)
         arguments = [Y[rows], SCORES[rows], weight[rows], *([rows] if name == "xendcg" else [])]
-        expected += query_weight[q] * ORACLES[name](*arguments)
-    actual = bound(name, Y, GROUPS, **weights)(SCORES)[0]
+        expected += query_weight[rows[0]] * ORACLES[name](*arguments)
+    actual = make_objective(Y, GROUPS, loss=name, **weights)(SCORES)[0]
     np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 def test_listmle_takes_any_ordered_label():
-    negative = bound(ListMLE(), Y - 10, GROUPS)(SCORES)[0]
-    np.testing.assert_allclose(negative, bound(ListMLE(), Y, GROUPS)(SCORES)[0])
+    negative = make_objective(Y - 10, GROUPS, loss=ListMLE())(SCORES)[0]
+    np.testing.assert_allclose(negative, make_objective(Y, GROUPS, loss=ListMLE())(SCORES)[0])
 
 
 def test_listnet_takes_labels_beyond_the_range_of_exponentials():
-    value, gradient, _ = bound(ListNetLoss(), Y, GROUPS)(SCORES)
-    high = bound(ListNetLoss(), Y + 5000, GROUPS)(SCORES)
+    value, gradient, _ = make_objective(Y, GROUPS, loss=ListNetLoss())(SCORES)
+    high = make_objective(Y + 5000, GROUPS, loss=ListNetLoss())(SCORES)
     np.testing.assert_allclose(high[0], value)
     np.testing.assert_allclose(high[1], gradient)
 
 
 @every_objective
 def test_no_query_at_all_costs_nothing(name):
-    part = part_of(bound(name, Y, GROUPS, **WEIGHTS), [])
+    part = taken(make_objective(Y, GROUPS, loss=name, **WEIGHTS), GROUPS.order[:0])
     value, gradient, hessian = part(np.zeros(0))
     assert value == len(gradient) == len(hessian) == 0
 
