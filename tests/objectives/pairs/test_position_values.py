@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpus.make import METRIC_WEIGHTS, WHOLE, swap_change
-from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives import make_objective
-from treerank.objectives.pairs.ranking import Ranks, sort_queries, value_kernel
-from treerank.objectives.pairs.weights import PAIR_WEIGHTS
+from treerank.objectives.pairs.exact_pairs import weigh
 
 documents = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6
@@ -20,23 +19,15 @@ documents = st.lists(
 
 def weights_of_pairs(name, labels, scores, k):
     """Weight of every pair (i, j) of one query under the named weight."""
-    y = np.array(labels, dtype=float)
-    order = np.argsort(y, kind="stable")
-    groups = QueryGroups.from_qid(None, len(y))
-    weight, problem = PAIR_WEIGHTS[name], make_objective(y, weight=name, k=k)
-    gain = np.asarray(weight.gains(y[order], groups, problem), dtype=float)
-    x = np.array(scores, dtype=float)[order]
-    ranks = Ranks(np.arange(len(y), dtype=np.int32), np.zeros(1, np.int32), *np.zeros((6, len(y))))
-    kernel, falling = value_kernel(weight.values, False, False, False), np.empty(len(y))
-    sort_queries(0, 1, x, groups.indptr, ranks.order, falling)
-    kernel(0, 1, falling, gain, groups.indptr, problem.rank_rule, ranks, ranks.near)
-    found = {}
-    for a, i in enumerate(order):
-        for b, j in enumerate(order):
-            if y[i] > y[j]:
-                ups = ranks.above[a], ranks.above[b], ranks.below[a], ranks.below[b]
-                found[i, j] = weight.of_pair(gain[a], gain[b], *ups, ranks.within[a], x[a] == x[b])
-    return found
+    problem = make_objective(labels, weight=name, k=k)
+    _, ranks, calls = problem.ranking(np.array(scores, dtype=float), 0)
+    in_parts(in_turn(*calls), problem.labels.indptr)
+    of_pair, row = problem.weight.of_pair, problem.labels.row.tolist()
+    return {
+        (row[a], row[b]): weigh(of_pair, False, a, b, problem.weights, ranks)
+        for a, b in itertools.permutations(range(len(row)), 2)
+        if labels[row[a]] > labels[row[b]]
+    }
 
 
 @pytest.mark.parametrize("name", METRIC_WEIGHTS)
