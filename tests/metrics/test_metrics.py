@@ -1,6 +1,5 @@
 """Every metric obeys the same laws; a new one is tested by being listed, with its oracle."""
 
-import itertools
 import math
 import pickle
 from dataclasses import replace
@@ -51,11 +50,7 @@ def value_of(metric, y, k):
 
 def values_over_ties(metric, y, scores):
     """The oracle's value of every order of one query that sorts the scores."""
-    orders = [
-        [y[i] for i in order]
-        for order in itertools.permutations(range(len(y)))
-        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
-    ]
+    orders = ([y[i] for i in order] for order in make.orders(scores))
     return [value_of(metric, order, metric.k or len(y)) for order in orders]
 
 
