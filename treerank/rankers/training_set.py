@@ -180,15 +180,10 @@ def _in_canonical_order(data: TrainingSet) -> TrainingSet:
     taken = data.taking(ordered.order)
     pairs = taken.pairs
     if pairs is not None:
-        pairs = _sorted(pairs, pairs.target, pairs.weight, pairs.j, pairs.i)
+        pairs = pairs.at(np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i)))
     groups = QueryGroups(None, ordered.indptr)
     places = places_in_team(groups, hashes) if current_team().size > 1 else None
     return replace(taken, groups=groups, pairs=pairs, places=places)
-
-
-def _sorted(pairs: GivenPairs, *keys: np.ndarray) -> GivenPairs:
-    """Return the pairs in ascending order of the last key, then of the one before it, ..."""
-    return pairs.at(np.lexsort(keys))
 
 
 def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:
@@ -196,7 +191,7 @@ def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:
     if data.pairs is None:
         return ()
     # In an order without row numbers, so that a shuffle of the rows changes no sum.
-    pairs = _sorted(data.pairs, data.pairs.target, data.pairs.weight)
+    pairs = data.pairs.at(np.lexsort((data.pairs.target, data.pairs.weight)))
     above, below = pairs.weight * pairs.target, pairs.weight * (1 - pairs.target)
     won, lost = np.zeros((2, len(data.y)))
     np.add.at(won, pairs.i, above)

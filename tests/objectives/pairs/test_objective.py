@@ -2,7 +2,6 @@
 
 import itertools
 
-import numba
 import numpy as np
 import pytest
 
@@ -16,7 +15,6 @@ from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 
 pytestmark = pytest.mark.slow
 
-COMPILED = not numba.config.DISABLE_JIT
 Y = np.array([2.0, 0, 1, 1, 0, 0, 3, 1, 0])
 QID = np.array(["a", "a", "b", "a", "a", "b", "b", "b", "c"])
 SCORES = np.array([0.3, -0.2, 0.7, 0.3, 1.1, -0.4, 0.0, 0.7, 5.0])
@@ -209,6 +207,8 @@ def test_policies_come_by_name_and_are_their_own():
             get_pairs(wrong)
     for settings, message in (
         ({"sampled": 0}, "sampled must be a whole number .*; got 0"),
+        ({"top": 2**63}, "top must be a whole number"),
+        ({"top": 10**30}, "top must be a whole number"),
         ({"top": 2.0}, r"top must be a whole number of at least 1; got 2\.0"),
         ({"sampled": 2, "ties": True}, "ties must be False when pairs are sampled"),
         ({"balanced": True}, "balanced must be False unless all adjacent pairs"),
