@@ -163,6 +163,11 @@ class OwnObjective(WrappedObjective):
     y: np.ndarray | None = None
 
     @property
+    def groups(self) -> QueryGroups:
+        """Queries of the rows; boosted trees do without them."""
+        return self._own("groups", None)
+
+    @property
     def name(self) -> str:
         """What errors call the objective."""
         return str(self._own("name", type(self.objective).__name__))
