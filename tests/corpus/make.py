@@ -15,8 +15,6 @@ FOLDER = Path(__file__).parent
 DIGITS = 40
 ONE, TWO = Decimal(1), Decimal(2)
 
-# ------------------------------------------------------------------------------------- metrics
-
 GAINS = {"exponential": lambda label: TWO**label - 1, "linear": Decimal}
 
 
@@ -146,9 +144,6 @@ def metric_cases(rng, n_each):
                 case["max_label"] = 4
             value = metric_value(case)
             yield case | {"value": None if value is None else float(value)}
-
-
-# -------------------------------------------------------------------------------------- losses
 
 
 def wrong(margin):
@@ -291,9 +286,6 @@ def loss_cases(rng, n_each):
             n = rng.randint(2, 5)
             case = {"loss": loss, "labels": draw_labels(rng, n), "scores": draw_scores(rng, n)}
             yield case | rounded(*function(case))
-
-
-# --------------------------------------------------------------------- propensities and orders
 
 
 def propensities(case):

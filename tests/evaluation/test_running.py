@@ -166,9 +166,6 @@ def test_progress_is_told(data):
     assert [done for done, _, _ in told] == [1, 2, 1, 2, 3]
 
 
-# Failures and refusals --------------------------------------------------------------------------
-
-
 def test_failures_are_recorded_and_keep_the_ranker_out_of_tests(data):
     rankers = {"broken": Broken(), **lines()}
     with pytest.warns(UserWarning, match=r"broken failed on split \d: RuntimeError: no query 0"):

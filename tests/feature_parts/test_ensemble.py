@@ -319,8 +319,7 @@ def test_the_best_ranker_takes_the_settings_of_a_ranker():
     assert ranker.fit(X, Y, QID).score(X, Y, QID) > 0.5
 
 
-# Member weights: the least of the objective among weights that are not negative
-
+#: Scores of three members, whose weights are found below.
 MEMBERS = np.random.default_rng(0).normal(size=(len(Y), 3)) + Y[:, None] * [1, 0.5, -1]
 
 

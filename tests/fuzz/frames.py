@@ -66,9 +66,6 @@ def draw_table(random: np.random.Generator) -> Table:
     return Table(values, names, {c: t for c, t in categories.items() if t})
 
 
-# ------------------------------------------------------------------------------ forms of tables
-
-
 def form_of(random: np.random.Generator, table: Table, kinds: tuple[str, ...]):
     """Return the table in a form of one of some kinds."""
     return FORMS[str(random.choice(kinds))](random, table)
@@ -163,9 +160,6 @@ FORMS = {
 }
 
 
-# -------------------------------------------------------------------------------- ids and labels
-
-
 def ids_of(random: np.random.Generator, codes: np.ndarray):
     """Return query ids of any type, in the order of the codes."""
     texts = np.array([f"q{code:03}" for code in codes])
@@ -198,9 +192,6 @@ def labels_of(random: np.random.Generator, y: np.ndarray):
     forms = [y, y.astype(int), y.tolist(), y.astype(np.float32), y.astype(object), pd.Series(y)]
     forms += [pl.Series(y), pa.array(y), pd.array(y.astype(int), dtype="Int64"), tuple(y.tolist())]
     return pick(random, forms)
-
-
-# ------------------------------------------------------------------------------------- the case
 
 
 def case(random: np.random.Generator) -> None:

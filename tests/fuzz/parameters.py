@@ -212,9 +212,6 @@ def of_statistics():
     yield statistics.corrected_resampled_t_test, samples | {"test_to_train": 0.5}
 
 
-# -- what the registries list ----------------------------------------------------------------
-
-
 def fitted_ranker(cls, *, with_held_out, **params):
     """Return the scores of a ranker; a slow search is shortened."""
     needed = {"trees": forest, "ranker": RankSVM, "hidden": lambda: (3,)}
@@ -285,9 +282,6 @@ def of_registries():
     yield from ((type(loss), priced) for loss in LISTWISE.values())
     yield from ((cls, splits) for cls in (QueryKFold, QueryShuffleSplit))
     yield from [(Pairs, priced), (make_objective, priced), (make_web_search, generated)]
-
-
-# -- the case --------------------------------------------------------------------------------
 
 
 @cache

@@ -101,9 +101,6 @@ def parse(content: bytes, sparse: bool, n_features: int | None) -> SimpleNamespa
     return found
 
 
-# ---------------------------------------------------------------------------------- what is drawn
-
-
 def draw_number(random) -> str:
     """Draw a number, mostly a valid one."""
     drawn = [
@@ -164,9 +161,6 @@ def change_lines(random, lines: list[str]) -> list[str]:
         words = [*NO_NUMBERS.split(), "nan", "qid:1", "\t", "qid:", ":", "1:"]
         tokens.insert(place, pick(random, words))
     return [*lines[:at], " ".join(tokens), *lines[at + 1 :]]
-
-
-# ---------------------------------------------------------------------------- what is a good answer
 
 
 def read(content: bytes, random, options: dict):

@@ -145,7 +145,7 @@ class ListsOneTooFew(Honest, breaks="ranks"):
         return super().top_k(X, qid, k - 1)
 
 
-class ScoresByALoss(Honest, breaks="score_in_unit_interval"):
+class ScoresByALoss(Honest, breaks="little_to_learn"):
     def score(self, X, y, qid=None):
         return -super().score(X, y, qid)
 

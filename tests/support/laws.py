@@ -27,8 +27,6 @@ from treerank.numerics.threads import kernel_threads
 
 #: Some engines compute NDCG in single precision.
 TOLERANCE = 1e-5
-#: Names of the parameter for the number of threads.
-THREAD_PARAMETERS = ("n_jobs", "nthread", "num_threads", "thread_count")
 
 
 class Case:
@@ -67,9 +65,6 @@ def _fitted(ranker, data):
     """Fit to a copy of the data, because a wrong ``fit`` may change it."""
     given = data.copy()
     return ranker.fit(given.X, given.y, qid=given.qid)
-
-
-# -- what changes no score -----------------------------------------------------------------------
 
 
 def row_order(case):
@@ -115,7 +110,7 @@ def refit(case):
 def threads(case):
     """The number of threads changes no score."""
     data = make_ranking_sample(n_queries=150)  # engines divide only large data among threads
-    names = [name for name in case.ranker.get_params() if name.split("__")[-1] in THREAD_PARAMETERS]
+    names = [name for name in case.ranker.get_params() if name.split("__")[-1] == "n_jobs"]
     with kernel_threads(1), threadpool_limits(1):
         alone = case.fit(data, **dict.fromkeys(names, 1)).predict(data.X)
     n_threads, before = max(2, os.cpu_count() or 1), numba.get_num_threads()
@@ -144,9 +139,6 @@ def one_by_one(case):
     np.testing.assert_array_equal(case.fitted.predict(X[::-1])[::-1], case.scores)
     alone = [case.fitted.predict(X[row : row + 1])[0] for row in range(20)]
     np.testing.assert_array_equal(alone, case.scores[:20])
-
-
-# -- what can be learned from --------------------------------------------------------------------
 
 
 def little_to_learn(case):
@@ -183,9 +175,6 @@ def shifted_scores(case):
         np.testing.assert_allclose(new, old, rtol=0, atol=1e-6 * np.abs(old).max())
 
 
-# -- ranks and scores ----------------------------------------------------------------------------
-
-
 def ranks(case):
     """Ranks of a query are 1, 2, ..., n, and top_k returns the rows of the first, best first."""
     ranks = case.fitted.rank(case.data.X, qid=case.data.qid)
@@ -201,13 +190,6 @@ def ranks_agree_with_predict(case):
     ranks = case.fitted.rank(case.data.X, qid=case.data.qid)
     for rows in case.data.rows_by_query:
         assert (np.diff(case.scores[rows[np.argsort(ranks[rows])]]) <= 0).all()
-
-
-def score_in_unit_interval(case):
-    """The score is between 0 and 1."""
-    X, y, qid = case.data.X, case.data.y, case.data.qid
-    for labels in y, y.max() - y:
-        assert 0 <= case.fitted.score(X, labels, qid=qid) <= 1
 
 
 def score_is_ndcg(case):
@@ -243,9 +225,6 @@ def grid_search(case):
         search.fit(given.X, given.y, qid=given.qid)
     assert abs(search.best_score_ - np.mean(by_hand)) <= TOLERANCE
     np.testing.assert_array_equal(search.predict(case.data.X), case.scores)
-
-
-# -- comparisons ---------------------------------------------------------------------------------
 
 
 def antisymmetry(case):

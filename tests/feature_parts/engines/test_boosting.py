@@ -41,9 +41,6 @@ ALL = [*PARTS, HistogramTrees]
 own_trees_too = pytest.mark.parametrize("part_class", ALL)
 
 
-# What is fitted
-
-
 def test_half_squared_error_gives_the_engines_own_regression():
     params = {"objective": "regression", "boost_from_average": False, "learning_rate": 0.3}
     params |= {"verbosity": -1, "num_threads": 1}
@@ -150,9 +147,6 @@ def test_one_word_per_quantity_serves_every_engine(part_class):
     assert not fitted(part_class, min_split_gain=1e9).feature_importances_.any()
 
 
-# Outputs
-
-
 @pytest.mark.parametrize(
     ("part_class", "params"),
     [*[(part, {}) for part in ALL], (XGBoostTrees, {"multi_strategy": "multi_output_tree"})],
@@ -165,9 +159,6 @@ def test_several_outputs_are_each_fitted_to_their_own(part_class, params):
     np.testing.assert_allclose(summed, part.transform(X), atol=1e-5)
     restored = part_class(n_jobs=1).set_state(part.get_state())
     np.testing.assert_array_equal(restored.transform(X), part.transform(X))
-
-
-# The same bits
 
 
 def test_what_is_drawn_depends_on_the_seed_and_not_on_the_number_of_threads(part_class):
@@ -222,9 +213,6 @@ def test_kernels_get_the_threads_of_the_part_and_give_them_back(part_class):
     assert nb.get_num_threads() == before
 
 
-# Kept and copied
-
-
 def test_a_state_is_made_of_plain_values_and_keeps_more_than_predictions(part_class):
     part = fitted(part_class, validation=(HELD_OUT, held_out_fit))
     copy, state = part_class(n_jobs=1).set_state(part.get_state()), part.get_state()
@@ -261,9 +249,6 @@ def test_names_reach_the_engine_and_odd_ones_do_no_harm(part_class):
     assert len(set(names_of(("a[0]", "a<0]", 'x"', "y: z")))) == 4
     part = fitted(part_class, data=Rows(X, None, ("a", "b", "c", "d")))
     np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
-
-
-# What no engine could boost is refused by name
 
 
 @pytest.mark.parametrize(
