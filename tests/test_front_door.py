@@ -119,6 +119,7 @@ def test_names_in_registries_are_those_of_classes():
         ("from treerank import LightGBMTrees", {"lightgbm", "pandas", "pyarrow"}),
         ("from treerank.baselines import RankSVM", set()),
         ("import treerank; dir(treerank)", set()),
+        ("import treerank.plots, treerank.feature_parts.standardization", set()),
     ],
 )
 def test_a_name_loads_no_more_than_it_needs(statement, allowed):

@@ -11,7 +11,9 @@ import pytest
 import treerank
 from treerank import LightGBMTrees, TreeDirectRanker
 
-PACKAGE = Path(treerank.__file__).parent
+TESTS, PACKAGE = Path(__file__).parent, Path(treerank.__file__).parent
+#: Folders of tests that are no rooms: fuzzers, stored models and cases, and what tests share.
+OTHERS = {"corpus", "fuzz", "golden", "support"}
 MODULES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 #: Methods of named tuples, which Python documents, and functions of Python.
 OF_PYTHON = {"_asdict", "_fields", "_replace", "_exit", "_getframe"}
@@ -180,3 +182,13 @@ def test_a_ranker_says_what_it_reads():
     rankers = [TreeDirectRanker(part) for part in ("lightgbm", "histogram", "mlp")]
     assert [each.reads_sparse for each in rankers] == [True, True, False]
     assert [each.reads_batches for each in rankers] == [False, True, False]
+
+
+def test_a_folder_of_tests_is_called_as_the_room_that_it_tests_and_is_no_package():
+    """As a package, a folder such as ``statistics`` would hide the module of Python."""
+    files = [path.relative_to(TESTS) for path in TESTS.rglob("*.py")]
+    rooms = {path.parent for path in files if path.parts[0] not in OTHERS}
+    assert [str(room) for room in sorted(rooms) if not (PACKAGE / room).is_dir()] == []
+    packages = {path.parent for path in files if path.name == "__init__.py"}
+    assert packages <= {Path("corpus"), Path("fuzz")}
+    assert [path.name for path in TESTS.glob("support/test_*.py")] == []

@@ -1,7 +1,5 @@
 """LambdaMART and MART rank, each by the objective that its name stands for."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,7 +17,6 @@ RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(40), 15)
 X = RNG.normal(size=(600, 5))
 Y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * RNG.normal(size=600), [-0.5, 0.8, 1.6])
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def fitted(ranker_class=LambdaMART, **params):
@@ -69,17 +66,3 @@ def test_squared_errors_start_at_the_best_constant_and_weights_of_zero_leave_non
         objective = make_objective(Y, loss="half_squared_error", sample_weight=weight)
         assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
     assert not any(np.any(part) for part in objective(np.ones(len(Y))))
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="needs the data sets")
-def test_lambdamart_ranks_mq2008_well():
-    from treerank.datasets.folds import load_folds
-
-    values = []  # of queries that have a relevant document
-    for fold in load_folds(DATA / "mq2008"):
-        ranker = LambdaMART(
-            300, num_leaves=8, learning_rate=0.05, early_stopping_rounds=100, random_state=0
-        )
-        ranker.fit(*fold.train, eval_set=tuple(fold.validation))
-        values.append(ranker.score(*fold.test))
-    assert np.mean(values) >= 0.695

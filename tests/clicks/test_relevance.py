@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from treerank import NDCG, LightGBMTrees, TreeDirectRanker, make_objective
+from treerank import NDCG, LightGBMTrees, make_objective
 from treerank.clicks import (
     ClickLog,
     ClickRelevance,
@@ -123,17 +123,11 @@ def test_click_shares_have_the_derivatives_of_their_value():
         assert hessian[i] == pytest.approx((up[1][i] - down[1][i]) / (2 * step), abs=1e-6)
 
 
-def test_a_ranker_learns_relevance_and_not_the_old_ranking(data, fitted):
-    X, y, qid, log = data
+def test_training_data_are_relevance_as_gains(fitted):
     training = fitted.training_data()
     assert 2**training.y - 1 == pytest.approx(fitted.relevance_ / fitted.relevance_.mean())
     assert training.X is fitted.X_
     assert (training.qid == fitted.items_.query).all()
-    ranker = TreeDirectRanker(FEW_TREES, random_state=0).fit(*training)
-    rates = log.counts().by_item(log.counts().clicked) / log.counts().by_item(log.counts().shown)
-    naive = TreeDirectRanker(FEW_TREES, gain="linear", random_state=0)
-    naive.fit(X[log.items.document], rates, log.items.query)
-    assert ranker.score(X, y, qid) > 0.95 > naive.score(X, y, qid) + 0.02
 
 
 def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):

@@ -4,12 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from command_line import run
 from lightgbm import LGBMRanker, LGBMRegressor
 from xgboost import XGBRanker, XGBRegressor
 
 from treerank import compare
-from treerank.datasets.parquet import write_parquet
 from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker
 
 rng = np.random.default_rng(0)
@@ -62,11 +60,3 @@ def test_parameters_of_engines_are_searched_by_their_own_names():
     options = {"cv": 2, "grid": {"lightgbm": {"n_estimators": [1, 8]}}, "inner_cv": 2}
     found = compare({"lightgbm": RANKERS["lightgbm"]()}, (FRAME, Y, QID), **options)
     assert {o.best_params["n_estimators"] for o in found.outcomes.values()} <= {1, 8}
-
-
-def test_the_shell_compares_engines(tmp_path):
-    write_parquet(tmp_path / "a.parquet", COLORED, Y, QID)
-    options = ["--ranker", "LGBMRanker", "--ranker", "XGBRanker", "--folds", 2]
-    result = run("compare", tmp_path / "a.parquet", *options)
-    assert result.exit_code == 0, result.output
-    assert "LGBMRanker" in result.stdout

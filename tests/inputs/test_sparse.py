@@ -1,11 +1,11 @@
 """A sparse matrix is the matrix of numbers that it stands for, and is never made dense."""
 
 import tracemalloc
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
+from boosted_regression import HalfSquare
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
@@ -45,17 +45,6 @@ SPARSE = sparse.csr_matrix(X)
 
 def a_ranker(part, **settings):
     return TreeDirectRanker(part, random_state=0, **settings)
-
-
-@dataclass
-class Targets:
-    """Half the squared distance to a target."""
-
-    target: np.ndarray
-    n_outputs: int = 1
-
-    def derivatives(self, scores, *, iteration=0):
-        return scores - self.target, np.ones_like(scores)
 
 
 def stored_otherwise():
@@ -104,7 +93,7 @@ def test_lightgbm_draws_the_same_sample_for_its_bins():
 
 def test_xgboost_takes_zeros_of_a_sparse_matrix_for_missing_values():
     with_nan = np.where(X == 0, np.nan, X)
-    part, objective = PARTS["xgboost"], Targets(Y)
+    part, objective = PARTS["xgboost"], HalfSquare(Y)
     expected = clone(part).fit(with_nan, objective).transform(with_nan)
     fitted = clone(part).fit(SPARSE, objective)
     np.testing.assert_array_equal(fitted.transform(SPARSE), expected)
@@ -145,7 +134,7 @@ def test_warm_start_goes_on_from_sparse_to_sparse(part):
 
 @pytest.mark.parametrize(("first", "second"), [(X, SPARSE), (SPARSE, X)])
 def test_xgboost_does_not_change_its_mind_about_zeros(first, second):
-    part, objective = PARTS["xgboost"], Targets(Y)
+    part, objective = PARTS["xgboost"], HalfSquare(Y)
     earlier = clone(part).fit(first, objective)
     form = "dense" if first is X else "sparse"
     with pytest.raises(ValueError, match=f"X must be {form}, as in the earlier fit"):

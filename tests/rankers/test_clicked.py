@@ -62,13 +62,15 @@ def shuffled(rows):
     return taken(rows, np.random.default_rng(1).permutation(len(rows["y"])))
 
 
-def test_a_fit_to_rows_is_that_to_the_relevance_of_their_log(fitted):
+def test_a_fit_to_rows_is_that_to_the_relevance_of_their_log(fitted, tmp_path):
     clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, DOCUMENTS)
     ranker = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
     assert (ranker.predict(X) == fitted.predict(X)).all()
     assert (clicks.propensities_ == fitted.propensities_).all()
     assert "propensities_" not in vars(fitted.clicks)  # a copy was fitted
     assert fitted.clicks.random_state is None
+    fitted.save(tmp_path / "ranker")
+    assert repr(load(tmp_path / "ranker").clicks) == repr(fitted.clicks)
 
 
 def test_neither_the_order_of_rows_nor_names_of_queries_change_the_model(fitted):
@@ -117,20 +119,13 @@ def test_rankers_learn_relevance_and_not_the_old_ranking(ranker):
     assert found.propensities_[[1, 4]] == pytest.approx([1 / 2, 1 / 5], abs=0.15)
 
 
-def test_judged_documents_stop_the_fit_and_calibrate_it(fitted):
+def test_judged_documents_stop_the_fit_and_calibrate_it():
     (X_test, y_test, qid_test), _, _ = make_world(1)
     part = LightGBMTrees(n_estimators=200, early_stopping_rounds=3, n_jobs=1)
     ranker = TreeDirectRanker(part, clicks=ClickRelevance(FEW), random_state=0)
     ranker.fit(**ROWS, eval_set=(X_test, y_test, qid_test))
     assert ranker.best_iteration_ < 200
     assert ranker.steepness_ != 1.0
-
-
-def test_model_files_keep_propensities(tmp_path, fitted):
-    fitted.save(tmp_path / "ranker.treerank")
-    found = load(tmp_path / "ranker.treerank")
-    assert (found.propensities_ == fitted.propensities_).all()
-    assert repr(found.clicks) == repr(fitted.clicks)
 
 
 def test_names_of_columns_stand_for_clicks_queries_and_positions(fitted):

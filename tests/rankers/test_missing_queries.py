@@ -57,8 +57,7 @@ def test_nobody_is_warned_who_gives_qid_or_has_one_query_or_one_row(kind, ask):
         warnings.simplefilter("error")
         ask(fitted(kind), slice(None), QID)
         ask(fitted(kind, several=False), slice(None), None)
-        if ask is not ASKED["score"]:
-            ask(fitted(kind), slice(1), None)
+        ask(fitted(kind), slice(Y.argmax(), Y.argmax() + 1), None)
 
 
 def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
@@ -70,11 +69,6 @@ def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
     assert seen[0].filename == __file__
     ranker.fit(X, Y, QID, eval_set=(X, Y, QID))
     ranker.fit(X, Y, eval_set=(X, Y))
-
-
-def test_the_score_of_a_single_row_needs_no_qid():
-    relevant = slice(int(np.argmax(Y)), int(np.argmax(Y)) + 1)
-    assert ASKED["score"](fitted("TreeDirectRanker"), relevant, None) == 1.0
 
 
 def test_a_fit_of_one_query_of_many_documents_warns():

@@ -104,6 +104,8 @@ def test_metrics_and_queries_are_those_of_the_library(html):
     assert gaps == sorted(gaps)
     np.testing.assert_allclose(sorted(np.array([*values.values()]) - before), gaps, atol=1e-4)
     assert f"{metric(y, scores, qid):.4f}" in html
+    assert "NDCG(k=10" in html  # with its conventions
+    assert "Intervals hold the true mean" in html
 
 
 def test_examples_are_explained_exactly(html):

@@ -18,7 +18,6 @@ from boosted_regression import (
     held_out_fit,
     values_of_trees,
 )
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
@@ -222,11 +221,6 @@ def test_a_state_is_made_of_plain_values_and_keeps_more_than_predictions(part_cl
     assert state.pop("evals_result_")["validation"]["held_out_fit"]
     assert all(type(value) in (int, float) for value in state.pop("sizes").values())
     assert not state
-
-
-def test_a_clone_keeps_the_trees_to_start_from(part_class):
-    first = fitted(part_class)
-    assert clone(part_class(init_model=first)).init_model is first
 
 
 @own_trees_too
