@@ -2,8 +2,8 @@
 
 import io
 
-import numpy as np
 import pytest
+from example_rankers import ranking_data
 from rich.console import Console
 
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, show_progress
@@ -25,10 +25,7 @@ RANKERS = {
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 3))
-    y = (X @ [2.0, 1.0, 0.5] + rng.normal(size=120) > 1).astype(int)
-    return X, y, np.repeat(np.arange(6), 20)
+    return ranking_data()
 
 
 @pytest.mark.parametrize("name", RANKERS)

@@ -75,12 +75,6 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert result.stderr.endswith(f"{written}: {reason}\n")
 
 
-def test_a_valid_file_decides_how_many_trees_are_kept(files, tmp_path):
-    arguments = ["fit", files.train, "--valid", files.valid, *SMALL, "--n-estimators", 200]
-    assert run(*arguments, "-m", tmp_path / "best").exit_code == 0
-    assert treerank.load(tmp_path / "best").best_iteration_ < 200
-
-
 def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):
     result = run("fit", files.train, "-m", tmp_path / "m")
     sizes = treerank.load(tmp_path / "m").feature_part_
