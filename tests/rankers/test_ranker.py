@@ -58,6 +58,15 @@ def test_score_weighs_queries_by_their_documents(fitted):
     assert everywhere == pytest.approx(ranker.score(X, y, qid))
 
 
+def test_the_order_of_rows_matters_to_neither_weights_nor_a_share_for_calibration():
+    ranker = some_ranker(smoothing=0.5, calibration=0.3)
+    weight, rows = 0.5 + X[:, 1] ** 2, np.random.default_rng(3).permutation(len(X))
+    first = ranker.fit(X, y, qid, sample_weight=weight)
+    again = clone(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=weight[rows])
+    np.testing.assert_array_equal(again.predict(X), first.predict(X))
+    assert again.steepness_ == first.steepness_
+
+
 @every_part
 def test_a_column_of_text_is_split_as_categories(part):
     qid = np.arange(1600) // 20
@@ -103,6 +112,13 @@ def test_probabilities_are_calibrated_where_asked(data, fitted):
     assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
     on_a_share = some_ranker(calibration=0.25).fit(*data)
     assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
+
+
+def test_weights_matter(fitted):
+    weight = np.where(X[:, 1] > 0, 1.0, 0.1)
+    for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
+        ranker = some_ranker().fit(X, y, qid, **{name: values})
+        assert not np.array_equal(ranker.predict(X), fitted["lightgbm"].predict(X))
 
 
 def test_the_users_own_pairs_replace_those_of_the_labels():
