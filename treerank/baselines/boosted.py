@@ -9,16 +9,12 @@ from dataclasses import KW_ONLY, dataclass, fields
 from treerank.checks import check_choice
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.metrics.registry import AnyMetric
 from treerank.objectives.pairs.weights import Weight
-from treerank.parameters import Auto, Count, Jobs, NotNegative, Options, Positive, Seed, Size
+from treerank.parameters import Auto, Count, Jobs, NotNegative, Options, Positive, Size
 from treerank.rankers.direct_ranker import DirectRanker
 
-#: Parameters that go to the trees as they are.
-_OF_TREES = (
-    *("n_estimators", "num_leaves", "max_depth", "learning_rate", "min_child_samples"),
-    *("colsample_bytree", "subsample_queries", "precision", "early_stopping_rounds", "n_jobs"),
-)
+#: Parameters of the trees that every direct ranker sets.
+_SET_BY_RANKER = {"random_state", "warm_start"}
 
 
 @answering
@@ -28,8 +24,8 @@ class BoostedRanker(DirectRanker):
 
     The trees are :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
 
-    ``metric`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
-    the other attributes.
+    ``metric``, ``calibration`` and ``random_state`` are explained at
+    :class:`~treerank.rankers.ranker.Ranker`, with the other attributes.
 
     Parameters
     ----------
@@ -92,19 +88,17 @@ class BoostedRanker(DirectRanker):
     subsample_queries: float = 1.0
     precision: str = "float32"
     early_stopping_rounds: Auto | Count | None = "auto"
-    metric: AnyMetric = "ndcg@10"
     tree_options: Options | None = None
     warm_start: bool = False
     n_jobs: Jobs = None
-    random_state: Seed = None
 
     @property
     def feature_part(self) -> HistogramTrees:
         """The trees, unfitted."""
-        shared = {name: getattr(self, name) for name in _OF_TREES}
-        free = {field.name for field in fields(HistogramTrees)} - {f.name for f in fields(self)}
+        own, of_trees = ({field.name for field in fields(each)} for each in (self, HistogramTrees))
         for name in self.tree_options or {}:
-            check_choice("each name in tree_options", name, free)
+            check_choice("each name in tree_options", name, of_trees - own)
+        shared = {name: getattr(self, name) for name in of_trees & own - _SET_BY_RANKER}
         return HistogramTrees(**shared, **(self.tree_options or {}))
 
 

@@ -13,18 +13,20 @@ from typing import Annotated, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.baselines.stumps import MAX_THRESHOLDS, BinnedFeatures, Stumps, best_stump
+from treerank.baselines.stumps import MAX_THRESHOLDS, BinnedFeatures, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.checks import check_count
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import array, count, entries, history
 from treerank.forests.growing import GrowingForest
-from treerank.metrics.registry import AnyMetric
-from treerank.numerics.threads import threads_for
+from treerank.forests.scoring import forest_scores
+from treerank.numerics.threads import threads_for, threads_of
 from treerank.objectives.base import Objective
-from treerank.parameters import Auto, Count, Rule, Seed
-from treerank.rankers.calibration import Calibration
+from treerank.parameters import Auto, Count, Rule
 from treerank.rankers.ranker import Ranker
+
+#: What ``fit`` keeps of each stump; ``missing`` is its value where the feature is missing.
+_COLUMNS = ("feature", "threshold", "missing", "weight")
 
 
 @dataclass(eq=False, repr=False)
@@ -91,16 +93,13 @@ class StumpRanker(Ranker):
     _: KW_ONLY
     n_estimators: Count = 300
     n_thresholds: Annotated[int, Rule(check_count, at_most=MAX_THRESHOLDS)] = MAX_THRESHOLDS
-    metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
-    calibration: Calibration = "eval_set"
-    random_state: Seed = None
 
     def terms(self) -> Terms:
         """Return the stumps as trees of one split."""
         check_is_fitted(self)
         growing = GrowingForest()
-        columns = [self.stumps_[name].tolist() for name in Stumps._fields]
+        columns = [self.stumps_[name].tolist() for name in _COLUMNS]
         for feature, threshold, missing, weight in zip(*columns, strict=True):
             left, right = growing.split(growing.add_tree(), feature, threshold, missing == 0)
             growing.values[left], growing.values[right] = 0.0, weight
@@ -122,7 +121,9 @@ class StumpRanker(Ranker):
         if not steps:
             warn_of_constant_model("No stump lowers the loss")
         steps = steps[: progress.kept()]
-        self.stumps_ = Stumps.of(steps)._asdict()
+        columns = np.array(steps, dtype=np.float64).reshape(-1, len(_COLUMNS)).T.copy()
+        self.stumps_ = dict(zip(_COLUMNS, columns, strict=True))
+        self.stumps_["feature"] = columns[0].astype(np.int64)
         self.evals_result_, self.best_iteration_ = progress.history(), len(steps)
 
     def _grow(self, features, descent, progress, held_out):
@@ -139,7 +140,9 @@ class StumpRanker(Ranker):
             threshold = -np.inf if cut == 0 else features.thresholds[feature, cut - 1]
             steps.append((feature, threshold, missing, step))
             if held_out is not None:
-                held_out_scores = held_out_scores + Stumps.of(steps[-1:]).scores(held_out.X)
+                x = held_out.X[:, feature]
+                stump = np.where(np.isnan(x), missing, x > threshold)
+                held_out_scores = held_out_scores + step * stump
                 progress.measure(held_out_scores)
             if progress.record(len(steps)):
                 break
@@ -150,8 +153,7 @@ class StumpRanker(Ranker):
         raise NotImplementedError
 
     def _scores(self, X):
-        with threads_for(len(X)):
-            return Stumps(**self.stumps_).scores(np.ascontiguousarray(X))
+        return forest_scores(self.terms().forest, X, n_threads=threads_of(None))[:, 0]
 
 
 class Descent:

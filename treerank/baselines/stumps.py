@@ -5,7 +5,6 @@ potentials takes one pass over a byte per value. A missing value has a bin of it
 or 0 there, whichever is better.
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -49,38 +48,6 @@ class BinnedFeatures(NamedTuple):
         codes = np.empty((X.shape[1], len(rows)), np.uint8)
         _bin(X, rows, thresholds, codes)
         return cls(codes, thresholds)
-
-
-class Stumps(NamedTuple):
-    """A weighted sum of stumps.
-
-    Attributes
-    ----------
-    feature : ndarray of shape (n_stumps,)
-        The feature of each stump.
-    threshold : ndarray of shape (n_stumps,)
-        The threshold above which it is 1.
-    missing : ndarray of shape (n_stumps,)
-        What it is where the feature is missing.
-    weight : ndarray of shape (n_stumps,)
-        Its weight in the sum.
-    """
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def of(cls, steps: Iterable[tuple[int, float, int, float]]) -> Self:
-        """Collect ``(feature, threshold, missing, weight)`` of each stump."""
-        columns = list(zip(*steps, strict=True)) or [(), (), (), ()]
-        dtypes = np.int64, np.float64, np.float64, np.float64
-        return cls(*(np.array(c, dtype) for c, dtype in zip(columns, dtypes, strict=True)))
-
-    def scores(self, X: np.ndarray) -> np.ndarray:
-        """Return the sum for each row."""
-        return _sum_stumps(X, *self)
 
 
 def best_stump(codes: np.ndarray, potentials: np.ndarray) -> tuple[int, int, int, float]:
@@ -145,21 +112,3 @@ def _best_of_feature(codes, potentials):
         if code == 1 and abs(sums[0]) > abs(value):  # only missing values are below
             cut, missing, value = 0, 0, above
     return cut, missing, value
-
-
-@njit(parallel=True)
-def _sum_stumps(X, feature, threshold, missing, weight):
-    scores = np.zeros(len(X))
-    for i in prange(len(X)):
-        scores[i] = _sum_of_row(X[i], feature, threshold, missing, weight)
-    return scores
-
-
-@njit
-def _sum_of_row(x, feature, threshold, missing, weight):
-    total = 0.0
-    for n in range(len(feature)):
-        value = np.float64(x[feature[n]])
-        known = 1.0 if value > threshold[n] else 0.0
-        total += weight[n] * (known if value == value else missing[n])
-    return total

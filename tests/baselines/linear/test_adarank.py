@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from treerank.baselines.linear.adarank import AdaRank
-from treerank.baselines.linear.query_boosting import WeakRankerChoice
+from treerank.baselines.linear.adarank import AdaRank, WeakRankerChoice
 from treerank.baselines.query_measure import measurable
 from treerank.metrics import NDCG, get_metric
 from treerank.rankers.training_set import training_set

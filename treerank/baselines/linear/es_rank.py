@@ -17,9 +17,7 @@ from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.baselines.query_measure import query_measure
 from treerank.baselines.training_checks import start_progress
 from treerank.files.states import history
-from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Auto, Count, Seed
-from treerank.rankers.calibration import Calibration
+from treerank.parameters import Auto, Count
 
 #: Logarithm of the largest factor of a step; a Cauchy number has no bound.
 _LARGEST = 10.0
@@ -71,10 +69,7 @@ class ESRank(LinearRanker):
 
     _: KW_ONLY
     n_generations: Count = 1300
-    metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
-    calibration: Calibration = "eval_set"
-    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         measure = query_measure(self, data)

@@ -168,8 +168,6 @@ class BoostedTrees(BaseEstimator):
     few_documents: ClassVar[int | None] = None
     #: Largest size of a gradient or a hessian that the engine can compute with.
     largest_derivative: ClassVar[float] = LARGEST
-    #: Whether X may be a sparse matrix.
-    accepts_sparse: ClassVar[bool] = False
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
     accepts_batches: ClassVar[bool] = False
     #: Settings with which several workers grow the trees of one; None if they cannot grow them.
@@ -217,7 +215,7 @@ class BoostedTrees(BaseEstimator):
                 f"objective must have derivatives(scores); got {type(objective)}. Write "
                 f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
             )
-        rows = as_rows(X, sparse=self.accepts_sparse)
+        rows = as_rows(X, sparse=True)
         self._check_parameters(validation)
         _warn_of_spinning()
         n_rows = sum(current_team().gather(len(rows)))
@@ -239,7 +237,7 @@ class BoostedTrees(BaseEstimator):
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
         validation_rows = None
         if validation is not None:
-            validation_rows = as_rows(validation[0], rows.shape[1], sparse=self.accepts_sparse)
+            validation_rows = as_rows(validation[0], rows.shape[1], sparse=True)
         derivatives = FixedPointDerivatives(objective, len(rows), start, self.largest_derivative)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(
@@ -254,7 +252,7 @@ class BoostedTrees(BaseEstimator):
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
         if "booster_" not in vars(self):  # the check reads tags, which takes long
             check_is_fitted(self)
-        rows = as_rows(X, self.n_features_in_, sparse=self.accepts_sparse)
+        rows = as_rows(X, self.n_features_in_, sparse=True)
         return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
 
     @property
@@ -325,7 +323,7 @@ class BoostedTrees(BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.accepts_sparse
+        tags.input_tags.sparse = True
         return tags
 
     def __sklearn_clone__(self) -> Self:

@@ -93,7 +93,6 @@ class LightGBMTrees(BoostedTrees):
            [1.]])
     """
 
-    accepts_sparse = True
     settings_to_resume = BoostedTrees.settings_to_resume | {
         "boosting": "gbdt",
         "engine_params": None,

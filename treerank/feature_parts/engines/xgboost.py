@@ -103,7 +103,6 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
-    accepts_sparse = True
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,
         "init_model": None,

@@ -89,7 +89,6 @@ class HistogramTrees(BoostedTrees):
     """
 
     accepts_batches: ClassVar[bool] = True
-    accepts_sparse: ClassVar[bool] = True
     settings_to_resume: ClassVar[dict[str, Any]] = {}  # draws depend on the number of the tree
     settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "init_model": None}
 
