@@ -103,7 +103,7 @@ class BoostedRanker(DirectRanker):
 
 
 @answering
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class LambdaMART(BoostedRanker):
     """Learn to rank by trees fitted to lambdas [1]_, on the histogram trees of this package.
 
@@ -143,7 +143,6 @@ class LambdaMART(BoostedRanker):
 
     loss, pairs = "logistic", "all"
 
-    _: KW_ONLY
     weight: Weight = "ndcg"
     k: Size | None = None
     smoothing: NotNegative = 1.0

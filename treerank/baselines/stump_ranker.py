@@ -7,7 +7,7 @@ length of step, and list it in :mod:`treerank.baselines`.
 """
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from treerank.rankers.ranker import Ranker
 _COLUMNS = ("feature", "threshold", "missing", "weight")
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class StumpRanker(Ranker):
     """A sum of stumps that lowers a pair loss.
 
@@ -90,7 +90,6 @@ class StumpRanker(Ranker):
     }
     _objective: ClassVar[dict[str, str]]
 
-    _: KW_ONLY
     n_estimators: Count = 300
     n_thresholds: Annotated[int, Rule(check_count, at_most=MAX_THRESHOLDS)] = MAX_THRESHOLDS
     early_stopping_rounds: Auto | Count | None = "auto"

@@ -13,7 +13,7 @@ evaluation of f_t.
 """
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from treerank.parameters import Auto, Count, Positive, Size
 _LEAST_ERROR = 1e-6
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaRank(LinearRanker):
     """A sum of weak rankers, each chosen for the queries that the earlier ones serve badly [1]_.
 
@@ -85,7 +85,6 @@ class AdaRank(LinearRanker):
         "best_iteration_": count(),
     }
 
-    _: KW_ONLY
     n_estimators: Count = 500
     tolerance: Positive | None = 0.002
     max_consecutive: Size | None = 5

@@ -6,7 +6,7 @@ ascent starts again in another order, and the best of all ascents is kept. A tri
 by one column only.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from treerank.baselines.query_measure import query_measure
 from treerank.parameters import Count, NotNegative
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class CoordinateAscent(LinearRanker):
     """A linear ranker that increases a metric by changing one weight at a time [1]_.
 
@@ -53,7 +53,6 @@ class CoordinateAscent(LinearRanker):
     True
     """
 
-    _: KW_ONLY
     n_restarts: Count = 3
     n_sweeps: Count = 25
     n_steps: Count = 10

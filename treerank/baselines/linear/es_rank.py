@@ -6,7 +6,7 @@ the metric is better, and then the same move is tried once more. A child's score
 its parent's scores and the move.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ _LARGEST = 10.0
 _RIDGE = 1e-6
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ESRank(LinearRanker):
     """A linear ranker whose weights evolve from random ones [1]_.
 
@@ -67,7 +67,6 @@ class ESRank(LinearRanker):
 
     _learned: ClassVar = LinearRanker._learned | {"evals_result_": history}
 
-    _: KW_ONLY
     n_generations: Count = 1300
     early_stopping_rounds: Auto | Count | None = "auto"
 

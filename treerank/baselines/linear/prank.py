@@ -4,7 +4,7 @@ They compare no documents: queries do not matter to them, and scores are compara
 Epochs are repeated until the errors no longer fall, and the best epoch is kept.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _O
 _MOST_LEVELS = 1000
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PRank(LinearRanker):
     """A linear ranker with a threshold between every two levels of relevance [1]_.
 
@@ -79,7 +79,6 @@ class PRank(LinearRanker):
     n_perceptrons = 1
     share = 1.0
 
-    _: KW_ONLY
     n_epochs: Count = 100
     early_stopping_rounds: Count = 10
 
@@ -194,7 +193,7 @@ class QuadraticPRank(PRank):
             return quadratic_scores(Z, self.coef_)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class LargeMarginPRank(PRank):
     """The mean of many PRanks (OAP-BPM) [1]_; the defaults are those of [2]_.
 
@@ -228,6 +227,5 @@ class LargeMarginPRank(PRank):
     True
     """
 
-    _: KW_ONLY
     n_perceptrons: Annotated[int, Rule(check_count, at_most=2**16)] = 100
     share: Share = 0.3

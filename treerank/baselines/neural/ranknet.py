@@ -72,7 +72,7 @@ class RankNet(NeuralRanker):
     batch_size: int = 256
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class LambdaRank(NeuralRanker):
     """Learn to rank by a network on the logistic loss times the change of a metric [1]_.
 
@@ -101,7 +101,6 @@ class LambdaRank(NeuralRanker):
 
     loss, pairs = "logistic", "all"
 
-    _: KW_ONLY
     weight: Weight = "ndcg"
     k: Size | None = None
     threshold: Finite = 1.0

@@ -1,6 +1,6 @@
 """RankProp: regression on targets that the current ranking chooses."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def _targets(lists, scores):
     return np.where(informative, place / spread - 0.5, 0.0)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class RankProp(NeuralRanker):
     """Learn to rank by regression on targets in the order of labels and current scores [1]_.
 
@@ -82,5 +82,4 @@ class RankProp(NeuralRanker):
 
     loss, weight, pairs = SortedTargets(), None, None
 
-    _: KW_ONLY
     learning_rate: float = 3e-3
