@@ -12,7 +12,7 @@ from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import AT_MOST_OF_SINGLE
-from treerank.exports.written import Written, WrittenTree
+from treerank.exports.written import Node, Written
 
 
 def write_elastic(written: Written) -> Iterator[str]:
@@ -24,18 +24,15 @@ def write_elastic(written: Written) -> Iterator[str]:
     return json_pieces({"preprocessors": [], "trained_model": {"ensemble": head | ensemble}})
 
 
-def _nodes(tree: WrittenTree) -> str:
+def _nodes(tree: list[Node]) -> str:
     """Return the nodes of a tree, the root first."""
-    columns = tree.feature, tree.threshold, tree.right, tree.missing_left, tree.value
     return ", ".join(
         f'{{"node_index": {i}, "leaf_value": {value!r}}}'
         if feature < 0
         else f'{{"node_index": {i}, "split_feature": {feature}, "threshold": {threshold!r}, '
         f'"decision_type": "lte", "default_left": {"true" if missing_left else "false"}, '
         f'"left_child": {i + 1}, "right_child": {right}}}'
-        for i, (feature, threshold, right, missing_left, value) in enumerate(
-            zip(*columns, strict=True)
-        )
+        for i, feature, threshold, right, missing_left, value, _, _ in tree
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
 from treerank.exports.split_rule import AT_MOST_LIGHTGBM
-from treerank.exports.written import Written, WrittenTree
+from treerank.exports.written import Node, Written
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
 _HEADER = """\
@@ -54,28 +54,29 @@ def write_lightgbm(written: Written) -> Iterator[str]:
     yield f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
 
 
-def _tree(tree: WrittenTree, missing: int) -> str:
+def _tree(tree: list[Node], missing: int) -> str:
     """Return one tree: splits and leaves are numbered apart, leaves as -1, -2 and so on."""
-    is_split = [feature >= 0 for feature in tree.feature]
+    _, features, limits, right, missing_left, values, _, codes = zip(*tree, strict=True)
+    is_split = [feature >= 0 for feature in features]
     place, n_splits, n_leaves = [], 0, 0
     for each in is_split:
         place.append(n_splits if each else ~n_leaves)
         n_splits, n_leaves = n_splits + each, n_leaves + (not each)
-    decisions = [missing + _LEFT * left for left in tree.missing_left]
-    sets, thresholds = tree.sets, [*tree.threshold]
+    decisions, thresholds = [missing + _LEFT * left for left in missing_left], [*limits]
+    sets = {node: own for node, own in enumerate(codes) if own is not None}
     for number, node in enumerate(sets):
         decisions[node], thresholds[node] = _CATEGORY + missing, number
     zeros, ones = (" ".join(sign * n_splits) for sign in "01")
     lines: dict[str, Any] = {
         "num_leaves": n_leaves,
         "num_cat": len(sets),
-        "split_feature": list(compress(tree.feature, is_split)),
+        "split_feature": list(compress(features, is_split)),
         "split_gain": zeros,
         "threshold": list(compress(thresholds, is_split)),
         "decision_type": list(compress(decisions, is_split)),
         "left_child": list(compress(place[1:], is_split)),
-        "right_child": [place[node] for node in compress(tree.right, is_split)],
-        "leaf_value": list(compress(tree.value, map(not_, is_split))),
+        "right_child": [place[node] for node in compress(right, is_split)],
+        "leaf_value": list(compress(values, map(not_, is_split))),
         "leaf_weight": " ".join("1" * n_leaves),
         "leaf_count": " ".join("1" * n_leaves),
         "internal_value": zeros,
@@ -83,7 +84,7 @@ def _tree(tree: WrittenTree, missing: int) -> str:
         "internal_count": ones,
     }
     if sets:
-        words = [_words(codes) for codes in sets.values()]
+        words = [_words(own) for own in sets.values()]
         lines["cat_boundaries"] = [0, *np.cumsum([len(each) for each in words]).tolist()]
         lines["cat_threshold"] = list(chain(*words))
     lines |= {"is_linear": 0, "shrinkage": 1}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
 from treerank.exports.split_rule import AT_MOST_SINGLE
-from treerank.exports.written import Written, WrittenTree
+from treerank.exports.written import Node, Written, nested
 
 
 def write_ranklib(written: Written) -> Iterator[str]:
@@ -22,15 +22,13 @@ def write_ranklib(written: Written) -> Iterator[str]:
     yield "</ensemble>\n"
 
 
-def _splits(tree: WrittenTree) -> str:
-    texts = [
-        f"<output>{value!r}</output>\n"
-        if feature < 0
-        else f"<feature>{feature + 1}</feature><threshold>{threshold!r}</threshold>\n"
-        '<split pos="left">\n'
-        for feature, threshold, value in zip(tree.feature, tree.threshold, tree.value, strict=True)
-    ]
-    return tree.nested(texts, '</split>\n<split pos="right">\n', "</split>\n")
+def _splits(tree: list[Node]) -> str:
+    def split(node: Node) -> str:
+        feature = f"<feature>{node.feature + 1}</feature>"
+        return f'{feature}<threshold>{node.threshold!r}</threshold>\n<split pos="left">\n'
+
+    ends = '</split>\n<split pos="right">\n', "</split>\n"
+    return nested(tree, lambda node: f"<output>{node.value!r}</output>\n", split, *ends)
 
 
 RANKLIB = ExportFormat(

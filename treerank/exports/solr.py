@@ -17,7 +17,7 @@ from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat, LineFile
 from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import AT_MOST_WITH_SLACK
-from treerank.exports.written import Written, WrittenTree
+from treerank.exports.written import Node, Written, nested
 from treerank.feature_parts.linear_term import LinearTerm
 
 #: Name of the model, and of the store of its features.
@@ -48,16 +48,12 @@ def _model(written: Written, sides: list[str], params: dict[str, Any]) -> dict[s
     }
 
 
-def _root(tree: WrittenTree, names: list[str], sides: list[str]) -> str:
-    columns = tree.feature, tree.threshold, tree.missing_left, tree.value
-    texts = [
-        f'{{"value": "{value!r}"}}'
-        if feature < 0
-        else f'{{"feature": {names[feature]}, "threshold": "{threshold!r}"'
-        f'{sides[missing_left]}, "left": '
-        for feature, threshold, missing_left, value in zip(*columns, strict=True)
-    ]
-    return tree.nested(texts, ', "right": ', "}")
+def _root(tree: list[Node], names: list[str], sides: list[str]) -> str:
+    def split(node: Node) -> str:
+        rule = f'"feature": {names[node.feature]}, "threshold": "{node.threshold!r}"'
+        return f'{{{rule}{sides[node.missing_left]}, "left": '
+
+    return nested(tree, lambda node: f'{{"value": "{node.value!r}"}}', split, ', "right": ', "}")
 
 
 def write_line(line: LinearTerm, names: list[str]) -> str:

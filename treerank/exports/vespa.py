@@ -17,7 +17,7 @@ from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
 from treerank.exports.json_text import json_pieces, separated
 from treerank.exports.split_rule import BELOW_SINGLE_THRESHOLD
-from treerank.exports.written import Written, WrittenTree
+from treerank.exports.written import Node, Written, nested
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\([\w., ]*\)[\w.]*)?")
 
@@ -35,27 +35,26 @@ def _added(written: Written) -> Iterator[str]:
     """Yield what is added: a tree, or a feature of the line."""
     for tree in written.trees():
         yield _tree(tree, written.names)
-    for name, factor, offset in written.line_of_names():
+    line = written.line
+    for j in [] if line is None else line.features.tolist():
+        name, factor, offset = written.names[j], float(line.coef[j]), float(line.offset[j])
         yield f"if (isNan({name}), 0, {factor!r} * {name} + {offset!r})"
 
 
-def _tree(tree: WrittenTree, names: list[str]) -> str:
-    columns = tree.feature, tree.threshold, tree.missing_left, tree.value
-    texts = [
-        repr(value)
-        if feature < 0
-        else f"if ({_test(names[feature], threshold, missing_left, tree.sets.get(node))}, "
-        for node, (feature, threshold, missing_left, value) in enumerate(zip(*columns, strict=True))
-    ]
-    return tree.nested(texts, ", ", ")")
+def _tree(tree: list[Node], names: list[str]) -> str:
+    def split(node: Node) -> str:
+        return f"if ({_test(names[node.feature], node)}, "
+
+    return nested(tree, lambda node: repr(node.value), split, ", ", ")")
 
 
-def _test(name: str, threshold: float, missing_left: bool, codes: list[float] | None) -> str:
+def _test(name: str, node: Node) -> str:
     """Return a condition that is true for what goes left; comparisons with NaN are false."""
-    if codes is not None:
-        is_in = f"{name} in [{', '.join(map(repr, codes))}]"
-        return f"isNan({name}) || ({is_in})" if missing_left else is_in
-    return f"!({name} >= {threshold!r})" if missing_left else f"{name} < {threshold!r}"
+    if node.codes is not None:
+        is_in = f"{name} in [{', '.join(map(repr, node.codes))}]"
+        return f"isNan({name}) || ({is_in})" if node.missing_left else is_in
+    limit = repr(node.threshold)
+    return f"!({name} >= {limit})" if node.missing_left else f"{name} < {limit}"
 
 
 VESPA_EXPRESSION = ExportFormat(
@@ -97,21 +96,20 @@ def _places(written: Written) -> dict[int, dict[int, int]]:
     }
 
 
-def _structure(tree: WrittenTree, places: dict[int, dict[int, int]]) -> str:
-    rules = [f'"decision_type": "<=", "threshold": {number!r}' for number in tree.threshold]
-    for node, codes in tree.sets.items():
-        place = places[tree.feature[node]]
-        joined = "||".join(str(place[int(code)]) for code in codes)
-        rules[node] = f'"decision_type": "==", "threshold": "{joined}"'
-    columns = tree.feature, rules, tree.missing_left, tree.value
-    texts = [
-        f'{{"leaf_value": {value!r}}}'
-        if feature < 0
-        else f'{{"split_feature": {feature}, {rule}, "default_left": '
-        f'{"true" if missing_left else "false"}, "missing_type": "NaN", "left_child": '
-        for feature, rule, missing_left, value in zip(*columns, strict=True)
-    ]
-    return tree.nested(texts, ', "right_child": ', "}")
+def _structure(tree: list[Node], places: dict[int, dict[int, int]]) -> str:
+    def split(node: Node) -> str:
+        sign, limit = "<=", repr(node.threshold)
+        if node.codes is not None:
+            place = places[node.feature]
+            sign, limit = "==", f'"{"||".join(str(place[int(code)]) for code in node.codes)}"'
+        return (
+            f'{{"split_feature": {node.feature}, "decision_type": "{sign}", "threshold": {limit}, '
+            f'"default_left": {"true" if node.missing_left else "false"}, "missing_type": "NaN", '
+            '"left_child": '
+        )
+
+    ends = ', "right_child": ', "}"
+    return nested(tree, lambda node: f'{{"leaf_value": {node.value!r}}}', split, *ends)
 
 
 VESPA = ExportFormat(

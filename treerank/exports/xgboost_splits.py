@@ -19,7 +19,7 @@ from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat, LineFile
 from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import BELOW_SINGLE
-from treerank.exports.written import Written, WrittenTree
+from treerank.exports.written import Node, Written, nested
 from treerank.feature_parts.linear_term import LinearTerm
 
 
@@ -29,19 +29,19 @@ def write_xgboost_splits(written: Written) -> Iterator[str]:
     return json_pieces(_tree(tree, names) for tree in written.trees())
 
 
-def _tree(tree: WrittenTree, names: list[str]) -> str:
-    columns = tree.feature, tree.threshold, tree.right, tree.missing_left, tree.value, tree.depth
-    texts = [
-        f'{{"nodeid": {number}, "leaf": {value!r}}}'
-        if feature < 0
-        else f'{{"nodeid": {number}, "depth": {depth}, "split": {names[feature]}, '
-        f'"split_condition": {threshold!r}, "yes": {number + 1}, "no": {right}, '
-        f'"missing": {number + 1 if missing_left else right}, "children": ['
-        for number, (feature, threshold, right, missing_left, value, depth) in enumerate(
-            zip(*columns, strict=True)
+def _tree(tree: list[Node], names: list[str]) -> str:
+    def leaf(node: Node) -> str:
+        return f'{{"nodeid": {node.number}, "leaf": {node.value!r}}}'
+
+    def split(node: Node) -> str:
+        yes, no = node.number + 1, node.right
+        return (
+            f'{{"nodeid": {node.number}, "depth": {node.depth}, "split": {names[node.feature]}, '
+            f'"split_condition": {node.threshold!r}, "yes": {yes}, "no": {no}, '
+            f'"missing": {yes if node.missing_left else no}, "children": ['
         )
-    ]
-    return tree.nested(texts, ", ", "]}")
+
+    return nested(tree, leaf, split, ", ", "]}")
 
 
 def write_linear(line: LinearTerm, names: list[str]) -> str:
