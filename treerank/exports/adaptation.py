@@ -47,7 +47,9 @@ def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.nda
     Leaves and splits by category get 0.
     """
     thresholds = np.zeros(forest.n_nodes, dtype=rule.dtype)
-    for feature, nodes in _nodes_by_feature(forest):
+    splits = np.flatnonzero(~forest.is_leaf & ~forest.is_by_set)
+    for feature in np.unique(forest.feature[splits]).tolist():
+        nodes = splits[forest.feature[splits] == feature]
         wanted = forest.threshold[nodes]
         if X is None:
             thresholds[nodes] = rule.thresholds(wanted)
@@ -67,7 +69,9 @@ def find_deviations(forest: Forest, other: Forest, X: Any, names: list[str]) -> 
     A document counts for a feature if the value of this feature is the first that another side is
     taken for, in some tree.
     """
-    tree = _parents_and_depths(forest)
+    parent, splits = np.full(forest.n_nodes, -1), np.flatnonzero(~forest.is_leaf)
+    parent[forest.left[splits]] = parent[forest.right[splits]] = splits
+    tree = parent, forest.preorder[2]
     parts = [_parted(forest, other, X, begin, *tree) for begin in range(0, X.shape[0], _BLOCK)]
     rows, features = np.unique(np.concatenate([np.zeros((2, 0), int), *parts], axis=1), axis=1)
     found = []
@@ -87,7 +91,10 @@ def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Deviati
 
 
 def _parted(forest, other, X, begin, parent, depth):
-    """Return documents of a block and the features of the splits where the two paths part."""
+    """Return documents of a block and the features of the splits where the two paths part.
+
+    ``parent`` is that of each node, -1 for roots, and ``depth`` the number of splits above it.
+    """
     rows = X[begin : begin + _BLOCK]
     leaves, others = forest_leaves(forest, rows), forest_leaves(other, rows)
     row, tree = np.nonzero(leaves != others)
@@ -96,26 +103,6 @@ def _parted(forest, other, X, begin, parent, depth):
         goes_up = apart & (depth[one] >= depth[two])
         one, two = np.where(goes_up, parent[one], one), np.where(apart & ~goes_up, parent[two], two)
     return np.unique(np.stack([row + begin, forest.feature[one]]), axis=1)
-
-
-def _parents_and_depths(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parent of each node, -1 for roots, and the number of splits above it."""
-    parent = np.full(forest.n_nodes, -1)
-    splits = np.flatnonzero(~forest.is_leaf)
-    parent[forest.left[splits]] = parent[forest.right[splits]] = splits
-    return parent, forest.preorder[2]
-
-
-def _nodes_by_feature(forest: Forest) -> list[tuple[int, np.ndarray]]:
-    """Return the splits by number of each feature that has some."""
-    nodes = np.flatnonzero(~forest.is_leaf & ~forest.is_by_set)
-    nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
-    features, counts = np.unique(forest.feature[nodes], return_counts=True)
-    ends = np.cumsum(counts)
-    return [
-        (feature, nodes[end - count : end])
-        for feature, count, end in zip(features.tolist(), counts, ends, strict=True)
-    ]
 
 
 def _column(X: Any, feature: int) -> np.ndarray:

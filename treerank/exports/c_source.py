@@ -17,7 +17,6 @@ import numpy as np
 
 from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
-from treerank.feature_parts.linear_term import LinearTerm
 from treerank.forests.traversal import column_keys
 
 _ROWS = 4096  # rows of a table that become texts together
@@ -157,14 +156,13 @@ def write_c(written: Written) -> Iterator[str]:
     }
     yield _HEAD.format(**head)
     yield from _tables(written)
-    is_missing = is_missing_code = "value != value"
+    is_missing, is_left = "value != value", _IS_LEFT
     if forest.missing_up_to >= 0:
         is_missing = f"(value != value) | (fabs(value) <= {_double(forest.missing_up_to)})"
-    is_left = _IS_LEFT
     if forest.categories is not None:
         rule, is_left = forest.categories.rule, _IS_LEFT_OR_IN_SET
         # Zeros are missing at splits by category under this rule only.
-        missing = is_missing if rule == "single" else is_missing_code
+        missing = is_missing if rule == "single" else "value != value"
         yield _SETS.format(code=_CODES[rule], is_missing=missing)
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
@@ -199,17 +197,12 @@ def _tables(written: Written) -> Iterator[str]:
         yield from c_table("int32_t set_starts", sets.starts)
         yield from c_table("double set_codes", np.append(sets.codes, 0.0))
     if written.line is not None:
-        yield from _line_table(written.line)
+        line, features = written.line, written.line.features
+        yield f"\n#define N_LINE {len(features)}"
+        yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
+        yield from c_table("term_t line", line.coef[features], line.offset[features], features)
     names = ",\n".join(_text(name) for name in written.names) or '""'
     yield f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n"
-
-
-def _line_table(line: LinearTerm) -> Iterator[str]:
-    """Yield the table of a line."""
-    features = line.features
-    yield f"\n#define N_LINE {len(features)}"
-    yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
-    yield from c_table("term_t line", line.coef[features], line.offset[features], features)
 
 
 def _double(number: float) -> str:

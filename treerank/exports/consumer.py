@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from treerank.exports.split_rule import AT_MOST, SplitRule
-from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
 
 Precision = Literal["float64", "float32"]
@@ -88,7 +88,7 @@ class Consumer:
             missing_left=missing_left,
             missing_up_to=self.zero_up_to if written.missing_up_to >= 0 else -1.0,
             sum_dtype=self.sum_dtype,
-            categories=None if sets is None else self._read_sets(sets),
+            categories=sets and replace(sets, rule=self.categories or sets.rule),
         )
 
     def scores(self, evaluated: Forest, X: np.ndarray) -> np.ndarray:
@@ -96,9 +96,6 @@ class Consumer:
         scores = forest_scores(evaluated, X)[:, 0]
         added = max(0.0, -_least_score(evaluated)) if self.lifts_least else 0.0
         return (scores + added).astype(self.score_dtype).astype(np.float64) - added
-
-    def _read_sets(self, sets: CategorySets) -> CategorySets:
-        return replace(sets, rule=self.categories or sets.rule)
 
 
 def _least_score(forest: Forest) -> float:

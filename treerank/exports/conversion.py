@@ -160,19 +160,19 @@ def _check_can_say(
     name: str, target: ExportFormat, consumer: Consumer | None, forest: Forest, names: list[str]
 ) -> None:
     """Refuse a forest that has what a format has no words for."""
-    if consumer is not None and consumer.categories is None and forest.categories is not None:
-        feature = int(forest.feature[np.argmax(forest.categories.of_node >= 0)])
+    sets = forest.categories
+    if consumer is not None and consumer.categories is None and sets is not None:
+        feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
         raise ValueError(
             f"format {name!r} has no categories; got some in column {names[feature]!r}. Code it as "
             "numbers and fit again, or export to a format with categories, such as 'c' or 'onnx'."
         )
-    sets = forest.categories
     if consumer is not None and sets is not None:
         sizes = np.diff(sets.starts)[sets.of_node[sets.of_node >= 0]]
         if not sizes.all():
             raise ValueError(f"format {name!r} has no empty sets where zeros are missing values.")
-    if target.whole_codes and forest.categories is not None:
-        codes = forest.categories.codes
+    if target.whole_codes and sets is not None:
+        codes = sets.codes
         wrong = codes[(codes != np.trunc(codes)) | (codes < 0) | (codes >= _MOST_CODES)]
         if len(wrong):
             raise ValueError(

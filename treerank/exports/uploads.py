@@ -6,6 +6,7 @@ value of a field of its own name; one that depends on the query has to be writte
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,10 +63,6 @@ def _plugin_model(content: str, names: list[str], name: str, kind: str | None = 
     return {"model": {"name": name, "model": {"type": kind, "definition": content}}}
 
 
-def _ranklib_model(content: str, names: list[str], name: str) -> Any:
-    return _plugin_model(content, names, name, "model/ranklib")
-
-
 def _solr_8_features(names: list[str], name: str, by_trees: bool) -> Any:
     kind = "org.apache.solr.ltr.feature.FieldValueFeature"
     return [
@@ -104,7 +101,9 @@ UPLOADS = {
     "elastic": Upload("PUT _ml/trained_models/{name}", "", _elastic_model, None),
     **dict.fromkeys(("elasticsearch", "elasticsearch-2023"), _PLUGIN),
     **dict.fromkeys(("opensearch", "opensearch-2", "opensearch-3.2"), _PLUGIN),
-    "ranklib": Upload(_CREATE, _SET, _ranklib_model, _plugin_features),
+    "ranklib": Upload(
+        _CREATE, _SET, partial(_plugin_model, kind="model/ranklib"), _plugin_features
+    ),
     "solr": Upload(*_STORES, _solr_model, _solr_features),
     "solr-8": Upload(*_STORES, _solr_model, _solr_8_features),
 }

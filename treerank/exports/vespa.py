@@ -36,7 +36,9 @@ def _added(written: Written) -> Iterator[str]:
     for tree in written.trees():
         yield _tree(tree, written.names)
     line = written.line
-    for j in [] if line is None else line.features.tolist():
+    if line is None:
+        return
+    for j in line.features.tolist():
         name, factor, offset = written.names[j], float(line.coef[j]), float(line.offset[j])
         yield f"if (isNan({name}), 0, {factor!r} * {name} + {offset!r})"
 

@@ -41,8 +41,9 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
 def scoring_arguments(forest: Forest) -> tuple[Any, ...]:
     """Return what :func:`write_scores` reads of a forest."""
     arranged = tuple(forest.bitvectors or forest.traversal or ())
-    sums = forest.tree_output, forest.constant, forest.sum_dtype == "float32"
-    return arranged, split_arrays(forest), set_arrays(forest), sums, forest.values
+    sums = forest.tree_output, forest.sum_dtype == "float32"
+    nodes = split_arrays(forest), set_arrays(forest)
+    return arranged, *nodes, sums, forest.values, forest.constant
 
 
 def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
@@ -64,7 +65,8 @@ def write_scores(
     traversal where trees are too large for these; trees that are too large and have splits by
     category are scored by paths, too.
     """
-    arranged, *rest, values = arguments
+    arranged, *rest, values, constant = arguments
+    scores[:] = constant
     if len(X) == 1 or not arranged:
         _score_by_paths(X, values, *rest, scores)
     elif len(buffers) == 1:
@@ -186,9 +188,7 @@ def _add_leaf(values, leaf, first, single, scores, i):
 
 @njit(error_model="numpy", nogil=True)
 def _score_by_paths(X, values, nodes, sets, sums, scores):
-    tree_output, constant, single = sums
-    for k in range(len(constant)):  # in one assignment it takes seconds to compile
-        scores[:, k] = constant[k]
+    tree_output, single = sums
     for tree in range(len(tree_output)):
         for i in range(len(X)):
             leaf = _leaf(X[i], tree, nodes, sets)
@@ -198,9 +198,7 @@ def _score_by_paths(X, values, nodes, sets, sums, scores):
 @njit(error_model="numpy", nogil=True)
 def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
     _, _, _, column, threshold, kept_left, kept_right, split_starts, leaf_starts, values = vectors
-    tree_output, constant, single = sums
-    for k in range(len(constant)):  # in one assignment it takes seconds to compile
-        scores[:, k] = constant[k]
+    tree_output, single = sums
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         _fill_columns(X[begin : begin + n], vectors[:3], nodes, sets, columns)
@@ -219,9 +217,7 @@ def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
 @njit(error_model="numpy", nogil=True)
 def _score_by_traversal(X, traversal, nodes, sets, sums, columns, scores):
     _, _, _, roots, column, threshold, child, values = traversal
-    tree_output, constant, single = sums
-    for k in range(len(constant)):  # in one assignment it takes seconds to compile
-        scores[:, k] = constant[k]
+    tree_output, single = sums
     places = np.empty(_EIGHT, dtype=np.int64)
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
