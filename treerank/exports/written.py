@@ -94,4 +94,4 @@ class Written:
             )
             codes = map(self.sets.get, nodes.tolist())
             rows = zip(*(column.tolist() for column in columns), codes, strict=True)
-            yield list(map(Node._make, rows))
+            yield [Node(*row) for row in rows]
