@@ -8,7 +8,7 @@ length of step, and list it in :mod:`treerank.baselines`.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -97,12 +97,22 @@ class StumpRanker(Ranker):
     def terms(self) -> Terms:
         """Return the stumps as trees of one split."""
         check_is_fitted(self)
+        return Terms(self._trees)
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
+        super().set_state(state)
+        self._trees = self._as_trees()
+        return self
+
+    def _as_trees(self):
+        """Return the stumps as trees, which score."""
         growing = GrowingForest()
         columns = [self.stumps_[name].tolist() for name in _COLUMNS]
         for feature, threshold, missing, weight in zip(*columns, strict=True):
             left, right = growing.split(growing.add_tree(), feature, threshold, missing == 0)
             growing.values[left], growing.values[right] = 0.0, weight
-        return Terms(growing.forest(self.n_features_in_))
+        return growing.forest(self.n_features_in_)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -124,6 +134,7 @@ class StumpRanker(Ranker):
         self.stumps_ = dict(zip(_COLUMNS, columns, strict=True))
         self.stumps_["feature"] = columns[0].astype(np.int64)
         self.evals_result_, self.best_iteration_ = progress.history(), len(steps)
+        self._trees = self._as_trees()
 
     def _grow(self, features, descent, progress, held_out):
         """Return ``(feature, threshold, missing, weight)`` of each stump."""
@@ -152,7 +163,7 @@ class StumpRanker(Ranker):
         raise NotImplementedError
 
     def _scores(self, X):
-        return forest_scores(self.terms().forest, X, n_threads=threads_of(None))[:, 0]
+        return forest_scores(self._trees, X, n_threads=threads_of(None))[:, 0]
 
 
 class Descent:
