@@ -47,6 +47,20 @@ def test_probabilities_are_right_on_new_queries_and_change_no_order(calibrated, 
     )
 
 
+def test_intervals_of_shares_cover_what_queries_have_in_common():
+    rng = np.random.default_rng(0)
+    qid, covered = np.repeat(np.arange(60), 20), {"by query": [], "by pair": []}
+    for _ in range(100):
+        likely = np.where(rng.normal(size=60) > 0, 0.9, 0.3)[qid]  # 0.6 in the mean
+        won = rng.uniform(size=len(qid)) < likely
+        for how, query in zip(covered, (qid, None), strict=True):
+            low, high = calibration_curve(np.full(len(qid), 0.6), won, query).interval
+            covered[how].append(low[0] <= 0.6 <= high[0])
+    assert np.mean(covered["by query"]) >= 0.9 > 0.6 > np.mean(covered["by pair"])
+    certain = calibration_curve([0.5] * 20, [1] * 20, [0] * 10 + [1] * 10).interval
+    np.testing.assert_allclose(certain, [[1 / (1 + 1.959964**2 / 2)], [1]])  # as two pairs
+
+
 def test_a_threshold_has_its_precision_on_new_documents(calibrated, data):
     (ranker, test), (X, y, _) = calibrated, data
     chosen = ranker.predict(X[test]) >= ranker.threshold_for(precision=0.7, at_least=1)

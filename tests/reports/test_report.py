@@ -287,6 +287,10 @@ def test_points_of_a_chart_stay_in_it():
     places = [tuple(map(float, p.split(","))) for p in re.findall(r"[\d.]+,[\d.]+", chart)]
     assert all(0 <= x <= 440 and 0 <= y <= 240 for x, y in places)
     assert chart.count("<circle") == 3
+    intervals = line_chart("t", {"a": ([1, 9], [5, 5], [4, 3], [6, 5])}, x="x", y="y")
+    assert intervals.count("<polyline") == 1 + 2
+    assert "upper end</th>" not in chart
+    assert "upper end</th>" in intervals
 
 
 def test_comparisons_show_themselves_in_notebooks():

@@ -25,17 +25,19 @@ class CalibrationCurve:
         Share of these pairs in which a is the more relevant document.
     counts : ndarray of shape (n_bins,)
         Number of pairs of each bin; bins without pairs are left out.
+    interval : ndarray of shape (2, n_bins)
+        Ends of the 95 % intervals of ``won``, over queries.
 
     Examples
     --------
-    >>> curve = CalibrationCurve(np.array([0.2, 0.8]), np.array([0.3, 0.7]), np.array([10, 10]))
-    >>> round(curve.error, 3)
-    0.1
+    >>> round(calibration_curve([0.2, 0.2, 0.2, 0.2, 0.8], [1, 0, 0, 0, 1]).error, 2)
+    0.08
     """
 
     predicted: np.ndarray
     won: np.ndarray
     counts: np.ndarray
+    interval: np.ndarray
 
     @property
     def error(self) -> float:
@@ -46,7 +48,7 @@ class CalibrationCurve:
 
 @check_arguments
 def calibration_curve(
-    predicted: ArrayLike, won: ArrayLike, *, bins: Count = 10
+    predicted: ArrayLike, won: ArrayLike, qid: ArrayLike | None = None, *, bins: Count = 10
 ) -> CalibrationCurve:
     """Return the shares of pairs won, in bins of the predicted probability.
 
@@ -56,13 +58,17 @@ def calibration_curve(
         Probabilities, by ``predict_pair_proba``, that a beats b.
     won : array-like of shape (n_pairs,)
         Whether a is the more relevant document.
+    qid : array-like of shape (n_pairs,), default=None
+        Query of each pair, for the intervals; ``None`` is one query for each pair.
     bins : int, default=10
         Number of bins.
 
     Examples
     --------
-    >>> calibration_curve([0.1, 0.2, 0.9, 0.7], [0, 1, 1, 1], bins=2).won
-    array([0.5, 1. ])
+    >>> curve = calibration_curve([0.1, 0.2, 0.9, 0.7], [0, 1, 1, 1], bins=2)
+    >>> curve.won, curve.interval.round(2)
+    (array([0.5, 1. ]), array([[0.09, 0.34],
+           [0.91, 1.  ]]))
     """
     predicted = check_column("predicted", predicted)
     won = check_column("won", won)
@@ -80,7 +86,29 @@ def calibration_curve(
     n = counts[used]
     share = np.bincount(places, won, minlength=bins)[used] / n
     mean = np.bincount(places, predicted, minlength=bins)[used] / n
-    return CalibrationCurve(mean, share, n)
+    codes = QueryGroups.from_qid(np.arange(len(won)) if qid is None else qid, len(won)).codes
+    place = (np.cumsum(used) - 1)[places]
+    return CalibrationCurve(mean, share, n, _interval(share, n, won, place, codes))
+
+
+def _interval(share, n, won, place, codes):
+    """Return Wilson's intervals of the shares of bins, by what pairs are worth.
+
+    Pairs of a query are alike: so many independent ones would have the variance that the shares
+    have over queries. Where all pairs are won or none, each query is worth one.
+    """
+    shape = codes.max() + 1, len(share)
+    cells = np.ravel_multi_index((codes, place), shape)
+    present, cell = np.unique(cells, return_inverse=True)
+    column = present % shape[1]
+    residual = np.bincount(cell, won - share[place])
+    variance = np.bincount(column, residual**2, minlength=shape[1]) / n**2
+    n_queries = np.bincount(column, minlength=shape[1])
+    worth = np.where(variance > 0, share * (1 - share) / np.maximum(variance, 1e-300), n_queries)
+    worth, z = np.minimum(worth, n), 1.959964
+    center = share + z**2 / (2 * worth)
+    half = z * np.sqrt(share * (1 - share) / worth + z**2 / (4 * worth**2))
+    return np.clip([center - half, center + half] / (1 + z**2 / worth), 0, 1)
 
 
 def drawn_pairs(

@@ -19,8 +19,8 @@ from treerank.reports.tables import table
 _WIDTH, _HEIGHT = 440, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 10, 44
 
-#: Two coordinates of the points of a line.
-Line = tuple[ArrayLike, ArrayLike]
+#: Two coordinates of the points of a line, and the ends of their intervals if there are any.
+Line = tuple[ArrayLike, ...]
 
 
 def line_chart(
@@ -59,9 +59,12 @@ def line_chart(
     for number, line in enumerate(known.values()):
         drawn.append(axes.polyline(line[0], line[1], f"line color{number % 6}"))
         if points:
-            drawn += [axes.point(a, b, f"point color{number % 6}") for a, b in line.T]
+            drawn += [axes.point(a, b, f"point color{number % 6}") for a, b in line[:2].T]
+        for a, _, *ends in line.T if len(line) > 2 else ():
+            drawn.append(axes.polyline([a, a], ends, f"line color{number % 6}"))
     rows = [[name, *place] for name, line in known.items() for place in line.T]
-    return _figure(title, drawn, list(known), ["line", x, y], rows)
+    columns = ["line", x, y, "lower end", "upper end"]
+    return _figure(title, drawn, list(known), columns[: max(map(len, rows))], rows)
 
 
 def histogram(

@@ -28,11 +28,13 @@ def pairs(subject: Subject) -> Section | None:
         return None
     margin = subject.scores[i] - subject.scores[j]
     predicted = pair_probability(margin, subject.ranker.steepness_)
-    curve = calibration_curve(predicted, subject.y[i] > subject.y[j])
+    query = subject.groups.codes
+    curve = calibration_curve(predicted, subject.y[i] > subject.y[j], query[i])
     note = (
         f"Where the ranker gives a pair of documents the probability p that the first is more "
         f"relevant, it should be so in a share p of the pairs. The mean difference is "
-        f"{curve.error:.3f}, over {len(i):,} pairs drawn from all queries."
+        f"{curve.error:.3f}, over {len(i):,} pairs drawn from all queries. Upright lines are 95 % "
+        f"intervals over queries."
     )
     axes = "probability that a beats b", "share of pairs where it does"
     chart = _calibration("Calibration of pair probabilities", {"ranker": curve}, *axes)
@@ -50,14 +52,16 @@ def _relevance(subject):
     curves = {}
     for label in scale.labels[:_MOST_LABELS]:
         likely = scale.probability(subject.scores, label)
-        curves[f"label {label:g} or more"] = calibration_curve(likely, subject.y >= label)
+        curves[f"label {label:g} or more"] = calibration_curve(
+            likely, subject.y >= label, subject.groups.codes
+        )
     axes = "probability of the label", "share of documents that have it"
     return _calibration("Calibration of relevance", curves, *axes)
 
 
 def _calibration(title, curves, x, y):
     """Return curves by name beside the diagonal, where shares are as predicted."""
-    lines = {name: (curve.predicted, curve.won) for name, curve in curves.items()}
+    lines = {name: (curve.predicted, curve.won, *curve.interval) for name, curve in curves.items()}
     unit: dict[str, Any] = {"x_range": (0, 1), "y_range": (0, 1)}
     return line_chart(title, lines, x=x, y=y, **unit, points=True, diagonal=True)
 
