@@ -9,8 +9,9 @@ from dataclasses import KW_ONLY, dataclass, fields
 from treerank.checks import check_choice
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.metrics.registry import AnyMetric
 from treerank.objectives.pairs.weights import Weight
-from treerank.parameters import Auto, Count, Jobs, NotNegative, Options, Positive, Size
+from treerank.parameters import Auto, Count, Jobs, NotNegative, Options, Positive, Seed, Size
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Parameters of the trees that every direct ranker sets.
@@ -24,8 +25,8 @@ class BoostedRanker(DirectRanker):
 
     The trees are :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
 
-    ``metric``, ``calibration`` and ``random_state`` are explained at
-    :class:`~treerank.rankers.ranker.Ranker`, with the other attributes.
+    ``metric`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
+    the other attributes.
 
     Parameters
     ----------
@@ -88,9 +89,11 @@ class BoostedRanker(DirectRanker):
     subsample_queries: float = 1.0
     precision: str = "float32"
     early_stopping_rounds: Auto | Count | None = "auto"
+    metric: AnyMetric = "ndcg@10"
     tree_options: Options | None = None
     warm_start: bool = False
     n_jobs: Jobs = None
+    random_state: Seed = None
 
     @property
     def feature_part(self) -> HistogramTrees:

@@ -20,9 +20,11 @@ from treerank.feature_parts.terms import Terms
 from treerank.files.states import array, count, entries, history
 from treerank.forests.growing import GrowingForest
 from treerank.forests.scoring import forest_scores
+from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for, threads_of
 from treerank.objectives.base import Objective
-from treerank.parameters import Auto, Count, Rule
+from treerank.parameters import Auto, Count, Rule, Seed
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
 
 #: What ``fit`` keeps of each stump; ``missing`` is its value where the feature is missing.
@@ -92,7 +94,10 @@ class StumpRanker(Ranker):
 
     n_estimators: Count = 300
     n_thresholds: Annotated[int, Rule(check_count, at_most=MAX_THRESHOLDS)] = MAX_THRESHOLDS
+    metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def terms(self) -> Terms:
         """Return the stumps as trees of one split."""

@@ -10,6 +10,7 @@ from treerank.feature_parts.terms import Terms
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_scores
 from treerank.inputs.columns import Columns
+from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_of
 from treerank.parameters import Jobs, Rule
 from treerank.rankers.calibration import scale_of
@@ -27,13 +28,12 @@ class ForestRanker(Ranker):
     probabilities on the documents that it gets, which the trees have not seen. Categories of data
     frames are coded as a model of LightGBM tells; else they are codes.
 
-    ``metric``, ``calibration`` and ``random_state`` are explained at
-    :class:`~treerank.rankers.ranker.Ranker`.
-
     Parameters
     ----------
     trees : Forest
         The trees, for example those that :func:`treerank.read_forest` returns.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures.
     n_jobs : int, default=None
         Number of threads; ``None`` and -1 are all processors.
 
@@ -54,6 +54,7 @@ class ForestRanker(Ranker):
 
     trees: Annotated[Forest, Rule(check_trees)]
     _: KW_ONLY
+    metric: AnyMetric = "ndcg@10"
     n_jobs: Jobs = None
 
     #: What ``fit`` replaces.

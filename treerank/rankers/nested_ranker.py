@@ -11,7 +11,8 @@ from sklearn.base import clone
 from treerank.checks import check_counts, has_methods, shown
 from treerank.files.states import numbers
 from treerank.inputs.documents import n_features_of
-from treerank.parameters import Rule
+from treerank.parameters import Rule, Seed
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
 
 
@@ -41,7 +42,7 @@ class NestedRanker(Ranker):
     An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
     Further stages get those of its documents that reach them.
 
-    ``metric`` and ``calibration`` are explained at :class:`~treerank.rankers.ranker.Ranker`.
+    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`.
 
     Parameters
     ----------
@@ -79,6 +80,8 @@ class NestedRanker(Ranker):
     ranker: Any
     _: KW_ONLY
     sizes: Annotated[Sequence[int], Rule(check_counts, at_least=2)] = (20,)
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _learn(self, data, held_out, seed):
         first = _fitted(self._make_ranker(seed), data, held_out)

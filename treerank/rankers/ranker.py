@@ -9,7 +9,6 @@ fits a feature part to an objective, derive it from
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -23,13 +22,13 @@ from treerank.checks import check_count, check_number, shown, warn_user
 from treerank.files.states import StateRule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import check_documents, feature_names_of, split_labels
-from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness, scale_of
-from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import HeldOut, hold_out
 from treerank.rankers.reading import (
+    Clicks,
     check_labels_by_name,
     check_propensities,
     read_documents,
@@ -44,7 +43,6 @@ from treerank.team import current_team
 _MANY = 1000
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class Ranker(Scored):
     """A function from documents to scores, and the rankings and comparisons that follow from it.
 
@@ -56,7 +54,7 @@ class Ranker(Scored):
     A subclass declares what it can do by ``reads_sparse``, ``reads_batches``, ``n_threads``,
     ``takes_several_labels`` and ``learns_from_clicks``, class attributes or properties.
 
-    A subclass may also have ``tau`` and ``clicks``, which are explained at
+    A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold.
 
     Parameters
@@ -105,12 +103,15 @@ class Ranker(Scored):
     #: Rules of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
     _learned: ClassVar[dict[str, StateRule]] = {}
 
-    metric: AnyMetric = "ndcg@10"
+    tau: Tau = "identity"
     calibration: Calibration = "eval_set"
+    clicks: Clicks = None
     random_state: Seed = None
 
     #: Whether ``fit`` learns anything that clicks at positions could tell.
     learns_from_clicks = True
+    propensities_: np.ndarray | None = None
+    evals_result_: Any
 
     @all_or_nothing
     def fit(

@@ -35,8 +35,8 @@ from treerank.rankers.calibration import (
     fit_steepness,
     pair_probability,
 )
-from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.reading import Clicks, refuse_arrays, take_columns, weights_of_labels
+from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.reading import refuse_arrays, take_columns, weights_of_labels
 
 if TYPE_CHECKING:  # they are imported where they are used
     from treerank.feature_parts.scorer import Scorer
@@ -58,9 +58,7 @@ class Scored(BaseEstimator):
 
     __metadata_request__score: ClassVar = {"qid": True}
 
-    metric: AnyMetric
-    tau: Tau = "identity"
-    clicks: Clicks = None
+    metric: AnyMetric = "ndcg@10"
     label_weights: Any = None
     #: Whether ``y`` may be several labels.
     takes_several_labels = False
@@ -74,8 +72,6 @@ class Scored(BaseEstimator):
 
     head_: AntisymmetricHead
     steepness_: float
-    evals_result_: Any
-    propensities_: np.ndarray | None = None
     relevance_scale_: RelevanceScale | None = None
     #: Whether the documents of ``fit`` were of several queries.
     _had_queries = False

@@ -12,10 +12,12 @@ from typing import Any, Literal, Self
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.registry import feature_part_class
+from treerank.metrics.registry import AnyMetric
 from treerank.objectives.factory import Gain, Loss, Normalization
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
-from treerank.parameters import Finite, NotNegative, Positive, Size
+from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
 from treerank.rankers.reading import Clicks
@@ -132,9 +134,12 @@ class TreeDirectRanker(DirectRanker):
     query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Mapping[str, float] | Sequence[float] | None = None
+    metric: AnyMetric = "ndcg@10"
     head_alpha: NotNegative = 10.0
+    calibration: Calibration = "eval_set"
     clicks: Clicks = None
     warm_start: bool = False
+    random_state: Seed = None
 
     @classmethod
     def best(cls, time: float | None = None, **settings: Any) -> Self:

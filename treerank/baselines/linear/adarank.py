@@ -23,7 +23,9 @@ from treerank.baselines.linear.products import moved_scores, row_products
 from treerank.baselines.query_measure import QueryMeasure, query_measure
 from treerank.baselines.training_checks import start_progress
 from treerank.files.states import count, history
+from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Positive, Size
+from treerank.rankers.calibration import Calibration
 
 #: The error of a weak ranker counts as at least this much, so that its weight is finite.
 _LEAST_ERROR = 1e-6
@@ -35,8 +37,8 @@ class AdaRank(LinearRanker):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    ``calibration`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`,
-    ``coef_`` and ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and
+    ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
     Parameters
     ----------
@@ -85,10 +87,12 @@ class AdaRank(LinearRanker):
         "best_iteration_": count(),
     }
 
+    metric: AnyMetric = "ndcg@10"
     n_estimators: Count = 500
     tolerance: Positive | None = 0.002
     max_consecutive: Size | None = 5
     early_stopping_rounds: Auto | Count | None = "auto"
+    calibration: Calibration = "eval_set"
 
     def _weigh(self, data, scale, held_out, seed):
         measure = query_measure(self, data)

@@ -13,7 +13,9 @@ import numpy as np
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores
 from treerank.baselines.query_measure import query_measure
-from treerank.parameters import Count, NotNegative
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Count, NotNegative, Seed
+from treerank.rankers.calibration import Calibration
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,10 +55,13 @@ class CoordinateAscent(LinearRanker):
     True
     """
 
+    metric: AnyMetric = "ndcg@10"
     n_restarts: Count = 3
     n_sweeps: Count = 25
     n_steps: Count = 10
     tolerance: NotNegative = 0.001
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         rng, measure = np.random.RandomState(seed), query_measure(self, data)

@@ -17,7 +17,9 @@ from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.baselines.query_measure import query_measure
 from treerank.baselines.training_checks import start_progress
 from treerank.files.states import history
-from treerank.parameters import Auto, Count
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Auto, Count, Seed
+from treerank.rankers.calibration import Calibration
 
 #: Logarithm of the largest factor of a step; a Cauchy number has no bound.
 _LARGEST = 10.0
@@ -68,7 +70,10 @@ class ESRank(LinearRanker):
     _learned: ClassVar = LinearRanker._learned | {"evals_result_": history}
 
     n_generations: Count = 1300
+    metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         measure = query_measure(self, data)

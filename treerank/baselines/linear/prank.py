@@ -16,9 +16,11 @@ from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
 from treerank.checks import check_count
 from treerank.files.states import array, history
+from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for
-from treerank.parameters import Count, Rule, Share
+from treerank.parameters import Count, Rule, Seed, Share
 from treerank.progress import Progress
+from treerank.rankers.calibration import Calibration
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
 _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _ONE_BY_ONE)
@@ -81,6 +83,9 @@ class PRank(LinearRanker):
 
     n_epochs: Count = 100
     early_stopping_rounds: Count = 10
+    metric: AnyMetric = "ndcg@10"
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def predict_level(self, X: Any) -> np.ndarray:
         """Return the label of each document, by the thresholds that its score exceeds."""

@@ -16,7 +16,8 @@ from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.training_checks import warn_of_constant_model
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.files.states import number
-from treerank.parameters import Positive
+from treerank.parameters import Positive, Seed
+from treerank.rankers.calibration import Calibration
 
 #: Largest slope of a weight at the optimum.
 _TOLERANCE = 1e-6
@@ -28,8 +29,8 @@ class RankSVM(LinearRanker):
 
     ``fit`` takes weights of documents and queries, and your own pairs.
 
-    ``metric`` and ``calibration`` are explained at :class:`~treerank.rankers.ranker.Ranker`,
-    ``coef_`` and ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and
+    ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
     Parameters
     ----------
@@ -71,6 +72,8 @@ class RankSVM(LinearRanker):
     C: Positive = 1.0
     _: KW_ONLY
     normalized: bool = True
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         Z, normalization = scale.by_row(data.X, data.rows), "equal" if self.normalized else None

@@ -10,7 +10,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from treerank.feature_parts.registry import feature_part_class
-from treerank.parameters import Auto, Count
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Auto, Count, Seed
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 
 
@@ -102,7 +104,10 @@ class NeuralRanker(DirectRanker):
     standardize: bool = True
     device: str = "auto"
     early_stopping_rounds: Auto | Count | None = "auto"
+    metric: AnyMetric = "ndcg@10"
+    calibration: Calibration = "eval_set"
     warm_start: bool = False
+    random_state: Seed = None
 
     @property
     def feature_part(self) -> Any:

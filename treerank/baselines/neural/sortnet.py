@@ -17,8 +17,8 @@ from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_labels, check_n_pairs
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Count, LearningRate, Rule, Size
-from treerank.rankers.calibration import fit_steepness, pair_probability
+from treerank.parameters import Count, LearningRate, Rule, Seed, Size
+from treerank.rankers.calibration import Calibration, fit_steepness, pair_probability
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import take_columns
@@ -101,6 +101,8 @@ class SortNet(Ranker):
     batch_size: Size = 128
     learning_rate: LearningRate = 1e-2
     metric: AnyMetric = "map"
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def score(
         self,
