@@ -189,7 +189,7 @@ def test_what_a_default_was_is_computed_anew_and_never_drawn(tmp_path, capsys, a
     line = "rankers.RankNet*.params.learning_rate was 0.1 and is 0.01"
     with pytest.raises(ValueError, match=re.escape(f"built today; got others in x: {line}")):
         protocol.read(path, shown_at(0.01))
-    with pytest.raises(ValueError, match=r"params.weight was 'label' and is 'uniform'\. Run"):
+    with pytest.raises(ValueError, match=r"settled.weight was 'label' and is 'uniform'\. Run"):
         protocol.read(path, shown_at(0.1, weight="uniform"))
     measured(0.01)
     said = capsys.readouterr().err

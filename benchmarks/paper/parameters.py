@@ -98,14 +98,8 @@ def without_modules(value):
 
 
 def moved(before, now, name=""):
-    """Return a line for each value that two JSON values differ in.
-
-    What a class settles may have become a parameter, or the other way round.
-    """
+    """Return a line for each value that two JSON values differ in."""
     if isinstance(before, dict) and isinstance(now, dict):
-        if {"params", "settled"} <= before.keys() & now.keys():
-            before, now = (each | {"params": each["settled"] | each["params"], "settled": {}}
-                           for each in (before, now))  # fmt: skip
         places = dict.fromkeys([*before, *now])
         pairs = [(place, before.get(place, ABSENT), now.get(place, ABSENT)) for place in places]
         return [line for place, *pair in pairs for line in moved(*pair, f"{name}.{place}")]
