@@ -183,7 +183,7 @@ def test_time_may_be_dates_and_texts():
     np.testing.assert_equal(splits[0], splits[1])
     week = QueryTimeSplit(day.astype("datetime64[D]"), n_splits=2, gap=np.timedelta64(7, "D"))
     for wrong, message in {
-        week: "time and gap must leave queries before each test set",
+        week: "time must leave queries before .* with gap=",
         QueryTimeSplit([1, 2]): "time must have one entry per row, 3; got",
         QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
     }.items():

@@ -66,9 +66,13 @@ class QuerySplitter(BaseCrossValidator):
         query_groups = QueryGroups.from_qid(qid, n_documents)
         if groups is not None:
             query_groups = _joined(query_groups, QueryGroups.from_qid(groups, n_documents))
-        for sets in self._splits(query_groups):
-            train, test = (_rows_of(query_groups, queries) for queries in sets)
-            yield train, test
+        try:
+            for sets in self._splits(query_groups):
+                train, test = (_rows_of(query_groups, queries) for queries in sets)
+                yield train, test
+        except ValueError as error:
+            shared = "" if groups is None else " Queries that share a group count as one."
+            raise ValueError(f"{error}{shared}") from error
 
     def get_n_splits(self, *_: Any, **metadata: Any) -> int:
         """Return the number of splits."""
@@ -186,9 +190,9 @@ class QueryTimeSplit(QuerySplitter):
             if self.gap is not None:
                 is_known &= latest <= begin - self.gap
             if not is_known.any():
+                gap = "" if self.gap is None else f" with gap={shown(self.gap)}"
                 raise ValueError(
-                    "time and gap must leave queries before each test set; got none before "
-                    f"{shown(begin)} with gap={shown(self.gap)}."
+                    f"time must leave queries before each test set; got none before {begin!s}{gap}."
                 )
             yield np.flatnonzero(is_known), test
 

@@ -57,6 +57,7 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     y = (X["a"] > rng.normal(size=400)).cast(int)
     dates = pl.date_range(date(2026, 1, 1), date(2026, 2, 9), eager=True)
     others = {"label": y, "query": qid, "day": dates[qid], "user": qid // 3}
+    others |= {"one": pl.lit(1), "text": pl.lit("1/2/2026"), "none": pl.Series([None] + [1] * 399)}
     X.with_columns(**others).write_csv(tmp_path / "log.csv")
     command = ["compare", tmp_path / "log.csv", "--ranker", "RankSVM", "-q", "--time", "day"]
     found = run(*command, "--groups", "user", "--folds", 3)
@@ -69,8 +70,22 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     assert found.stdout.splitlines()[3:] == f"{expected.summary()}".splitlines()[3:]
     assert row_of(found.stdout) == row_of(f"{expected.summary()}")
     assert row_of(run(*command, "--folds", 3).stdout) != row_of(found.stdout)
-    assert "user" in run(*command, "--groups", "usr").stderr
-    assert "must come without --time" in run(*command, "--hold-outs", 3).stderr
+    refused = {
+        ("--hold-outs", "3"): "--time: must come without --hold-outs",
+        ("--groups", "usr"): "Write --groups NAME for another",
+        (
+            "--groups",
+            "one",
+        ): "--folds must be below the number of queries, 1; got 5. Queries that sh",
+        ("--group", "user"): "No such option: --group (Possible options: --drop, --groups",
+        (
+            "--time",
+            "text",
+        ): "times must be numbers or dates, or texts like 2026-11-27; got 1/2/2026",
+        ("--time", "none"): "column 'none': must not be missing; got",
+    }
+    for options, message in refused.items():
+        assert message in run(*command, *options).stderr
 
 
 def test_folds_of_a_folder_are_not_split_again(tmp_path):

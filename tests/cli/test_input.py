@@ -98,6 +98,8 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         ([*FIT, "--trees", "5"], "No such option"),
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
+        (["export", "m", "o", "--seed", "3"], "No such option: --seed"),
+        ([*FIT, "--metric", "map,ndcg"], "must be one metric, by which"),
         (["evaluate", "m", "absent", "--metric", "map,ndgc"], "got 'ndgc'"),
         ([*FIT, "--best", "--num-leaves", "4"], "must come without settings of trees"),
         ([*FIT, "--best", "--feature-part", "xgboost"], "must come without settings of trees"),

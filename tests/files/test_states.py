@@ -154,7 +154,9 @@ def test_a_feature_part_refuses_a_state_that_does_not_fit_together(fitted, name,
 @pytest.mark.parametrize("name", RANKERS)
 def test_a_state_is_taken_and_none_with_another_entry(fitted, name):
     state, learned = state_of(fitted[name])
-    copy.copy(fitted[name]).set_state(state)
+    X = np.random.default_rng(1).normal(size=(20, 3))
+    scores = fitted[name].predict(X)
+    np.testing.assert_array_equal(copy.copy(fitted[name]).set_state(state).predict(X), scores)
     learned["new"] = 1
     with pytest.raises(ValueError, match="must have the entries"):
         copy.copy(fitted[name]).set_state(state)

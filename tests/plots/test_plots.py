@@ -1,5 +1,8 @@
 """Plots show the values they were given."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -134,3 +137,9 @@ def test_curves_without_names_are_refused(given):
         propensity_curves(given)
     with pytest.raises((TypeError, ValueError), match=r"scores must .* by name; got"):
         ndcg_over_k(Y, given, QID)
+
+
+@pytest.mark.slow
+def test_matplotlib_is_imported_only_to_draw():
+    code = "import sys, treerank.plots; assert 'matplotlib' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -10,6 +10,7 @@ from drawn_forests import drawn_documents, drawn_forest
 from scipy.sparse import csr_matrix
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank.baselines import RankSVM
 from treerank.forests.scoring import forest_scores
 from treerank.forests.shapley import margin_parts
 from treerank.rankers.explanation import interactions_of, sampled_parts
@@ -150,6 +151,12 @@ def test_interactions_add_up_to_the_parts(trees):
     matrices = trees.explain_interactions(X[:1], X[1:3])
     np.testing.assert_allclose(matrices.sum(axis=2), trees.explain(X[:1], X[1:3]), atol=1e-12)
     np.testing.assert_array_equal(matrices, matrices.transpose(0, 2, 1))
+
+
+def test_a_linear_ranker_is_explained_by_its_weights():
+    ranker = RankSVM().fit(X, y, QID)
+    expected = (X[:3] - X[3:6]) * ranker.coef_
+    np.testing.assert_allclose(ranker.explain(X[:3], X[3:6], n_orders=1), expected, atol=1e-12)
 
 
 def test_sparse_rows_and_frames_are_explained_alike(trees):

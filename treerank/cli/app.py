@@ -189,9 +189,10 @@ def _one_line(error):
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
         said = error.format_message().rstrip(".")
-        instead = OPTIONS_INSTEAD.get(getattr(error, "option_name", ""))
-        if instead is not None:
-            said = f"No such option {error.option_name}: write {instead}"
+        wrong = getattr(error, "option_name", "")
+        instead, options = OPTIONS_INSTEAD.get(wrong), Commands.options.values()
+        if instead in options and not any(option.startswith(wrong) for option in options):
+            said = f"No such option {wrong}: write {instead}"
         return f"{said}{'' if said.endswith('?') else '.'} See `{path} --help`."
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'stdout'}: {error.strerror}"  # files have their names

@@ -1,5 +1,6 @@
 """``treerank compare``: a table of rankers on data with labels, and which differ significantly."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,28 +65,28 @@ def compare(
     if folds is not None and hold_outs is not None:
         raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if hold_outs is not None and time is not None:
-        raise typer.BadParameter("must come without --time.", param_hint="--hold-outs")
+        raise typer.BadParameter("must come without --hold-outs.", param_hint="--time")
+    by_column = shared.given(time=time, groups=groups)
+    if by_column and (format_of(data) is not PARQUET or not is_one_data_set(data)):
+        hint = ", ".join(f"--{word}" for word in by_column)
+        raise typer.BadParameter("must come with one table, which is split.", param_hint=hint)
     if output is not None:
         shared.check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
-    by_column = shared.given(time=time, groups=groups)
-    if by_column and format_of(data) is not PARQUET:
-        raise typer.BadParameter("must come with a table.", param_hint="--time, --groups")
+    columns = {word: _column(data, name, word) for word, name in by_column.items()}
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
     if is_one_data_set(data) or not data.is_dir():
         documents = shared.read_data(reporter, data, **named)
     elif named:
-        raise typer.BadParameter(
-            "must come with one data set.", param_hint="--label, --query, --id"
-        )
+        hint = "--label, --query, --id, --features, --drop"
+        raise typer.BadParameter("must come with one data set.", param_hint=hint)
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=random_state)
-    if by_column:
-        columns = {word: _column(data, name, word) for word, name in by_column.items()}
+    if columns:
         cv = _splits(documents, cv, random_state, **columns)
     rankers = {
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
@@ -112,12 +113,25 @@ def compare(
 
 
 def _column(path: Path, name: str, word: str) -> Any:
-    """Return a column of a table by which queries are split: numbers, dates or texts."""
+    """Return a column of a table by which queries are split.
+
+    Times are numbers, dates or texts that begin like 2026-11-27: others do not sort by time.
+    """
     from treerank.datasets.parquet_files import ParquetFiles, as_ids
 
     files = ParquetFiles.open(path, None, name, [name], arguments={name: word})
     (column,) = files.columns([name])
-    return as_ids(str(path), name, column)
+    found = as_ids(str(path), name, column)
+    wrong = [each for each in found if word == "time" and not _is_time(each)]
+    if wrong:
+        rule = "times must be numbers or dates, or texts like 2026-11-27"
+        raise ValueError(f"{path}, column {name!r}: {rule}; got {wrong[0]!s}.")
+    return found
+
+
+def _is_time(value: Any) -> bool:
+    """Return whether a value sorts by time."""
+    return not isinstance(value, str) or re.match(r"\d{4}-\d\d-\d\d", value) is not None
 
 
 def _splits(data: Any, cv: Any, random_state: int, time: Any = None, groups: Any = None) -> Any:
@@ -126,4 +140,7 @@ def _splits(data: Any, cv: Any, random_state: int, time: Any = None, groups: Any
         cv = QueryTimeSplit(time, n_splits=cv or 5)
     elif not isinstance(cv, QueryShuffleSplit):
         cv = QueryKFold(cv or 5, shuffle=True, random_state=random_state)
-    return list(cv.split(data.X, data.y, data.qid, groups=groups))
+    try:
+        return list(cv.split(data.X, data.y, data.qid, groups=groups))
+    except ValueError as error:
+        raise ValueError(str(error).replace("n_splits", "--folds")) from error

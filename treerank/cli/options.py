@@ -50,6 +50,8 @@ def choice(name: str, names: Iterable[str], help: str, **options: Any) -> Any:
 
 def _metrics(values: Any) -> Any:
     """Return the names of metrics; lists such as ndcg,map are taken apart."""
+    if isinstance(values, str) and "," in values:
+        raise typer.BadParameter("must be one metric, by which the fit stops.")
     return checked(get_metric)(_names(values) if isinstance(values, list) else values)
 
 

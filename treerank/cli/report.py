@@ -44,7 +44,7 @@ def report(
     The page is one file that loads nothing. It shows queries and values of documents.
     """
     shared.check_written(output, model, data, baseline, train, texts)
-    if output.suffix not in ("", ".html", ".htm"):
+    if output.suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(f"{output}: the page is HTML; write a name that ends in .html.")
     reading = {"sparse": sparse} | shared.given(label=label, query=query)
     reporter, ranker = Reporter(quiet), shared.read_model(model)

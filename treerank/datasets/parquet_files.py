@@ -171,7 +171,8 @@ class ParquetFiles:
             if wrong.any():
                 row = int(np.argmax(wrong))
                 found = f"{column[row].as_py()} in row {first_row + row}"
-                raise column_error(place, name, f"the {role} must {rule}; got {found}.")
+                what = "the label must" if role == "label" else "must"
+                raise column_error(place, name, f"{what} {rule}; got {found}.")
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""

@@ -50,9 +50,9 @@ def adapted(ranker: Any) -> Any:
     >>> adapted(engine_ranker("LGBMRanker"))
     EngineRanker(ranker=LGBMRanker(verbosity=-1))
     """
-    package = type(ranker).__module__.partition(".")[0]
-    of_engine = package in {package for package, _ in ENGINE_RANKERS.values()}
-    return EngineRanker(ranker) if of_engine or _words_of_queries(ranker) else ranker
+    engines = {package for package, _ in ENGINE_RANKERS.values()}
+    packages = {base.__module__.partition(".")[0] for base in type(ranker).__mro__}
+    return EngineRanker(ranker) if engines & packages or _words_of_queries(ranker) else ranker
 
 
 def _words_of_queries(ranker):
