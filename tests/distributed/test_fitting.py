@@ -37,7 +37,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 from treerank.files.archive import read_archive
 from treerank.files.checkpoint import checkpointing
-from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
+from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.progress import listening
@@ -249,10 +249,10 @@ def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_na
 def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
     for seed in range(20):
         parts = shards(n_workers, np.random.default_rng(seed))
-        whole = canonical_order(X, QueryGroups.from_qid(QID), Y).order
+        whole = canonical_order(X, QueryGroups.from_qid(QID), Y)[0].order
 
         # Not in threads: only one of them may call a parallel kernel.
-        found = [ordered_queries(X[r], QueryGroups.from_qid(QID[r]), Y[r]) for r in parts]
+        found = [canonical_order(X[r], QueryGroups.from_qid(QID[r]), Y[r]) for r in parts]
         every_place = in_threads(n_workers, lambda rank, found=found: places_in_team(*found[rank]))
         placed = np.full(len(Y), -1)
         for rows, (groups, _), places in zip(parts, found, every_place, strict=True):

@@ -22,7 +22,7 @@ def make_data(n_documents=300, n_features=5, n_queries=20, seed=0):
 
 
 def in_canonical_order(X, y, qid, weight):
-    groups = canonical_order(X, QueryGroups.from_qid(qid, len(X)), y, weight)
+    groups, _ = canonical_order(X, QueryGroups.from_qid(qid, len(X)), y, weight)
     return X[groups.order], y[groups.order], weight[groups.order], groups.indptr
 
 
@@ -100,7 +100,7 @@ def test_trading_a_value_between_rows_of_a_query_changes_its_place():
     X, qid = np.vstack([straight, crossed]), np.array([0, 0, 1, 1])
     orders = []
     for shuffle in (np.array([0, 1, 2, 3]), np.array([2, 3, 0, 1])):
-        groups = canonical_order(X[shuffle], QueryGroups.from_qid(qid), np.zeros(4))
+        groups, _ = canonical_order(X[shuffle], QueryGroups.from_qid(qid), np.zeros(4))
         orders.append(X[shuffle][groups.order])
     np.testing.assert_array_equal(*orders)
 
@@ -108,7 +108,7 @@ def test_trading_a_value_between_rows_of_a_query_changes_its_place():
 def test_weights_may_be_absent_and_the_data_empty():
     X, y, qid, _ = make_data(n_documents=10)
     groups = QueryGroups.from_qid(qid)
-    expected = canonical_order(X, groups, y)
-    np.testing.assert_array_equal(canonical_order(X, groups, y, None).order, expected.order)
-    nothing = canonical_order(X[:0], QueryGroups.from_qid(None, 0), y[:0])
+    expected, _ = canonical_order(X, groups, y)
+    np.testing.assert_array_equal(canonical_order(X, groups, y, None)[0].order, expected.order)
+    nothing, _ = canonical_order(X[:0], QueryGroups.from_qid(None, 0), y[:0])
     assert nothing.n_documents == 0

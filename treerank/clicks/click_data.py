@@ -135,7 +135,7 @@ def count_data(
     >>> [column.tolist() for column in (data.y, data.position, data.sample_weight)]
     [[1.0, 0.0, 0.0], [2, 1, 2], [1, 2, 1]]
     """
-    counts = log.counts() if isinstance(log, ClickLog) else log
+    counts = log.counts()
     times = np.concatenate([counts.clicked, counts.shown - counts.clicked])
     some = np.flatnonzero(times)
     y, row = some < len(counts.item), some % len(counts.item)

@@ -125,6 +125,10 @@ class ClickCounts:
         clicks = np.add.reduceat(ordered & 1, starts).astype(np.int32)
         return cls.of_keys(ordered[starts] >> 1, seen, clicks, items, n_slots)
 
+    def counts(self) -> Self:
+        """Return these counts; a log returns its own."""
+        return self
+
     def of_items(self, items: np.ndarray) -> Self:
         """Return the counts of some items alone, by their numbers; they are numbered anew."""
         place = np.full(len(self.items), -1, dtype=np.int32)
@@ -145,7 +149,7 @@ class ClickCounts:
         numbers = np.column_stack([self.slot, self.shown, self.clicked]).astype(np.float64)
         counted = group_hashes(row_hashes(numbers), of_item)
         queries = QueryGroups.from_qid(self.items.query)
-        return canonical_order(X, queries, self.by_item(self.clicked), counted)
+        return canonical_order(X, queries, self.by_item(self.clicked), counted)[0]
 
     def by_item(self, values: np.ndarray) -> np.ndarray:
         """Sum values by item."""

@@ -74,7 +74,7 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     >>> estimate_propensities(make_click_log(20_000, random_state=0)).round(2)
     array([1.  , 0.51, 0.33, 0.26, 0.2 ])
     """
-    counts = log.counts() if isinstance(log, ClickLog) else log
+    counts = log.counts()
     check_clicked(counts)
     counts, positions = counts.without_gaps()
     _warn_of_fixed_rankings(counts)

@@ -80,7 +80,7 @@ def regression_propensities(
     >>> regression_propensities(log, (X, qid, np.arange(1500)), random_state=0).round(1)
     array([1. , 0.5, 0.3, 0.2, 0.2])
     """
-    counts = log.counts() if isinstance(log, ClickLog) else log
+    counts = log.counts()
     check_clicked(counts)
     counts, slots = counts.without_gaps()
     shown, item = np.unique(counts.item, return_inverse=True)

@@ -184,7 +184,7 @@ class ClickRelevance(BaseEstimator):
             The estimator itself.
         """
         check_parameters(self)
-        counts = log.counts() if isinstance(log, ClickLog) else log
+        counts = log.counts()
         check_any_click("click", counts.clicked)
         counts = counts.of_items(np.unique(counts.item))
         X = features_of(counts.items, features, query=query, document=document)

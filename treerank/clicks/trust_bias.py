@@ -78,7 +78,7 @@ def estimate_trust_bias(
     >>> estimate_trust_bias(log).trust.shape
     (5,)
     """
-    counts = log.counts() if isinstance(log, ClickLog) else log
+    counts = log.counts()
     check_any_click("click", counts.clicked)
     counts, positions = counts.without_gaps()
     grid = np.geomspace(_LOWEST * _rate_at_first(counts), _HIGHEST, _N_ATTRACTIONS)

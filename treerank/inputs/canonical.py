@@ -29,8 +29,8 @@ _COPIED = 2**16  # rows of a matrix in Fortran order that are copied at a time
 
 def canonical_order(
     X: Any, groups: QueryGroups, y: np.ndarray, *weights: np.ndarray | None
-) -> QueryGroups:
-    """Sort rows and queries by their content.
+) -> tuple[QueryGroups, np.ndarray]:
+    """Sort rows and queries by their content; also return the hash of each query.
 
     If the rows are shuffled or the queries renamed, the result holds the same rows in the same
     order. Equal numbers with different bits are equal: ``-0.0`` and ``0.0``, all kinds of NaN, the
@@ -41,18 +41,11 @@ def canonical_order(
     --------
     >>> import numpy as np
     >>> X, y, qid = np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 0]), np.array([7, 7, 8])
-    >>> groups = canonical_order(X, QueryGroups.from_qid(qid), y)
-    >>> backwards = canonical_order(X[::-1], QueryGroups.from_qid(-qid[::-1]), y[::-1])
+    >>> groups, _ = canonical_order(X, QueryGroups.from_qid(qid), y)
+    >>> backwards, _ = canonical_order(X[::-1], QueryGroups.from_qid(-qid[::-1]), y[::-1])
     >>> bool((X[groups.order] == X[::-1][backwards.order]).all())
     True
     """
-    return ordered_queries(X, groups, y, *weights)[0]
-
-
-def ordered_queries(
-    X: Any, groups: QueryGroups, y: np.ndarray, *weights: np.ndarray | None
-) -> tuple[QueryGroups, np.ndarray]:
-    """Return :func:`canonical_order` and the hash of each query, by which queries are sorted."""
     hashes = row_hashes(X, y, *weights)
     sums = group_hashes(hashes, groups)
     queries = np.lexsort((groups.sizes, sums))
@@ -67,7 +60,7 @@ def ordered_queries(
 def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
     """Return the place of each document in the canonical order of all workers' documents.
 
-    The arguments are what :func:`ordered_queries` returns for this worker.
+    The arguments are what :func:`canonical_order` returns for this worker.
 
     Examples
     --------

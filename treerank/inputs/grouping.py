@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import refuse_masked
+from treerank.checks import check_weight, refuse_masked
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,15 @@ class QueryGroups:
     indptr: np.ndarray
 
     @classmethod
-    def from_qid(cls, qid: ArrayLike | None, n_documents: int | None = None) -> Self:
-        """Group rows by query id; ``qid=None`` puts all ``n_documents`` rows into one query."""
+    def from_qid(
+        cls, qid: "ArrayLike | QueryGroups | None", n_documents: int | None = None
+    ) -> "QueryGroups":
+        """Group rows by query id; groups stay as they are.
+
+        ``qid=None`` puts all ``n_documents`` rows into one query.
+        """
+        if isinstance(qid, QueryGroups):
+            return qid
         if qid is None:
             return cls(None, np.array([0, n_documents]))
         qid = check_qid(qid, n_documents)
@@ -122,16 +129,20 @@ class QueryGroups:
         return QueryGroups.from_qid(self.codes[rows])
 
 
-def check_constant_within(name: str, values: np.ndarray, groups: QueryGroups) -> None:
-    """Refuse a value per row that differs between two rows of one query."""
-    first = groups.first_of(values)
-    uneven = values != first[groups.codes]
+def check_query_weight(query_weight: ArrayLike | None, groups: QueryGroups) -> np.ndarray | None:
+    """Return the weight of the query of each row, if any; refuse several within a query."""
+    weight = check_weight("query_weight", query_weight, groups.n_documents)
+    if weight is None:
+        return None
+    of_query = groups.first_of(weight)[groups.codes]
+    uneven = weight != of_query
     if uneven.any():
         row = int(np.argmax(uneven))
         raise ValueError(
-            f"{name} must be constant within a query; got {float(values[row])!r} in row {row}, "
-            f"where another row of the query has {float(first[groups.codes[row]])!r}."
+            f"query_weight must be constant within a query; got {float(weight[row])!r} in row "
+            f"{row}, where another row of the query has {float(of_query[row])!r}."
         )
+    return weight
 
 
 def _codes(qid):

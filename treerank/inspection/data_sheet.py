@@ -72,7 +72,7 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
     X = X if issparse(X) else np.asarray(X)
     X = check_matrix("X", X)
     y = check_labels(y, X.shape[0])
-    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+    groups = QueryGroups.from_qid(qid, len(y))
     sizes, (labels, counts) = groups.sizes, np.unique(y, return_counts=True)
     missing, distinct = np.array([_summary(column) for column in columns_of(X)]).T
     return DataSheet(

@@ -56,7 +56,7 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
     Copies(within=2, in_reference=1, queries_in_reference=1)
     """
     X = check_matrix("X", X)
-    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, X.shape[0])
+    groups = QueryGroups.from_qid(qid, X.shape[0])
     hashes = groups.sorted(row_hashes(X))
     codes = np.repeat(np.arange(groups.n_queries), groups.sizes)
     order = np.lexsort((hashes, codes))

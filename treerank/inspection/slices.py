@@ -106,7 +106,7 @@ def slices(
     country a: 0.8667 over 3 queries, +0.7333 from the others, p = < 0.001
     """
     values = check_values("values", values)
-    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid)
+    groups = QueryGroups.from_qid(qid)
     if len(values) != groups.n_queries:
         raise ValueError(
             "values must have one entry per query of qid; "

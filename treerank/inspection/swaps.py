@@ -91,7 +91,7 @@ def costly_swaps(
         raise ValueError(f"metric must be an NDCG; got {shown(found.name)}.")
     y = check_column("y", y)
     scores = check_column("scores", scores, len(y))
-    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+    groups = QueryGroups.from_qid(qid, len(y))
     swaps = list(_swaps_by_query(y, scores, groups, found, per_query))
     if not swaps:
         nothing = np.empty(0, dtype=np.int64)

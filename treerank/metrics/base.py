@@ -168,7 +168,7 @@ class Metric(ABC):
     def _prepare(self, y: ArrayLike, qid: ArrayLike | QueryGroups | None) -> "PreparedMetric":
         is_empty = isinstance(qid, QueryGroups) and qid.n_documents == 0  # of one of many workers
         labels = np.empty(0) if is_empty else check_column("y", y)
-        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(labels))
+        groups = QueryGroups.from_qid(qid, len(labels))
         if groups.n_documents != len(labels):
             raise ValueError(
                 "qid must group as many documents as y has; "

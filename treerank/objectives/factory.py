@@ -26,7 +26,7 @@ from treerank.checks import (
     shown,
     warn_user,
 )
-from treerank.inputs.grouping import QueryGroups, check_constant_within
+from treerank.inputs.grouping import QueryGroups, check_query_weight
 from treerank.inputs.relevance import check_gain
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
@@ -170,11 +170,10 @@ def make_objective(
     array([-0.5,  0.5,  0. ])
     """
     y = check_column("y", y)
-    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+    groups = QueryGroups.from_qid(qid, len(y))
     check_count("random_state", random_state, at_least=0)
-    of_query = check_weight("query_weight", query_weight, len(y))
+    of_query = check_query_weight(query_weight, groups)
     if of_query is not None:
-        check_constant_within("query_weight", of_query, groups)
         of_query = groups.first_of(of_query)
     of_document = check_weight("sample_weight", sample_weight, len(y))
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))

@@ -78,7 +78,7 @@ def fit_steepness(
     0.458
     """
     scores, y = np.asarray(scores, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+    groups = QueryGroups.from_qid(qid, len(y))
     n_queries = int(groups.with_two_labels(y).sum())
     if n_queries == 0:
         raise ValueError(
@@ -105,7 +105,7 @@ def _likelihood(scores, y, groups):
 
     The order depends on the scores, labels and queries alone, so no shuffle changes the last bits.
     """
-    groups = canonical_order(scores.reshape(-1, 1), groups, y)
+    groups, _ = canonical_order(scores.reshape(-1, 1), groups, y)
     own = QueryGroups(None, groups.indptr)
     objective = make_objective(y[groups.order], own, loss="logistic", weight="query")
     return scores[groups.order], objective
@@ -157,7 +157,7 @@ class RelevanceScale:
     def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self:
         """Fit the curves to documents of two labels or more that were not trained on."""
         labels = np.unique(y)[1:]
-        groups = canonical_order(scores.reshape(-1, 1), groups, y)
+        groups, _ = canonical_order(scores.reshape(-1, 1), groups, y)
         scores, y = scores[groups.order], y[groups.order]
         fold = np.repeat(np.arange(groups.n_queries) % _N_FOLDS, groups.sizes)
         points = np.quantile(scores, np.linspace(0, 1, _N_POINTS))

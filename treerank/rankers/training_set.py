@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
-from treerank.inputs.canonical import ordered_queries, places_in_team
+from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.documents import check_positions
-from treerank.inputs.grouping import QueryGroups, check_constant_within
+from treerank.inputs.grouping import QueryGroups, check_query_weight
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
@@ -133,9 +133,7 @@ def training_set(
     ([0, 2], [0.0, 1.0])
     """
     groups = QueryGroups.from_qid(qid, len(y))
-    by_query = check_weight("query_weight", query_weight, len(y))
-    if by_query is not None:
-        check_constant_within("query_weight", by_query, groups)
+    by_query = check_query_weight(query_weight, groups)
     as_given = TrainingSet(
         X,
         np.arange(len(y), dtype=np.int32),  # engines count rows in 32 bits, too
@@ -176,7 +174,7 @@ def _in_canonical_order(data: TrainingSet) -> TrainingSet:
     X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
-    ordered, hashes = ordered_queries(X, data.groups, data.y, *weights, *others, data.position)
+    ordered, hashes = canonical_order(X, data.groups, data.y, *weights, *others, data.position)
     taken = data.taking(ordered.order)
     pairs = taken.pairs
     if pairs is not None:
