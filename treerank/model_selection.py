@@ -10,7 +10,7 @@ derive from :class:`QuerySplitter` and yield the queries of both sets in ``_spli
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,9 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, is_whole, shown
+from treerank.checks import is_whole, shown
 from treerank.inputs.grouping import QueryGroups
-from treerank.parameters import Count, Rule, Seed, check_parameters
+from treerank.parameters import Count, Seed, Several, check_parameters
 
 
 class QuerySplitter(BaseCrossValidator):
@@ -109,7 +109,7 @@ class QueryKFold(QuerySplitter):
     [0 1 2] [3 4 5]
     """
 
-    n_splits: Annotated[int, Rule(check_count, at_least=2)] = 5
+    n_splits: Several = 5
     _: KW_ONLY
     shuffle: bool = False
     random_state: Seed = None

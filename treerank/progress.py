@@ -99,7 +99,7 @@ def listening(listener: Listener, tell: Callable[[str], None] | None = None) -> 
 def patience_of(rounds: int | str | None, metric: Any, n_iterations: int) -> int | None:
     """Return after how many iterations without a better value a fit stops.
 
-    "auto" goes through all iterations and keeps the best one, where there is a metric.
+    "auto" is ``n_iterations``, where there is a metric; if these are all, the best one is kept.
 
     Examples
     --------

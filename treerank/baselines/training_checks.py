@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_count, warn_user
+from treerank.checks import warn_user
 from treerank.progress import Progress, patience_of
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -42,10 +42,8 @@ def refuse_weights(ranker: Ranker, data: TrainingSet, reasons: dict[str, str]) -
 
 def start_progress(rounds: int | str | None, held_out: HeldOut | None, total: int) -> Progress:
     """Return the record of ``total`` steps; refuse early stopping without held-out documents."""
-    if rounds not in (None, "auto"):
-        check_count("early_stopping_rounds", rounds)
-        if held_out is None:
-            raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
+    if rounds not in (None, "auto") and held_out is None:
+        raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
     metric = None if held_out is None else held_out.metric
     return Progress(metric, patience_of(rounds, metric, total), total=total)
 

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from treerank.inputs.columns import Columns, as_frame, fitted_columns
+from treerank.inputs.grouping import QueryGroups
 from treerank.lazy import load_object
 
 #: Packages of rankers, and settings under which these print nothing and write no files.
@@ -81,9 +82,9 @@ class EngineRanker(BaseEstimator):
         self.names_ = None if frame is None else frame.columns
         self.fitted_ = clone(self.ranker)
         words = inspect.signature(self.fitted_.fit).parameters
-        codes = np.unique(np.asarray(qid), return_inverse=True)[1]
-        order = np.argsort(codes, kind="stable")
-        queries = {"group_id": codes[order], "group": np.bincount(codes)}
+        groups = QueryGroups.from_qid(qid)
+        order = groups.order
+        queries = {"group_id": groups.codes[order], "group": groups.sizes}
         queries = {word: queries[word] for word in _words_of_queries(self.fitted_)}
         settings = self._of_categories(words, sorted(self.columns_.categories), X)
         self.fitted_.fit(self._numbers(X)[order], np.asarray(y)[order], **queries, **settings)

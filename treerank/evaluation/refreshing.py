@@ -6,14 +6,14 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import check_count, check_number, naming
+from treerank.checks import naming
 from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
 from treerank.inputs.documents import check_labels
 from treerank.metrics.registry import get_metric
 from treerank.model_selection import QueryKFold
-from treerank.parameters import Rule, Whole, check_arguments
+from treerank.parameters import Level, Rule, Several, Whole, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import training_set
@@ -71,8 +71,8 @@ def refresh(
     *,
     old: Any = None,
     learn: Annotated[str, Rule.one_of(WAYS)] = "leaves",
-    n_splits: Annotated[int, Rule(check_count, at_least=2)] = 5,
-    level: Annotated[float, Rule(check_number, above=0, below=1)] = 0.95,
+    n_splits: Several = 5,
+    level: Level = 0.95,
     random_state: Whole = 0,
 ) -> Refreshed:
     """Let a fitted ranker of trees learn from new data, and keep it if it gets worse.

@@ -201,8 +201,8 @@ class Summary:
         for name in self.rankers:
             cells = [self.cells[name, metric] for metric in self.metrics]
             means = [as_cell(str(cell), cell.is_best) for cell in cells]
-            seconds = as_cell(_seconds(self.seconds[name]), False)
-            rows.append([as_cell(name, False), *means, seconds])
+            seconds = "" if np.isnan(self.seconds[name]) else f"{self.seconds[name]:.2f}"
+            rows.append([as_cell(name, False), *means, as_cell(seconds, False)])
         return rows
 
     def __repr__(self) -> str:
@@ -363,8 +363,3 @@ def _mean_seconds(comparison):
         search, fit, _ = outcome.seconds
         seconds[outcome.ranker].append(search + fit)
     return {name: float(np.mean(each)) if each else np.nan for name, each in seconds.items()}
-
-
-def _seconds(seconds):
-    """Return seconds as text."""
-    return "" if np.isnan(seconds) else f"{seconds:.2f}"

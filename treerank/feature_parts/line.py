@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.linear_term import LinearTerm
@@ -17,6 +16,7 @@ from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import array, check_state
 from treerank.objectives.base import Objective, as_objective
+from treerank.parameters import NotNegative
 
 #: What ``fit`` has learned, with the rules of a model file.
 _STATE = {
@@ -64,7 +64,7 @@ class Line(BaseEstimator):
 
     n_outputs_: ClassVar[int] = 1
 
-    alpha: float = 0.1
+    alpha: NotNegative = 0.1
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -72,7 +72,6 @@ class Line(BaseEstimator):
 
         ``validation`` changes nothing, because there is nothing to stop early.
         """
-        check_number("alpha", self.alpha, at_least=0)
         rows = as_rows(X)
         scale = Standardization.of(rows)
         features = scale(rows, np.float64)

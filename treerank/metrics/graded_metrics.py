@@ -38,7 +38,7 @@ from treerank.inputs.relevance import MAX_LABEL, check_gain, label_gains
 from treerank.metrics.base import Metric
 from treerank.metrics.threshold_metrics import ThresholdMetric
 from treerank.numerics.compiling import register_jitable
-from treerank.parameters import NotNegative, Rule
+from treerank.parameters import Level, NotNegative, Rule
 
 #: Discount of positions; the delayed one is the same for the first two.
 DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -233,7 +233,7 @@ class RankBiasedPrecision(ThresholdMetric):
     0.625
     """
 
-    persistence: Annotated[float, Rule(check_number, above=0, below=1)] = 0.8
+    persistence: Level = 0.8
 
     stem = "rbp"
     list_total = discounted_gain

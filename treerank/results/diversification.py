@@ -14,15 +14,14 @@ row is chosen.
 """
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count, check_number, shown
+from treerank.checks import check_column, check_count, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
-from treerank.parameters import Count, Rule, check_arguments
+from treerank.parameters import Count, Probability, check_arguments
 
 #: No limit.
 _ANY = np.iinfo(np.int64).max
@@ -35,7 +34,7 @@ def diversify(
     *,
     groups: ArrayLike | None = None,
     vectors: ArrayLike | None = None,
-    trade_off: Annotated[float, Rule(check_number, at_least=0, at_most=1)] = 0.5,
+    trade_off: Probability = 0.5,
     at_most: int | Mapping[int, int] | None = None,
 ) -> np.ndarray:
     """Choose documents of one query that are good and unlike each other, best first.

@@ -61,8 +61,7 @@ def fuse(
     for name, scores in columns.items():
         if len(scores) != n:
             raise ValueError(f"runs[{name!r}] must have {n} entries; got {len(scores)}.")
-        for start, end in zip(groups.indptr[:-1], groups.indptr[1:], strict=True):
-            rows = groups.order[start:end]
+        for rows in groups.rows:
             found = rows[~np.isnan(scores[rows])]
             if method == "z_score":
                 total[rows] += _standardized(scores[rows])

@@ -92,8 +92,7 @@ def sample_lists(
     scores = check_column("scores", scores)
     groups, rng = QueryGroups.from_qid(qid, len(scores)), check_random_state(random_state)
     found = []
-    for start, end in zip(groups.indptr[:-1], groups.indptr[1:], strict=True):
-        rows = groups.order[start:end]
+    for rows in groups.rows:
         logits = scores[rows] / temperature
         length = min(k, len(rows))
         drawn = np.argsort(-(logits + rng.gumbel(size=len(rows))), kind="stable")[:length]

@@ -13,7 +13,6 @@ from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniform
 
 
-@njit
 def n_products(n_features: int, quadratic: bool) -> int:
     """Return the number of weights: features and, if quadratic, their products."""
     return n_features + quadratic * (n_features * (n_features + 1)) // 2

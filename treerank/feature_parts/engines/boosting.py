@@ -44,7 +44,7 @@ from treerank.parameters import (
     Share,
     check_parameters,
 )
-from treerank.progress import Progress, say
+from treerank.progress import Progress, patience_of, say
 from treerank.team import current_team
 
 #: Parameters of trees that engines have, too, mostly under the same names.
@@ -357,10 +357,7 @@ class BoostedTrees(BaseEstimator):
 
     def _patience(self, validation: Validation | None, sizes: Sizes) -> int | None:
         """Return after how many iterations without a better value a fit stops."""
-        rounds = self.early_stopping_rounds
-        if rounds != "auto":
-            return rounds
-        return None if validation is None else sizes.patience
+        return patience_of(self.early_stopping_rounds, validation, sizes.patience)
 
     def _count_new(self, start: int, n_estimators: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
