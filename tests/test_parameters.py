@@ -13,12 +13,11 @@ from documented import default_of, entries, explained, named
 from drawn_forests import one_leaf
 from sklearn.base import clone
 
+from treerank import QueryKFold, QueryShuffleSplit, make_objective
 from treerank.baselines import RankSVM
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.metrics import METRICS
-from treerank.model_selection import QueryKFold, QueryShuffleSplit
-from treerank.objectives import make_objective
 from treerank.parameters import Count, check_arguments
 from treerank.rankers import Ranker
 from treerank.registry import RANKERS, ranker_class

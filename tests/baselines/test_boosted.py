@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from treerank import TreeDirectRanker
+from treerank import HistogramTrees, TreeDirectRanker, make_objective
 from treerank.baselines.boosted import MART, LambdaMART
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.objectives import make_objective
 
 pytestmark = pytest.mark.slow
 

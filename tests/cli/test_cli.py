@@ -13,13 +13,11 @@ import pytest
 from command_line import ESCAPE, SMALL, run
 
 import treerank
+from treerank import LightGBMTrees, get_metric
 from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD
 from treerank.cli.fit import make_trees
-from treerank.datasets.letor import read_letor, write_letor
-from treerank.datasets.parquet import write_parquet
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.datasets import read_letor, write_letor, write_parquet
 from treerank.lazy import load_object
-from treerank.metrics import get_metric
 
 pytestmark = pytest.mark.slow
 

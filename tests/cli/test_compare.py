@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 from command_line import run
 
-from treerank import QueryTimeSplit
+from treerank import QueryTimeSplit, compare
 from treerank.datasets.letor import write_letor
-from treerank.evaluation import compare
 from treerank.registry import ranker_class
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from search_files import JUDGED, judgment_files
 
-from treerank import read_judgments
-from treerank.datasets import Qrels, write_letor
+from treerank.datasets import Qrels, read_judgments, write_letor
 
 FILES = judgment_files(JUDGED)
 

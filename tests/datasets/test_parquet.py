@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import run
 
+from treerank.datasets import read_letor, read_parquet, write_letor, write_parquet
 from treerank.datasets.formats import read_ranking_data
-from treerank.datasets.letor import read_letor, write_letor
-from treerank.datasets.parquet import parquet_batches, read_parquet, write_parquet
+from treerank.datasets.parquet import parquet_batches
 from treerank.datasets.parquet import write_parquet_batches as write_batches
 from treerank.inputs.columns import Columns
 

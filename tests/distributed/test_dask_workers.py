@@ -19,11 +19,8 @@ import distributed
 from certificates import make_certificate
 from ranking_sample import make_ranking_sample
 
-from treerank import TreeDirectRanker
-from treerank.distributed import fit
-from treerank.distributed.dask_workers import DaskWorkers
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees
+from treerank.distributed import DaskWorkers, fit
 from treerank.progress import listening
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]

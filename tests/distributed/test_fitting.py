@@ -22,21 +22,17 @@ from ranking_sample import make_ranking_sample
 from sklearn.base import clone
 from worker_fits import SETTINGS, assert_same, model_of
 
-from treerank import TreeDirectRanker, load
+from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees, checkpointing, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
-from treerank.distributed import fit
+from treerank.distributed import Processes, fit
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import agree_on_columns
 from treerank.distributed.connections import Connection
-from treerank.distributed.processes import Processes
 from treerank.distributed.shards import gather_queries, id_hashes
 from treerank.feature_parts.engines import bin_sample
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 from treerank.files.archive import read_archive
-from treerank.files.checkpoint import checkpointing
 from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank

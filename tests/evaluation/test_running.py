@@ -12,17 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
+from treerank import NDCG, LightGBMTrees, QueryKFold, QueryShuffleSplit, TreeDirectRanker, compare
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
-from treerank.evaluation import Split, compare
+from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.metrics import NDCG
-from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.slow
 

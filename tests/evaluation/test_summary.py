@@ -9,9 +9,8 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from treerank.evaluation import Comparison, compare
+from treerank.evaluation import Comparison, Difference, compare
 from treerank.evaluation.ranker_comparison import Outcome
-from treerank.evaluation.summary import Difference
 from treerank.model_selection import QueryShuffleSplit
 from treerank.statistics import (
     Interval,

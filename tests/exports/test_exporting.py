@@ -12,18 +12,9 @@ from lightgbm import LGBMRanker
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from treerank import (
-    MLP,
-    HistogramTrees,
-    LightGBMTrees,
-    TreeDirectRanker,
-    XGBoostTrees,
-    make_web_search,
-    read_batches,
-    read_letor,
-)
+from treerank import MLP, HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, read_letor
 from treerank.baselines import SortNet
-from treerank.datasets import write_letor
+from treerank.datasets import make_web_search, read_batches, write_letor
 from treerank.exports import export, write_feature_set
 from treerank.exports.adaptation import find_deviations
 from treerank.exports.conversion import converted

@@ -17,16 +17,9 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from treerank import (
-    MLP,
-    Ensemble,
-    LightGBMTrees,
-    TreeDirectRanker,
-    XGBoostTrees,
-    export,
-    make_web_search,
-)
+from treerank import MLP, LightGBMTrees, TreeDirectRanker, XGBoostTrees, export, make_web_search
 from treerank.baselines import RankSVM
+from treerank.feature_parts import Ensemble
 
 TREES = LightGBMTrees(8, n_jobs=1)
 

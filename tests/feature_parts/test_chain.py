@@ -5,13 +5,10 @@ import pytest
 from example_rankers import Column
 from ranking_sample import make_ranking_sample
 
-from treerank.feature_parts.chain import Chain
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.line import Line
-from treerank.objectives import make_objective
+from treerank import TreeDirectRanker, make_objective
+from treerank.feature_parts import Chain, LightGBMTrees, Line
 from treerank.objectives.batches import taken
 from treerank.objectives.sums import Started
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

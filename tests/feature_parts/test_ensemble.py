@@ -13,19 +13,15 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
-from treerank.feature_parts import ensemble
+from treerank import TreeDirectRanker, make_objective
+from treerank.feature_parts import HistogramTrees, LightGBMTrees, Line, ensemble
 from treerank.feature_parts.bags import deal_bags
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.ensemble import Ensemble, fit_member_weights
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.line import Line
 from treerank.feature_parts.rows import as_rows
 from treerank.forests.joining import summed
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.progress import listening
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
-from treerank.feature_parts import Chain, GivenTrees
+from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_objective, make_web_search
+from treerank.feature_parts import Chain, GivenTrees, HistogramTrees
 from treerank.forests.scoring import forest_leaves
-from treerank.objectives import make_objective
 
 X, Y, QID = make_web_search(60, documents_per_query=20, n_features=8, random_state=0)
 OLD, NEW = QID < 30, QID >= 30

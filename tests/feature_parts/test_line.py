@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 from ranking_sample import make_ranking_sample
 
+from treerank import TreeDirectRanker, make_objective
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.line import Line
 from treerank.feature_parts.rows import Rows
-from treerank.objectives import make_objective
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -10,21 +10,12 @@ import pytest
 from drawn_forests import content_of, drawn_documents, drawn_forest
 from scoring_programs import added, compiled, onnx_scores
 
-from treerank import (
-    MLP,
-    Ensemble,
-    LightGBMTrees,
-    SoftTrees,
-    TreeDirectRanker,
-    XGBoostTrees,
-    export,
-    make_web_search,
-    read_forest,
-)
+from treerank import MLP, Ensemble, SoftTrees, TreeDirectRanker, XGBoostTrees, export, read_forest
 from treerank.baselines import AdaRank, FRank, RankBoost, RankSVM
+from treerank.datasets import make_web_search
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
-from treerank.feature_parts import Chain, Line, LinearNetwork, Polynomial
+from treerank.feature_parts import Chain, LightGBMTrees, Line, LinearNetwork, Polynomial
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.network_term import (
     Affine,

@@ -11,17 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from treerank import (
-    HistogramTrees,
-    TreeDirectRanker,
-    checkpointing,
-    export,
-    make_web_search,
-    report,
-)
+from treerank import HistogramTrees, TreeDirectRanker, checkpointing, export, report
 from treerank.baselines import RankSVM
-from treerank.datasets import write_parquet
-from treerank.datasets.letor import write_letor
+from treerank.datasets import make_web_search, write_letor, write_parquet
 from treerank.files.archive import read_archive
 from treerank.files.checkpoint import Checkpoint
 

@@ -5,17 +5,11 @@ import copy
 import numpy as np
 import pytest
 
+from treerank import MLP, Ensemble, HistogramTrees, SoftTrees, TreeDirectRanker
 from treerank.baselines import PRank, QuadraticPRank, RankBoost, RankSVM, SortNet
-from treerank.feature_parts.chain import Chain
-from treerank.feature_parts.ensemble import Ensemble
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.line import Line
-from treerank.feature_parts.networks.mlp import MLP
-from treerank.feature_parts.networks.polynomial import LinearNetwork, Polynomial
-from treerank.feature_parts.networks.soft_tree_part import SoftTrees
+from treerank.feature_parts import Chain, Line, LinearNetwork, Polynomial
 from treerank.files.states import array, check_state, count, entries, history, numbers, optional
 from treerank.rankers.nested_ranker import NestedRanker
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 SETS = {"categorical_features": [2], "cat_smooth": 0.0, "cat_l2": 0.0}
 TREES = HistogramTrees(3, min_child_samples=2, min_child_weight=0, n_jobs=1, **SETS)

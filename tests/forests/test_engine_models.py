@@ -11,8 +11,7 @@ from forest_cases import documents_for, engine_scores, fitted_part
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts import LightGBMTrees, XGBoostTrees
 from treerank.forests.lightgbm_model import read_lightgbm
 from treerank.forests.scoring import forest_scores
 from treerank.forests.thresholds import below_in_single

@@ -17,10 +17,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from tests.fuzz import pick
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
 
 ENGINES = {
     "lightgbm": functools.partial(LightGBMTrees, min_child_samples=2, num_leaves=4, n_jobs=1),

@@ -25,10 +25,8 @@ import pandas as pd
 from small_rankers import made
 
 from tests.fuzz import attempt, change_json, folder, pick
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.forests.scoring import forest_scores
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, load
 
 SECONDS, GIGABYTES = 60, 6

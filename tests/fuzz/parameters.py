@@ -13,30 +13,18 @@ from functools import cache, partial
 import numpy as np
 
 from tests.fuzz import attempt, folder, pick
-from treerank import LightGBMTrees, clicks, inspection, statistics
+from treerank import LightGBMTrees, clicks, compare, get_metric, inspection, report, statistics
 from treerank.baselines import RankSVM
-from treerank.datasets.letor import write_letor
-from treerank.datasets.parquet import write_parquet
+from treerank.datasets import make_web_search, write_letor, write_parquet
 from treerank.datasets.trec import write_trec_qrels, write_trec_run
-from treerank.datasets.web_search import make_web_search
-from treerank.evaluation import compare
 from treerank.exports import export, write_feature_set
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
-from treerank.metrics import (
-    METRICS,
-    alpha_ndcg,
-    err_ia,
-    exposure_by_group,
-    get_metric,
-    make_ranking_scorer,
-)
+from treerank.metrics import METRICS, alpha_ndcg, err_ia, exposure_by_group, make_ranking_scorer
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
-from treerank.objectives import make_objective
+from treerank.objectives import Pairs, make_objective
 from treerank.objectives.lists.losses import LISTWISE
-from treerank.objectives.pairs.rules import Pairs
 from treerank.parameters import Rule, rules_of
 from treerank.registry import RANKERS, ranker_class
-from treerank.reports import report
 
 LARGEST_MESSAGE = 1000
 RANDOM = np.random.default_rng(0)

@@ -5,10 +5,8 @@ from functools import cache
 import numpy as np
 from worker_fits import SETTINGS, assert_same
 
-from treerank import TreeDirectRanker
+from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees
 from treerank.distributed.processes import Processes
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
 
 
 class Partitions(Processes):

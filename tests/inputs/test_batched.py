@@ -6,9 +6,7 @@ import pytest
 from command_line import run
 
 from treerank import HistogramTrees, TreeDirectRanker, read_batches
-from treerank.datasets import Batches
-from treerank.datasets.letor import write_letor
-from treerank.datasets.parquet import write_parquet
+from treerank.datasets import Batches, write_letor, write_parquet
 from treerank.feature_parts.engines import bin_sample
 from treerank.inputs.documents import check_matrix
 from treerank.inspection import permutation_importance

@@ -10,15 +10,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
-from treerank import load
+from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, load, make_objective
 from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.line import Line
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.inputs.columns import as_csr
-from treerank.objectives import make_objective
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.slow
 

@@ -5,13 +5,12 @@ import pytest
 from metric_cases import every_metric
 from sklearn.metrics import make_scorer, mean_squared_error
 
+from treerank import NDCG, get_metric
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import (
     METRICS,
-    NDCG,
     AveragePrecision,
     exposure_by_group,
-    get_metric,
     make_ranking_scorer,
     ndcg_bounds,
     with_convention,

@@ -13,11 +13,8 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank import HistogramTrees, LightGBMTrees, XGBoostTrees, get_metric, make_objective
 from treerank.feature_parts.rows import as_rows
-from treerank.metrics import get_metric
 from treerank.numerics import waiting
 from treerank.numerics.threads import (
     FEW_DOCUMENTS,
@@ -27,7 +24,6 @@ from treerank.numerics.threads import (
     threads_allowed,
     threads_for,
 )
-from treerank.objectives import make_objective
 
 pytestmark = pytest.mark.slow
 

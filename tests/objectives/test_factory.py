@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from treerank.objectives import make_objective
+from treerank.objectives import PairLoss, make_objective
 from treerank.objectives.lists.losses import ListNetLoss
-from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.sums import Started
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])

@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from numba import njit
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.networks.mlp import MLP
-from treerank.objectives import make_objective
+from treerank import MLP, LightGBMTrees, TreeDirectRanker, make_objective
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE, ApproxNDCG, ListNetLoss
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from treerank import NDCG, HistogramTrees, LightGBMTrees, TreeDirectRanker, make_web_search
-from treerank.feature_parts import LinearNetwork
+from treerank import NDCG, LightGBMTrees, TreeDirectRanker, make_objective, make_web_search
+from treerank.feature_parts import HistogramTrees, LinearNetwork
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives import make_objective
 from treerank.objectives.sums import SomeRows
 
 X, Y, QID = make_web_search(60, documents_per_query=12, n_features=12, random_state=0)

@@ -6,20 +6,11 @@ from drawn_forests import one_leaf
 from example_rankers import Column
 from sklearn.base import clone
 
-from treerank import report
+from treerank import NDCG, TreeDirectRanker, get_metric, report
 from treerank.baselines import RankSVM
 from treerank.evaluation import refresh
-from treerank.feature_parts.chain import Chain
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.networks.mlp import MLP
-from treerank.metrics import NDCG, get_metric
-from treerank.rankers.direct_ranker import DirectRanker
-from treerank.rankers.forest_ranker import ForestRanker
-from treerank.rankers.nested_ranker import NestedRanker
-from treerank.rankers.ranker import Ranker
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.feature_parts import MLP, Chain, HistogramTrees, LightGBMTrees, XGBoostTrees
+from treerank.rankers import DirectRanker, ForestRanker, NestedRanker, Ranker
 from treerank.registry import RANKERS, load, ranker_class
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]

@@ -7,17 +7,9 @@ import pandas as pd
 import pytest
 from command_line import run
 
-from treerank import (
-    LightGBMTrees,
-    TreeDirectRanker,
-    compare,
-    export,
-    make_web_search,
-    read_parquet,
-    report,
-)
+from treerank import LightGBMTrees, TreeDirectRanker, compare, export, read_parquet, report
 from treerank.baselines import RankSVM
-from treerank.datasets import write_parquet
+from treerank.datasets import make_web_search, write_parquet
 from treerank.inspection import permutation_importance
 
 X, Y, QID = make_web_search(40, documents_per_query=12, n_features=5, random_state=0)

@@ -14,10 +14,9 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression
 
 import treerank
-from treerank import make_web_search, report
+from treerank import compare, make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickRelevance
-from treerank.evaluation import compare
 from treerank.inspection import permutation_importance, slices
 from treerank.reports.charts import bar, line_chart, ticks
 from treerank.reports.page import element

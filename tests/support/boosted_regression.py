@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import numba as nb
 import numpy as np
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts import LightGBMTrees, XGBoostTrees
 from treerank.forests.scoring import forest_leaves
 from treerank.inputs.grouping import QueryGroups
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.feature_parts.rows import as_rows
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 #: The check of scikit-learn that rankers fail: it wants columns in the order of ``fit``.
 COLUMNS_BY_NAME = {"check_dataframe_column_names_consistency": "columns are found by name"}

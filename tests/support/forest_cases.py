@@ -8,9 +8,7 @@ import numpy as np
 from boosted_regression import TARGET, TARGETS, X, fitted
 from scipy.sparse import csr_matrix
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts import HistogramTrees, LightGBMTrees, XGBoostTrees
 from treerank.feature_parts.rows import stored_as
 
 _ZEROS, _CODED = {"engine_params": {"zero_as_missing": True}}, {"categorical_features": [3]}

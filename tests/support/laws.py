@@ -21,8 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import treerank
-from treerank.metrics.graded_metrics import NDCG
-from treerank.model_selection import QueryKFold
+from treerank import NDCG, QueryKFold
 from treerank.numerics.threads import kernel_threads
 
 #: Some engines compute NDCG in single precision.

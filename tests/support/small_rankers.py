@@ -2,11 +2,9 @@
 
 from ranking_sample import make_ranking_sample
 
-from treerank.feature_parts import GivenTrees
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts import GivenTrees, LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
-from treerank.rankers.forest_ranker import ForestRanker
-from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers import ForestRanker, NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, ranker_class
 

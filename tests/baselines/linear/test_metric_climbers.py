@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from ranking_sample import make_ranking_sample
 
-from treerank.baselines.linear.coordinate_ascent import CoordinateAscent
+from treerank.baselines import CoordinateAscent, RankSVM
 from treerank.baselines.linear.es_rank import ESRank, IESRRank, IESVMRank, least_squares
 from treerank.baselines.linear.products import moved_scores
-from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.metrics import NDCG, get_metric
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]

@@ -5,14 +5,11 @@ import pytest
 from ranking_sample import make_ranking_sample
 from sklearn.base import BaseEstimator
 
-from treerank.baselines.neural.listnet import ListNet, ListNetStar
-from treerank.baselines.neural.ranknet import LambdaRank, RankNet, RankNetStar
+from treerank import NDCG, get_metric, make_objective
+from treerank.baselines import LambdaRank, ListNet, ListNetStar, RankNet, RankNetStar, SortNet
 from treerank.baselines.neural.rankprop import RankProp, SortedTargets
 from treerank.baselines.neural.sorting import sort_by_comparison
-from treerank.baselines.neural.sortnet import SortNet
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import NDCG, get_metric
-from treerank.objectives import make_objective
 from treerank.rankers.nested_ranker import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]

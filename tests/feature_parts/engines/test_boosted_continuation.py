@@ -17,10 +17,7 @@ from boosted_regression import (
     values_of_trees,
 )
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.files.checkpoint import checkpointing
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, checkpointing
 
 pytestmark = pytest.mark.slow
 

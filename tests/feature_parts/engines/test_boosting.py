@@ -20,11 +20,8 @@ from boosted_regression import (
 )
 from sklearn.exceptions import NotFittedError
 
+from treerank.feature_parts import BoostedTrees, HistogramTrees, LightGBMTrees, XGBoostTrees
 from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
-from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 
 RNG = np.random.default_rng(1)

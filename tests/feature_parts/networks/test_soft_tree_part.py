@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from treerank.feature_parts.networks.soft_tree_part import SoftTrees
-from treerank.objectives import make_objective
+from treerank import SoftTrees, make_objective
 
 pytestmark = pytest.mark.slow
 

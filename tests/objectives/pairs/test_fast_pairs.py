@@ -9,9 +9,8 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.objectives import make_objective
+from treerank.objectives import Pairs, make_objective
 from treerank.objectives.pairs.fast_pairs import WIDTH, copies_top, is_narrow, rounded_up, width_for
-from treerank.objectives.pairs.rules import Pairs
 
 pytestmark = pytest.mark.slow
 
