@@ -20,7 +20,7 @@ def log(tmp_path):
 def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
     target = tmp_path / "train.csv"
     result = run("convert", log, target, "--judgments", tmp_path / "book.csv", "--query", "search")
-    assert (result.exit_code, result.stderr.count("1 of them not judged")) == (0, 1)
+    assert result.stderr.count("1 of them not judged") == 1
     data = read_csv(target, query="search", comments=True)
     assert data.X.column_names == FEATURES
     assert list(zip(data.qid, data.doc_ids, data.y, strict=True)) == JUDGED
@@ -39,7 +39,6 @@ def test_a_feature_log_that_does_not_fit_is_refused(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "set.json").write_text('{"features": [{"name": "age"}]}')
-    result = run("convert", log, "train.csv", *options)
-    assert result.exit_code == code
-    assert message.replace("\\", "") in result.stderr
+    said = run("convert", log, "train.csv", *options, code=code).stderr
+    assert message.replace("\\", "") in said
     assert not (tmp_path / "train.csv").exists()

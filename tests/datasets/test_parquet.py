@@ -198,8 +198,7 @@ def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
     X[0] = [np.nan, np.inf, -0.0]
     write_letor(text, X, X[:, 1] > 0, ["007", *["8"] * 59], comments=["docid = a", *[""] * 59])
     for source, target in [("train.txt", "a.parquet"), ("a.parquet", "back.txt")]:
-        done = run("convert", tmp_path / source, tmp_path / target)
-        assert done.exit_code == 0, done.output
+        run("convert", tmp_path / source, tmp_path / target)
     assert (tmp_path / "back.txt").read_bytes() == text.read_bytes()
     assert read_letor(tmp_path / "back.txt").qid[0] == "007"
 

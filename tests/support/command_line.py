@@ -14,10 +14,20 @@ ESCAPE = "\x1b"
 SMALL = ["--n-estimators", "6", "--num-leaves", "4", "--n-jobs", "1"]
 
 
-def run(*arguments, env=None, input=None):
+def run(*arguments, code=0, env=None, input=None):
+    """Call a command, which must end with an exit code, or with any if it is None."""
     # In a wide terminal, rich does not break the lines of help texts.
     env = {"COLUMNS": "300"} | (env or {})
-    return CliRunner().invoke(app, [str(a) for a in arguments], env=env, input=input)
+    result = CliRunner().invoke(app, [str(a) for a in arguments], env=env, input=input)
+    assert code in (None, result.exit_code), result.output
+    return result
+
+
+def refusal(*arguments, code=1):
+    """Return the single line that the command says when it fails."""
+    said = run(*arguments, code=code).stderr
+    assert said.count("\n") == 1
+    return said
 
 
 def start(*arguments, **pipes):
@@ -39,6 +49,5 @@ def letor_files(folder):
         write_letor(folder / f"{name}.txt", X[rows], y[rows], 1000 - qid[rows], comments=ids)
     model = folder / "model.treerank"
     result = run("fit", folder / "train.txt", "--model", model, *SMALL)
-    assert result.exit_code == 0, result.output
     paths = {name: folder / f"{name}.txt" for name in sets}
     return SimpleNamespace(folder=folder, model=model, fit_output=result, **paths)
