@@ -9,17 +9,10 @@ import pytest
 from scipy import sparse
 
 from treerank import NDCG, LightGBMTrees, make_objective
-from treerank.clicks import (
-    ClickLog,
-    ClickRelevance,
-    ClickShares,
-    estimate_propensities,
-    estimate_trust_bias,
-    make_click_log,
-    propensity_intervals,
-    simulate_clicks,
-)
+from treerank.clicks import ClickLog, ClickRelevance, ClickShares, make_click_log, simulate_clicks
 from treerank.clicks.cross_fits import CrossFits
+from treerank.clicks.propensities import estimate_propensities, propensity_intervals
+from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.feature_parts.bags import deal_bags
 from treerank.objectives.batches import taken
 

@@ -12,14 +12,8 @@ from sklearn.tree import DecisionTreeRegressor
 from treerank.evaluation import Comparison, Difference, compare
 from treerank.evaluation.ranker_comparison import Outcome
 from treerank.model_selection import QueryShuffleSplit
-from treerank.statistics import (
-    Interval,
-    adjust_holm,
-    bootstrap_interval,
-    corrected_interval,
-    corrected_resampled_t_test,
-    randomization_test,
-)
+from treerank.statistics import Interval, adjust_holm, bootstrap_interval, randomization_test
+from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 pytestmark = pytest.mark.slow
 

@@ -11,18 +11,10 @@ from sklearn.inspection import permutation_importance as sklearn_importance
 
 from treerank.baselines import RankSVM
 from treerank.inputs.grouping import QueryGroups
-from treerank.inspection import (
-    copies,
-    costly_swaps,
-    data_sheet,
-    drift,
-    effect,
-    explain_moves,
-    explain_standing,
-    permutation_importance,
-    single_features,
-    slices,
-)
+from treerank.inspection import data_sheet, drift, effect, explain_moves, explain_standing, slices
+from treerank.inspection.importance import permutation_importance
+from treerank.inspection.leaks import copies, single_features
+from treerank.inspection.swaps import costly_swaps
 from treerank.metrics import NDCG, get_metric, make_ranking_scorer
 from treerank.rankers.ranker import Ranker
 from treerank.statistics import adjust_holm

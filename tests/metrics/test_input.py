@@ -7,15 +7,10 @@ from sklearn.metrics import make_scorer, mean_squared_error
 
 from treerank import NDCG, get_metric
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import (
-    METRICS,
-    AveragePrecision,
-    exposure_by_group,
-    make_ranking_scorer,
-    ndcg_bounds,
-    with_convention,
-)
+from treerank.metrics import METRICS, exposure_by_group, ndcg_bounds
 from treerank.metrics import ExpectedReciprocalRank as ERR
+from treerank.metrics.registry import make_ranking_scorer, with_convention
+from treerank.metrics.threshold_metrics import AveragePrecision
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,10 @@ from metric_cases import NAMES, every_metric, make_judged
 from sklearn.exceptions import UndefinedMetricWarning
 
 from tests.corpus import make
-from treerank import NDCG, get_metric
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.relevance import label_gains
-from treerank.metrics import (
-    METRICS,
-    AveragePrecision,
-    ExpectedReciprocalRank,
-    Precision,
-    ReciprocalRank,
-)
+from treerank.metrics import METRICS, NDCG, AveragePrecision, Precision, ReciprocalRank, get_metric
+from treerank.metrics.graded_metrics import ExpectedReciprocalRank
 from treerank.metrics.ranked import TIES
 from treerank.numerics.threads import kernel_threads
 

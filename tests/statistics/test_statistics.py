@@ -9,19 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from treerank.statistics import (
-    PAIRED_TESTS,
-    adjust_holm,
-    bootstrap_interval,
-    corrected_interval,
-    corrected_resampled_t_test,
-    friedman_test,
-    nemenyi_test,
-    pairwise_tests,
-    randomization_test,
-    wilcoxon_test,
-)
-from treerank.statistics.paired import format_p
+from treerank.statistics import PAIRED_TESTS, friedman_test, nemenyi_test, randomization_test
+from treerank.statistics.paired import format_p, wilcoxon_test
+from treerank.statistics.pairwise_tests import adjust_holm, pairwise_tests
+from treerank.statistics.randomization import bootstrap_interval
+from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 SETTINGS = {"corrected_t": {"test_to_train": 0.25}, "randomization": {"n_resamples": 499}}
 every_test = pytest.mark.parametrize("name", list(PAIRED_TESTS))
