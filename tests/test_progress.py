@@ -1,5 +1,3 @@
-"""Progress: a listener is called after every iteration of every kind of ranker."""
-
 import io
 
 import pytest

@@ -1,5 +1,3 @@
-"""The API reference: every exported name has one page."""
-
 import importlib.util
 import itertools
 from pathlib import Path

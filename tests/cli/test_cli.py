@@ -1,5 +1,3 @@
-"""The command line: each command prints the results of the library."""
-
 import csv
 import io
 import itertools

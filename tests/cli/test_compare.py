@@ -1,5 +1,3 @@
-"""``treerank compare``: the comparison, on stdout."""
-
 from datetime import date
 
 import numpy as np

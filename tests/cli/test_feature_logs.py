@@ -1,5 +1,3 @@
-"""The shell joins a feature log with judgments and writes the rows of a training set."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""Evaluation from logs: truth by simulation, intervals, overlap and bad input."""
-
 import itertools
 import warnings
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Interleaving: fair lists, and a test that finds the better ranker and no others."""
-
 import numpy as np
 import pytest
 

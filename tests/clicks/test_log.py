@@ -1,5 +1,3 @@
-"""Click log: tables, checks, order, counts and subsets of sessions."""
-
 import numpy as np
 import pandas as pd
 import polars as pl

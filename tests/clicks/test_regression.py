@@ -1,5 +1,3 @@
-"""Regression of propensities: positions told from relevance by features."""
-
 from functools import partial
 
 import numpy as np

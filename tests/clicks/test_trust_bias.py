@@ -1,5 +1,3 @@
-"""Trust bias: likelihoods rise, a known user is found, and few clicks are no trust."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Folds: folders of files in any known format."""
-
 import gzip
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Formats: the suffix of a file's name says how it is read and written."""
-
 import gzip
 
 import pytest

@@ -1,5 +1,3 @@
-"""LETOR files: what is read and written, and that nothing is lost."""
-
 import gzip
 import os
 from codecs import BOM_UTF8

@@ -1,5 +1,3 @@
-"""Parquet files: what is read is what was written, and what is wrong is named."""
-
 import os
 import sys
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""TREC files: what is written is read, other programs read it, and errors name the line."""
-
 import gzip
 from codecs import BOM_UTF8
 

@@ -1,5 +1,3 @@
-"""Synthetic web search keeps its laws, and the distribution that it states."""
-
 import numpy as np
 import pytest
 from scipy import stats

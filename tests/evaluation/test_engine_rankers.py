@@ -1,5 +1,3 @@
-"""Engine rankers: rankers of other packages are compared as they are."""
-
 import numpy as np
 import pandas as pd
 import polars as pl

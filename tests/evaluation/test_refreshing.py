@@ -1,5 +1,3 @@
-"""A refreshed ranker is used only if it got no worse."""
-
 import numpy as np
 import pandas as pd
 import pytest

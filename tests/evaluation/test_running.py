@@ -1,5 +1,3 @@
-"""Comparisons of rankers: the same splits for all, and nothing hidden."""
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,5 +1,3 @@
-"""What a comparison has stored is not fitted again, whatever ended it."""
-
 import json
 
 import numpy as np

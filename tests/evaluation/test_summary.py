@@ -1,5 +1,3 @@
-"""Summaries of comparisons and their tests of significance: what they find, and what they say."""
-
 from functools import partial
 
 import numpy as np

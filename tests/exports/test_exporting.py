@@ -1,5 +1,3 @@
-"""Export: reports and refusals against brute force and cases worked by hand."""
-
 import json
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""Messages of protobuf: whole numbers as groups of seven bits."""
-
 import numpy as np
 
 from treerank.exports.onnx_graph import message

@@ -1,5 +1,3 @@
-"""Chains: each part learns what the last ones have left, and the scores add up."""
-
 import numpy as np
 import pytest
 from example_rankers import Column

@@ -1,5 +1,3 @@
-"""Ensembles: bags by queries, weights from documents that were left out, parameters of parts."""
-
 import itertools
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""Given trees: leaves learn from new data, splits stay."""
-
 import numpy as np
 import pytest
 

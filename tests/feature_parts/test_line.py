@@ -1,5 +1,3 @@
-"""Lines: the optimum, and what counts as a feature."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""Registry: what may stand for a feature part."""
-
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler

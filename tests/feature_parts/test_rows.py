@@ -1,5 +1,3 @@
-"""A view of rows is the gathered array, without gathering it."""
-
 import tracemalloc
 
 import numpy as np

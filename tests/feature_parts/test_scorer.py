@@ -1,5 +1,3 @@
-"""Scorer: the scores of predict, for any forest, from any number of threads."""
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 

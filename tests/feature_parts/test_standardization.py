@@ -1,5 +1,3 @@
-"""Standardization gives every feature mean 0 and deviation 1, whatever its values are."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Archives give back what they were given, run no code, and say what is wrong with a file."""
-
 import json
 import os
 import pickle

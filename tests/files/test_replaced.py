@@ -1,5 +1,3 @@
-"""Outputs are replaced in one step, or written through, and nothing is left behind."""
-
 import fcntl
 import os
 import secrets

@@ -1,5 +1,3 @@
-"""Inspection: swaps, calibration, data sheets and leaks, by hand and by other people's code."""
-
 import tracemalloc
 
 import numpy as np

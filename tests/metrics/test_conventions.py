@@ -1,5 +1,3 @@
-"""Conventions score as the scripts they are named for."""
-
 import math
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""Diversity and exposure: by hand, and as TREC's ndeval computes them."""
-
 import numpy as np
 import pytest
 

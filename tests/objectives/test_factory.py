@@ -1,5 +1,3 @@
-"""What make_objective refuses, and what its errors say."""
-
 import numba
 import numpy as np
 import pytest

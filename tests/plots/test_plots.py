@@ -1,5 +1,3 @@
-"""Plots show the values they were given."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""Pair probabilities add up to one, and their steepness is the most likely one."""
-
 import itertools
 import math
 

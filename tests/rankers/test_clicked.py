@@ -1,5 +1,3 @@
-"""Fits to clicks at positions: relevance first."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""Direct ranker: what a fit does where there is nothing to learn, or where one cannot see it."""
-
 import numpy as np
 import pytest
 from example_rankers import Column

@@ -1,5 +1,3 @@
-"""Explained margins: parts have names, and say in words why a document is above another."""
-
 import re
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Explanations: parts that add up to the margin, whoever ranks."""
-
 import math
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""Laws of the order that a head defines, and optimality of its convex fit."""
-
 from functools import partial
 
 import numpy as np

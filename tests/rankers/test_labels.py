@@ -1,5 +1,3 @@
-"""Several labels of the same documents: weighed, measured and checked."""
-
 import numpy as np
 import pytest
 from drawn_forests import one_leaf

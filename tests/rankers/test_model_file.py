@@ -1,5 +1,3 @@
-"""A model file gives back the same predictions, needs no training data and runs no code."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""What a ranker promises, whatever its feature part."""
-
 import copy
 
 import numpy as np

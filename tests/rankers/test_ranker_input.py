@@ -1,5 +1,3 @@
-"""What a ranker cannot learn from is refused or warned of, and what it can is not."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Warnings point at the line of the user's code that called the ranker."""
-
 import re
 import warnings
 

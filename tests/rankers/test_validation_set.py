@@ -1,5 +1,3 @@
-"""A validation set decides which iteration is kept, where nobody says otherwise."""
-
 import inspect
 from functools import partial
 

@@ -1,5 +1,3 @@
-"""Watched sets: several sets of documents and several metrics are recorded in one fit."""
-
 import numpy as np
 import pytest
 

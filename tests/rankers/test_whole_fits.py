@@ -1,5 +1,3 @@
-"""A fit that fails leaves every ranker and every feature part as it was."""
-
 import numpy as np
 import pytest
 from example_rankers import ranking_data

@@ -1,5 +1,3 @@
-"""Reports: one file that is complete, escaped and the same for the same arguments."""
-
 import base64
 import hashlib
 import json

@@ -1,5 +1,3 @@
-"""Diversity: the formulas step by step in plain Python, limits, and its speed."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

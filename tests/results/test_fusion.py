@@ -1,5 +1,3 @@
-"""Fusion: ranks and z-scores by hand, and runs of files as columns."""
-
 import numpy as np
 import pytest
 

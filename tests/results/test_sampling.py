@@ -1,5 +1,3 @@
-"""Drawn lists: their probabilities by enumeration and by draws, and estimates without bias."""
-
 from itertools import permutations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Tests of significance: published worked examples, scipy, and what they say of pure chance."""
-
 import io
 import math
 

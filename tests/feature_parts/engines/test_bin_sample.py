@@ -1,5 +1,3 @@
-"""The sample that engines find their bins from."""
-
 import lightgbm
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Fixed-point derivatives have exact sums and are as near as float32 gets."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Bins tell values apart as well as they can, and every value finds its own."""
-
 import numpy as np
 import pytest
 from hypothesis import given

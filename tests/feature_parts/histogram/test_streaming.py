@@ -1,5 +1,3 @@
-"""Streaming trees follow what changes, with a bounded number of trees."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Soft trees are a feature part like any other, and keep what they add to a network."""
-
 import numpy as np
 import pytest
 import torch
