@@ -6,5 +6,4 @@ from ranking_sample import make_ranking_sample
 
 @pytest.fixture(scope="session")
 def data():
-    sample = make_ranking_sample(n_queries=8, random_state=1)
-    return sample.X, sample.y, sample.qid
+    return make_ranking_sample(n_queries=8, random_state=1)

@@ -12,8 +12,7 @@ from treerank.metrics import get_metric
 from treerank.registry import ranker_class
 
 every = pytest.mark.parametrize("name", BASELINES)
-DATA = make_ranking_sample(n_queries=8, random_state=1)
-X, Y, QID = DATA.X, DATA.y, DATA.qid
+X, Y, QID = make_ranking_sample(n_queries=8, random_state=1)
 
 
 def small(name, **settings):
@@ -35,7 +34,7 @@ def test_the_best_on_the_eval_set_is_kept(name):
     usual = {"n_epochs": 30, "n_estimators": 60, "n_generations": 300, "random_state": 4}
     usual = {key: value for key, value in usual.items() if key in ranker_class(name)().get_params()}
     ranker = ranker_class(name)(metric="ndcg@3", early_stopping_rounds=5, **usual)
-    ranker.fit(X, Y, QID, eval_set=(rest.X, rest.y, rest.qid))
+    ranker.fit(X, Y, QID, eval_set=rest)
     values = ranker.evals_result_["validation"]["ndcg@3"]
     found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
     assert found == pytest.approx(max(values))

@@ -25,8 +25,7 @@ from treerank.progress import listening
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-DATA = make_ranking_sample(n_queries=15)
-X, Y, QID = DATA.X, DATA.y, DATA.qid
+X, Y, QID = make_ranking_sample(n_queries=15)
 FRAME = pd.DataFrame(X, columns=list("abcde")).assign(label=Y, query=[f"q{q}" for q in QID])
 LOCAL = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
 LOCAL |= {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}

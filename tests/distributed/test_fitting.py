@@ -43,8 +43,7 @@ from treerank.team import working_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-DATA = make_ranking_sample(n_queries=15)
-X, Y, QID = DATA.X, DATA.y, DATA.qid
+X, Y, QID = make_ranking_sample(n_queries=15)
 TREES = XGBoostTrees(n_estimators=4, n_jobs=1)
 
 

@@ -10,8 +10,7 @@ from treerank.objectives.sums import Started
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-DATA = make_ranking_sample()
-X, Y, QID = DATA.X, DATA.y, DATA.qid
+X, Y, QID = make_ranking_sample()
 OBJECTIVE = make_objective(Y, QID)
 RNG = np.random.default_rng(0)
 

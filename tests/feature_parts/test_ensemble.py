@@ -23,8 +23,7 @@ from treerank.progress import listening
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-DATA = make_ranking_sample()
-X, Y, QID = DATA.X, DATA.y, DATA.qid
+X, Y, QID = make_ranking_sample()
 OBJECTIVE = make_objective(Y, QID)
 TREES = LightGBMTrees(n_estimators=3, min_child_samples=5, n_jobs=1)
 

@@ -10,8 +10,7 @@ from treerank.feature_parts.rows import Rows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-DATA = make_ranking_sample()
-X, Y, QID = DATA.X, DATA.y, DATA.qid
+X, Y, QID = make_ranking_sample()
 OBJECTIVE = make_objective(Y, QID)
 
 

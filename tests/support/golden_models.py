@@ -25,7 +25,7 @@ def fitted(name):
     seeds = [each for each in ranker.get_params() if each.split("__")[-1] == "random_state"]
     ranker.set_params(**dict.fromkeys(seeds, 0))
     with warnings.catch_warnings(action="ignore"):
-        return ranker.fit(DATA.X, DATA.y, DATA.qid)
+        return ranker.fit(*DATA)
 
 
 def write(folder):

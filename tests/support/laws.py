@@ -79,7 +79,7 @@ def query_names(case):
     """Query ids may be texts, in any order."""
     places = np.random.default_rng(3).permutation(case.data.codes.max() + 1)
     names = np.array([f"query {place:05d}" for place in places[case.data.codes]])
-    found = case.fit(case.data.having(qid=names)).predict(case.data.X)
+    found = case.fit(case.data._replace(qid=names)).predict(case.data.X)
     np.testing.assert_array_equal(found, case.scores)
 
 
@@ -89,7 +89,7 @@ def form_of_features(case):
     The features of the sample are multiples of 1/64.
     """
     given = case.data.copy()
-    given = given.having(X=np.asfortranarray(given.X.astype(np.float32)))
+    given = given._replace(X=np.asfortranarray(given.X.astype(np.float32)))
     ranker = case.unfitted().fit(given.X, given.y, qid=given.qid)
     np.testing.assert_array_equal(ranker.predict(given.X), case.scores)
     for name in ("X", "y", "qid"):
@@ -148,10 +148,10 @@ def little_to_learn(case):
     some_alone[first_rows] = some_alone.max() + 1 + np.arange(len(first_rows))
     without_relevance[np.concatenate(data.rows_by_query[::2])] = 0
     for little in (
-        *(data.having(y=np.full_like(data.y, label)) for label in (0, 1)),
-        data.having(qid=some_alone).taking(np.argsort(some_alone, kind="stable")),
-        data.having(qid=np.arange(len(data.qid))),
-        data.having(y=without_relevance),
+        *(data._replace(y=np.full_like(data.y, label)) for label in (0, 1)),
+        data._replace(qid=some_alone).taking(np.argsort(some_alone, kind="stable")),
+        data._replace(qid=np.arange(len(data.qid))),
+        data._replace(y=without_relevance),
     ):
         fitted = case.fit(little)
         scores = fitted.predict(data.X)

@@ -4,13 +4,12 @@ Features are multiples of 1/64, so that float32 represents them exactly. Labels 
 which every ranker accepts. A law may make a larger sample, or change the one it is given.
 """
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True, eq=False)
-class RankingSample:
+class RankingSample(NamedTuple):
     """Documents, labels and queries."""
 
     X: np.ndarray
@@ -20,10 +19,6 @@ class RankingSample:
     def taking(self, rows):
         """Return a sample of the given rows, in their order."""
         return RankingSample(self.X[rows], self.y[rows], self.qid[rows])
-
-    def having(self, **changed):
-        """Return a sample with another ``X``, ``y`` or ``qid``."""
-        return replace(self, **changed)
 
     def copy(self):
         """Return a sample with copies of the arrays in the same memory layout."""

@@ -34,7 +34,7 @@ DATA = make_ranking_sample(40)
 )
 def test_every_ranker_learns(ranker):
     ranker.set_params(random_state=0, **({"n_epochs": 20} if hasattr(ranker, "n_epochs") else {}))
-    ranker.fit(DATA.X, DATA.y, DATA.qid)
+    ranker.fit(*DATA)
     fresh = make_ranking_sample(40, random_state=1)
     chance = NDCG(k=10)(fresh.y, np.zeros(len(fresh.y)), fresh.qid)
     assert ranker.score(fresh.X, fresh.y, fresh.qid) > chance + 0.12
@@ -42,7 +42,7 @@ def test_every_ranker_learns(ranker):
 
 def test_the_head_of_ranknet_star_is_trained_and_squashes():
     ranker = RankNetStar((6, 3), activation="tanh", n_epochs=2, batch_size=100, random_state=0)
-    ranker.fit(DATA.X, DATA.y, DATA.qid)
+    ranker.fit(*DATA)
     features = ranker.feature_part_.transform(DATA.X)
     assert features.shape == (len(DATA.y), 3)
     assert (np.abs(features) < 1).all()
@@ -106,7 +106,7 @@ def test_sorting_by_comparison_sorts_every_query(sizes):
 def test_sortnet_keeps_the_comparator_of_the_best_ranking(metric):
     held_out = make_ranking_sample(10, random_state=2)
     ranker = SortNet(4, max_iter=3, n_epochs=3, metric=metric, random_state=0)
-    ranker.fit(DATA.X, DATA.y, DATA.qid, eval_set=(held_out.X, held_out.y, held_out.qid))
+    ranker.fit(*DATA, eval_set=held_out)
     assert 1 < len(ranker.qualities_) <= 4
     ranks = ranker.rank(held_out.X, held_out.qid)
     quality = get_metric(metric)(held_out.y, -ranks.astype(float), held_out.qid)
@@ -114,7 +114,7 @@ def test_sortnet_keeps_the_comparator_of_the_best_ranking(metric):
 
 
 def test_pair_probabilities_of_sortnet_are_those_of_its_comparator():
-    ranker = SortNet(2, max_iter=1, n_epochs=1, random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+    ranker = SortNet(2, max_iter=1, n_epochs=1, random_state=0).fit(*DATA)
     a, b = DATA.X[:200], DATA.X[200:400]
     preference = ranker.compare(a, b)
     np.testing.assert_allclose(ranker.predict_pair_proba(a, b), (1 + preference) / 2, atol=1e-14)
@@ -130,7 +130,7 @@ def test_pair_probabilities_of_sortnet_are_those_of_its_comparator():
 
 def nested(sizes=(6,), **more):
     ranker = NestedRanker(RankNet((), n_epochs=1), sizes=sizes, random_state=0)
-    return ranker.fit(DATA.X, DATA.y, DATA.qid, **more)
+    return ranker.fit(*DATA, **more)
 
 
 def test_what_a_nested_ranker_ranks_again_stays_on_top():
@@ -159,7 +159,7 @@ class Recalling(BaseEstimator):
 
 
 def test_a_stage_does_not_learn_from_documents_chosen_by_their_labels():
-    ranker = NestedRanker(Recalling(), sizes=(2,)).fit(DATA.X, DATA.y, DATA.qid)
+    ranker = NestedRanker(Recalling(), sizes=(2,)).fit(*DATA)
     assert ranker.thresholds_ == [0.0]  # the score of documents that are not known
     assert len(ranker.rankers_[1].labels_) == len(DATA.y)
 
@@ -189,7 +189,7 @@ def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
     held_out = make_ranking_sample(20, random_state=3)
     first = RankNet((), n_epochs=9, early_stopping_rounds=2)
     ranker = NestedRanker(first, sizes=(6,), calibration=None, random_state=0)
-    ranker.fit(DATA.X, DATA.y, DATA.qid, eval_set=(held_out.X, held_out.y, held_out.qid))
+    ranker.fit(*DATA, eval_set=held_out)
     values = [r.evals_result_["validation"]["ndcg@10"] for r in ranker.rankers_]
     assert [len(v) for v in values] == [r.best_iteration_ + 2 for r in ranker.rankers_]
     scores = ranker.rankers_[0].predict(held_out.X)
