@@ -9,6 +9,7 @@ from treerank.baselines import AdaRank, ESRank, LambdaMART, PRank, RankBoost, Ra
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 from treerank.progress_bar import FIRST, progress_bar
 
+DATA = ranking_data()
 RANKERS = {
     "LightGBM": lambda n: TreeDirectRanker(LightGBMTrees(n), random_state=0),
     "XGBoost": lambda n: TreeDirectRanker(XGBoostTrees(n), random_state=0),
@@ -21,18 +22,13 @@ RANKERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def data():
-    return ranking_data()
-
-
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.parametrize("watched", [False, True], ids=["alone", "with an eval_set"])
-def test_a_listener_gets_each_iteration_the_total_and_the_last_value(data, name, watched):
+def test_a_listener_gets_each_iteration_the_total_and_the_last_value(name, watched):
     told = []
     ranker = RANKERS[name](3)
     with listening(lambda *what: told.append(what)):
-        ranker.fit(*data, eval_set=data if watched else None)
+        ranker.fit(*DATA, eval_set=DATA if watched else None)
     assert [done for done, _, _ in told] == [1, 2, 3]
     assert {total for _, total, _ in told} == {3}
     if watched:
@@ -41,17 +37,17 @@ def test_a_listener_gets_each_iteration_the_total_and_the_last_value(data, name,
 
 
 @pytest.mark.parametrize("name", RANKERS)
-def test_a_callback_gets_the_values_and_ends_the_fit(data, name):
+def test_a_callback_gets_the_values_and_ends_the_fit(name):
     told = []
 
     def stop(n_done, n_total, values):
         told.append(values)
         return n_done == 2
 
-    ranker = RANKERS[name](4).fit(*data, eval_set=data, callbacks=[stop, lambda *_: None])
+    ranker = RANKERS[name](4).fit(*DATA, eval_set=DATA, callbacks=[stop, lambda *_: None])
     assert len(told) == 2
     assert len(ranker.evals_result_["validation"]["ndcg@10"]) in (1, 2)
-    assert RANKERS[name](4).fit(*data, eval_set=data, callbacks=[]).evals_result_
+    assert RANKERS[name](4).fit(*DATA, eval_set=DATA, callbacks=[]).evals_result_
 
 
 def too_late(*_):
@@ -68,10 +64,10 @@ def too_late(*_):
         ([too_late], lambda y, scores: 0.5, r"metric must .*\(y, scores, qid\); .*\(y, scores\)"),
     ],
 )
-def test_functions_of_other_arguments_are_refused_before_training(data, callbacks, metric, message):
+def test_functions_of_other_arguments_are_refused_before_training(callbacks, metric, message):
     ranker = RANKERS["LightGBM"](2).set_params(metric=metric)
     with pytest.raises(TypeError, match=message):
-        ranker.fit(*data, eval_set=data, callbacks=callbacks)
+        ranker.fit(*DATA, eval_set=DATA, callbacks=callbacks)
 
 
 def test_listeners_of_other_arguments_are_refused():
@@ -81,12 +77,12 @@ def test_listeners_of_other_arguments_are_refused():
         Progress(lambda y, scores, qid: 0.5, None)
 
 
-def test_a_continued_fit_counts_on(data):
+def test_a_continued_fit_counts_on():
     told = []
     part = LightGBMTrees(2, warm_start=True)
-    ranker = TreeDirectRanker(part, warm_start=True).fit(*data)
+    ranker = TreeDirectRanker(part, warm_start=True).fit(*DATA)
     with listening(lambda done, total, _: told.append((done, total))):
-        ranker.set_params(feature_part__n_estimators=4).fit(*data)
+        ranker.set_params(feature_part__n_estimators=4).fit(*DATA)
     assert told == [(3, 4), (4, 4)]
 
 
@@ -106,10 +102,10 @@ def test_only_the_innermost_listener_is_called():
     assert (inner, outer) == ([(1, 9, {})], [(2, None, {})])
 
 
-def test_a_pipe_gets_five_lines_and_the_metric(data, capsys):
+def test_a_pipe_gets_five_lines_and_the_metric(capsys):
     with show_progress("growing"):
         trees = LightGBMTrees(10, early_stopping_rounds=None)
-        TreeDirectRanker(trees, random_state=0).fit(*data, eval_set=data)
+        TreeDirectRanker(trees, random_state=0).fit(*DATA, eval_set=DATA)
     text, sizes, *lines = capsys.readouterr().err.splitlines()
     assert text == "growing"
     assert "10 trees of 4 leaves" in sizes

@@ -2,12 +2,14 @@ import math
 
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.baselines.stump_ranker import FRank, RankBoost
 from treerank.baselines.stumps import BinnedFeatures
 from treerank.objectives import make_objective
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+X, y, qid = DATA = make_ranking_sample(n_queries=8, random_state=1)
 
 
 def all_stumps(X):
@@ -36,8 +38,8 @@ def plain_rankboost(X, y, qid, n_rounds, weight=None):
 
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.3])
-def test_rankboost_is_a_plain_rankboost(data, share_missing):
-    X, y, qid = (column[:-1].copy() for column in data)  # an odd number of documents
+def test_rankboost_is_a_plain_rankboost(share_missing):
+    X, y, qid = (column[:-1].copy() for column in DATA)  # an odd number of documents
     rng = np.random.default_rng(0)
     weight = 0.5 + rng.random(len(y))
     X[rng.random(X.shape) < share_missing] = np.nan
@@ -52,8 +54,7 @@ def test_few_thresholds_are_quantiles():
     np.testing.assert_array_equal(thresholds, [[249.0, 499.0, 749.0]])
 
 
-def test_every_step_of_frank_lowers_its_loss(data):
-    X, y, qid = data
+def test_every_step_of_frank_lowers_its_loss():
     objective = make_objective(y, qid, loss="fidelity", weight="query")
     values = [objective(np.zeros(len(y)))[0]]
     for n_rounds in range(1, 15):
@@ -62,8 +63,7 @@ def test_every_step_of_frank_lowers_its_loss(data):
     assert (np.diff(values) < 0).all()
 
 
-def test_given_pairs_replace_those_of_labels(data):
-    X, y, qid = data
+def test_given_pairs_replace_those_of_labels():
     pairs = np.argwhere((qid[:, None] == qid) & (y[:, None] > y))
     by_label = RankBoost(n_estimators=5).fit(X, y, qid)
     by_list = RankBoost(n_estimators=5).fit(X, 0 * y, qid, given_pairs=pairs)

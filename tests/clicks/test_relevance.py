@@ -21,26 +21,19 @@ pytestmark = pytest.mark.slow
 FEW_TREES = LightGBMTrees(n_estimators=20, n_jobs=1)
 
 
-@pytest.fixture(scope="module")
-def data():
-    """Documents whose first feature is relevance and whose second one is the old ranking."""
-    rng = np.random.default_rng(0)
-    X, qid = rng.normal(size=(600, 3)), np.repeat(np.arange(60), 10)
-    y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
-    log = simulate_clicks(y, qid, X[:, 1], severity=1.5, exploration=0.5, random_state=0)
-    return X, y, qid, log
+# Documents whose first feature is relevance and whose second one is the old ranking.
+X, qid = np.random.default_rng(0).normal(size=(600, 3)), np.repeat(np.arange(60), 10)
+y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
+LOG = simulate_clicks(y, qid, X[:, 1], severity=1.5, exploration=0.5, random_state=0)
 
 
-def relevance_of(data, log=None, part=FEW_TREES, **settings):
-    """Return the relevance of the log of the data, or of another log of its documents."""
-    X, y, qid, own = data
-    found = ClickRelevance(part, random_state=0, **settings)
-    return found.fit(own if log is None else log, (X, qid, np.arange(len(y))))
+def relevance_of(log=LOG, X=X, part=FEW_TREES, **settings):
+    return ClickRelevance(part, random_state=0, **settings).fit(log, (X, qid, np.arange(len(y))))
 
 
 @pytest.fixture(scope="module")
-def fitted(data):
-    return relevance_of(data)
+def fitted():
+    return relevance_of()
 
 
 @pytest.mark.parametrize("severity", [0.0, 1.0, 2.0])
@@ -123,12 +116,11 @@ def test_training_data_are_relevance_as_gains(fitted):
     assert (training.qid == fitted.items_.query).all()
 
 
-def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
-    X, y, qid, log = data
-    found = relevance_of(data, part=None)
-    name, session = np.random.default_rng(1).permutation(len(y)), log.session[::-1]
-    document, query = name[log.items.document[log.item]], -log.items.query[log.item]
-    columns = (query, document, log.position, log.clicked)
+def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything():
+    found = relevance_of(part=None)
+    name, session = np.random.default_rng(1).permutation(len(y)), LOG.session[::-1]
+    document, query = name[LOG.items.document[LOG.item]], -LOG.items.query[LOG.item]
+    columns = (query, document, LOG.position, LOG.clicked)
     other = ClickLog.from_columns(session, *(column[::-1] for column in columns))
     again = ClickRelevance(random_state=0).fit(other, (X, -qid, name))
     place = np.argsort(np.argsort(name[found.items_.document]))
@@ -175,39 +167,36 @@ def test_clicks_of_a_single_query_are_learned_from():
 
 
 @pytest.mark.parametrize("correction", [0.0, 0.5])
-def test_features_predict_from_propensities_to_the_power_of_the_correction(data, correction):
+def test_features_predict_from_propensities_to_the_power_of_the_correction(correction):
     theta = 1 / np.arange(1.0, 11.0)
     found, expected = (
-        relevance_of(data, propensities=given, correction=power)
+        relevance_of(propensities=given, correction=power)
         for given, power in ((theta, correction), (theta**correction, 1.0))
     )
     ratio = found.predicted_ / expected.predicted_
     assert ratio == pytest.approx(ratio.mean())
-    counts = data[3].counts()
+    counts = LOG.counts()
     exposure = counts.by_item(counts.shown * theta[counts.slot])
     assert found.exposure_ == pytest.approx(exposure)
 
 
-def test_many_clicks_are_corrected_in_full_whatever_features_predict(data):
-    X, y, qid, _ = data
+def test_many_clicks_are_corrected_in_full_whatever_features_predict():
     log = simulate_clicks(y, qid, X[:, 1], severity=1.5, n_sessions=500, random_state=0)
-    old_ranking_alone = X[:, 1:2], y, qid, log
-    found = relevance_of(old_ranking_alone, correction=0.0)
+    found = relevance_of(log, X[:, 1:2], correction=0.0)
     true = 0.1 + 0.9 * (np.exp2(y[found.items_.document]) - 1) / 7
     error = np.abs(np.log(found.relevance_ / true))[found.exposure_ > 100]
     assert np.median(error) < 0.2
 
 
-def test_a_log_without_clicks_tells_no_relevance(data):
-    without = data[3].with_clicks(np.zeros(len(data[3].item), dtype=bool))
-    for fit in (partial(relevance_of, data, propensities=np.ones(10)), estimate_trust_bias):
+def test_a_log_without_clicks_tells_no_relevance():
+    without = LOG.with_clicks(np.zeros(len(LOG.item), dtype=bool))
+    for fit in (partial(relevance_of, propensities=np.ones(10)), estimate_trust_bias):
         with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
             fit(without)
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "Parquet", sparse.coo_matrix])
-def test_features_are_found_by_query_and_document(data, fitted, kind, tmp_path):
-    X, y, qid, log = data
+def test_features_are_found_by_query_and_document(fitted, kind, tmp_path):
     table = {f"f{j}": X[:, j] for j in range(3)} | {"query": qid, "document": np.arange(len(y))}
     order = np.random.default_rng(0).permutation(len(y))
     shuffled = {name: column[order] for name, column in table.items()}
@@ -219,7 +208,7 @@ def test_features_are_found_by_query_and_document(data, fitted, kind, tmp_path):
         pl.DataFrame(shuffled).write_parquet(features)
     else:
         features = kind(shuffled)
-    found = ClickRelevance(FEW_TREES, random_state=0).fit(log, features)
+    found = ClickRelevance(FEW_TREES, random_state=0).fit(LOG, features)
     if kind in (pd.DataFrame, pl.DataFrame):
         assert list(found.X_.columns) == ["f0", "f1", "f2"]
     assert found.relevance_ == pytest.approx(fitted.relevance_)
@@ -237,21 +226,20 @@ def test_features_are_found_by_query_and_document(data, fitted, kind, tmp_path):
         (np.ones((2, 2)), r"must have the columns \['query', 'document'\]; got no data frame\."),
     ],
 )
-def test_features_that_lack_documents_or_columns_are_refused(data, features, message):
+def test_features_that_lack_documents_or_columns_are_refused(features, message):
     with pytest.raises(ValueError, match=message):
-        ClickRelevance(FEW_TREES).fit(data[3], features)
+        ClickRelevance(FEW_TREES).fit(LOG, features)
 
 
 THETA, TRUST = 0.8 / np.arange(1.0, 11.0), 0.2 / np.arange(1.0, 11.0) ** 2
 
 
-def test_clicks_by_trust_are_left_out_of_relevance(data):
-    X, y, qid, _ = data
+def test_clicks_by_trust_are_left_out_of_relevance():
     log = simulate_clicks(y, qid, X[:, 1], exploration=0.5, n_sessions=100, random_state=0)
     true, place = 0.05 + 0.9 * (np.exp2(y) - 1) / 7, log.position - 1
     proba = THETA[place] * true[log.items.document[log.item]] + TRUST[place]
     log = log.with_clicks(np.random.default_rng(0).random(len(proba)) < proba)
-    naive, without = (relevance_of(data, log, trust=trust) for trust in (False, True))
+    naive, without = (relevance_of(log, trust=trust) for trust in (False, True))
     counts, owed = log.counts(), []
     assert without.trust_ == pytest.approx(estimate_trust_bias(counts).trust)
     assert without.trust_ == pytest.approx(TRUST, abs=0.03)
@@ -265,4 +253,4 @@ def test_clicks_by_trust_are_left_out_of_relevance(data):
         owed.append(abs(np.corrcoef(error, X[found.items_.document, 1])[0, 1]))
     assert owed[1] < owed[0] - 0.08
     with pytest.raises(ValueError, match="propensities must be None where trust is True"):
-        relevance_of(data, propensities=THETA, trust=True)
+        relevance_of(propensities=THETA, trust=True)

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from noting_rankers import FITS, Weigher, lines
+from noting_rankers import DATA, FITS, Weigher, X, lines, qid, y
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
@@ -45,10 +45,9 @@ class Broken(BaseEstimator):
         return X[:, 0]
 
 
-def test_values_are_the_metrics_of_scores_on_test_sets(data):
-    X, y, qid = data
+def test_values_are_the_metrics_of_scores_on_test_sets():
     cv = QueryKFold(3)
-    comparison = compare(lines(), data, cv=cv, metrics=("ndcg@3", "map"))
+    comparison = compare(lines(), DATA, cv=cv, metrics=("ndcg@3", "map"))
     for i, (train, test) in enumerate(cv.split(X, qid=qid)):
         scores = LinearRegression().fit(X[train], y[train]).predict(X[test])
         expected = NDCG(k=3).per_query(y[test], scores, qid[test])
@@ -62,35 +61,35 @@ def test_values_are_the_metrics_of_scores_on_test_sets(data):
     np.testing.assert_array_equal(last, found["value"])
 
 
-def test_the_convention_is_applied_and_named(data):
-    comparison = compare(lines(), data, cv=3, metrics=("ndcg@8",), convention="letor4")
+def test_the_convention_is_applied_and_named():
+    comparison = compare(lines(), DATA, cv=3, metrics=("ndcg@8",), convention="letor4")
     assert (comparison.values["value"] == 0).all()  # no query has 8 documents
     assert "Eval-Score-4.0.pl" in str(comparison.summary())
 
 
-def test_queries_and_seeds_reach_those_who_take_them_in_pipelines_too(data):
+def test_queries_and_seeds_reach_those_who_take_them_in_pipelines_too():
     rankers = {"w": Weigher(), "seeded": Weigher(random_state=7)}
-    compare(rankers, data, cv=2, random_state=3)
+    compare(rankers, DATA, cv=2, random_state=3)
     assert all(n_documents == n_qids for _, _, n_documents, n_qids in FITS)
     piped = {name: make_pipeline(StandardScaler(), each) for name, each in rankers.items()}
-    compare(piped, data, cv=2, random_state=3)
+    compare(piped, DATA, cv=2, random_state=3)
     assert [fit[1] for fit in FITS] == [3, 7] * 4
     assert rankers["w"].random_state is piped["w"][-1].random_state is None
-    values = compare({"bare": Watcher(), "piped": make_pipeline(Watcher())}, data, cv=2)
+    values = compare({"bare": Watcher(), "piped": make_pipeline(Watcher())}, DATA, cv=2)
     np.testing.assert_allclose(*values.by_split("map").T)
 
 
-def test_our_rankers_watch_the_validation_set(data):
-    compare({"ours": Watcher(), "other": Weigher()}, data, cv=2, validation_size=5)
+def test_our_rankers_watch_the_validation_set():
+    compare({"ours": Watcher(), "other": Weigher()}, DATA, cv=2, validation_size=5)
     assert [fit for fit in FITS if fit[0] == "watcher"] == [("watcher", 30)] * 2
     assert [fit[2] for fit in FITS if fit[0] == 1.0] == [60, 60]
 
 
 @pytest.mark.parametrize("validation_size", [None, 4])
-def test_the_search_finds_the_best_by_query(data, validation_size):
+def test_the_search_finds_the_best_by_query(validation_size):
     grid = {"first": {"weight": [-1.0, 1.0, 2.0]}}
     rankers = {"first": Weigher(weight=-1.0)}
-    comparison = compare(rankers, data, cv=2, grid=grid, validation_size=validation_size)
+    comparison = compare(rankers, DATA, cv=2, grid=grid, validation_size=validation_size)
     chosen = comparison.fits.where(ranker="first")["best_params"]
     assert set(chosen) == {"{'weight': 1.0}"}
     n_searches = 3 * (1 if validation_size else 3)
@@ -100,8 +99,7 @@ def test_the_search_finds_the_best_by_query(data, validation_size):
     assert last == [(1.0, n_rows)] * 2
 
 
-def test_searches_tell_apart_queries_of_the_same_name_in_train_and_validation(data):
-    X, y, qid = data
+def test_searches_tell_apart_queries_of_the_same_name_in_train_and_validation():
     parts = [RankingData(X[rows], y[rows], qid[rows] % 10) for rows in np.split(np.arange(180), 3)]
     split = Split("a", *parts)
     grid = {"first": {"weight": [-1.0, 1.0]}}
@@ -109,8 +107,7 @@ def test_searches_tell_apart_queries_of_the_same_name_in_train_and_validation(da
     assert comparison.outcomes["first", "a"].best_params == {"weight": 1.0}
 
 
-def write_folds(folder, data, n_folds=2):
-    X, y, qid = data
+def write_folds(folder, n_folds=2):
     for fold in range(n_folds):
         place = folder / f"Fold{fold + 1}"
         place.mkdir(parents=True)
@@ -119,8 +116,8 @@ def write_folds(folder, data, n_folds=2):
             write_letor(place / f"{name}.txt", X[rows], y[rows], qid[rows])
 
 
-def test_folders_and_folds_bring_their_splits(tmp_path, data):
-    write_folds(tmp_path, data)
+def test_folders_and_folds_bring_their_splits(tmp_path):
+    write_folds(tmp_path)
     from_folder = compare(lines(), tmp_path)
     from_folds = compare(lines(), list(load_folds(tmp_path)))
     assert from_folder.splits == ("Fold1", "Fold2")
@@ -128,43 +125,43 @@ def test_folders_and_folds_bring_their_splits(tmp_path, data):
     assert from_folder.test_to_train == 1.0
 
 
-def test_in_parallel_all_is_the_same(data):
+def test_in_parallel_all_is_the_same():
     cv = QueryShuffleSplit(3, random_state=0)
     rankers = {"line": LinearRegression(), "tree": DecisionTreeRegressor(max_features=1)}
-    one, two = (compare(rankers, data, cv=cv, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (compare(rankers, DATA, cv=cv, n_jobs=n_jobs) for n_jobs in (1, 2))
     for name in one.values.columns:
         np.testing.assert_array_equal(one.values[name], two.values[name])
     assert str(one.test("map")) == str(two.test("map"))
 
 
-def test_queries_of_several_splits_count_by_their_mean(data):
-    comparison = compare(lines(), data, cv=QueryShuffleSplit(4, test_size=0.5, random_state=0))
+def test_queries_of_several_splits_count_by_their_mean():
+    comparison = compare(lines(), DATA, cv=QueryShuffleSplit(4, test_size=0.5, random_state=0))
     values = comparison.values.where(ranker="line", metric="map")
     ids = np.unique(values["query"])
     expected = [values["value"][values["query"] == query].mean() for query in ids]
     np.testing.assert_allclose(comparison.by_query("map")[:, 0], expected)
 
 
-def test_values_come_as_data_frames(data):
-    values = compare(lines(), data, cv=2).values
+def test_values_come_as_data_frames():
+    values = compare(lines(), DATA, cv=2).values
     for table in (values.to_pandas(), values.to_polars()):
         assert list(table.columns) == ["ranker", "split", "query", "metric", "value"]
         assert len(table) == len(values) == 2 * 2 * 30
 
 
-def test_progress_is_told(data):
+def test_progress_is_told():
     told = []
     with listening(lambda *what: told.append(what)):
-        compare({"trees": TreeDirectRanker(LightGBMTrees(3))}, data, cv=2)
-        TreeDirectRanker(LightGBMTrees(3)).fit(*data)
+        compare({"trees": TreeDirectRanker(LightGBMTrees(3))}, DATA, cv=2)
+        TreeDirectRanker(LightGBMTrees(3)).fit(*DATA)
     assert told[0] == (1, 2, "trees on 1")
     assert [done for done, _, _ in told] == [1, 2, 1, 2, 3]
 
 
-def test_failures_are_recorded_and_keep_the_ranker_out_of_tests(data):
+def test_failures_are_recorded_and_keep_the_ranker_out_of_tests():
     rankers = {"broken": Broken(), **lines()}
     with pytest.warns(UserWarning, match=r"broken failed on split \d: RuntimeError: no query 0"):
-        comparison = compare(rankers, data, cv=3)
+        comparison = compare(rankers, DATA, cv=3)
     assert len(comparison.failures) == 2
     assert "no query 0" in comparison.failures[0].trace
     assert np.isnan(comparison.by_split("map")[:, 0]).sum() == 2
@@ -177,12 +174,11 @@ def test_failures_are_recorded_and_keep_the_ranker_out_of_tests(data):
     with pytest.raises(ValueError, match=r"reference must be 'best' or .*; got 'broken'"):
         comparison.summary(reference="broken")
     with pytest.raises(RuntimeError, match="no query 0"):
-        compare(rankers, data, cv=3, on_error="raise")
+        compare(rankers, DATA, cv=3, on_error="raise")
 
 
 @pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])
-def test_columns_of_text_and_infinite_values_of_data_frames(data, frames):
-    X, y, qid = data
+def test_columns_of_text_and_infinite_values_of_data_frames(frames):
     names = np.where(X[:, 0] > 0, "yes", "no")
     frame = frames({"text": names, "first": X[:, 0], "second": X[:, 1]})
     options = {"cv": 3, "grid": {"trees": {"loss": ["hinge"]}}, "validation_size": 0.2}
@@ -194,8 +190,7 @@ def test_columns_of_text_and_infinite_values_of_data_frames(data, frames):
         compare({"trees": ranker}, (infinite, y, qid), **options)
 
 
-def test_sparse_features_are_searched_with_a_validation_set(data):
-    X, y, qid = data
+def test_sparse_features_are_searched_with_a_validation_set():
     grid = {"trees": {"loss": ["hinge"]}}
     options = {"cv": 2, "grid": grid, "validation_size": 0.2, "on_error": "raise"}
     rankers = {"trees": TreeDirectRanker(LightGBMTrees(n_estimators=2))}
@@ -203,10 +198,10 @@ def test_sparse_features_are_searched_with_a_validation_set(data):
     np.testing.assert_array_equal(sparse, compare(rankers, (X, y, qid), **options).by_query("map"))
 
 
-def test_a_ranker_that_always_fails_is_a_row_of_its_own(data):
+def test_a_ranker_that_always_fails_is_a_row_of_its_own():
     rankers = {"none": Weigher(weight=0.0), "first": Weigher()}
     with pytest.warns(UserWarning, match="none failed on split"):
-        comparison = compare(rankers, data, cv=2)
+        comparison = compare(rankers, DATA, cv=2)
     assert "failed" in str(comparison.summary()).splitlines()[2]
     assert np.isnan(comparison.by_query("map")[:, 0]).all()
 
@@ -270,13 +265,13 @@ def searched(**grid):
         ({"cv": [(np.arange(5), np.arange(5, 9))]}, ValueError, "cv must keep queries whole; .* 0"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_fitted(data, changed, error, message):
-    arguments = {"rankers": {"a": Weigher()}, "data": data, "cv": 2} | changed
+def test_bad_input_is_refused_before_anything_is_fitted(changed, error, message):
+    arguments = {"rankers": {"a": Weigher()}, "data": DATA, "cv": 2} | changed
     with pytest.raises(error, match=message):
         compare(**arguments)
     assert FITS == []
 
 
-def test_data_in_three_arguments_are_told_to_be_one(data):
+def test_data_in_three_arguments_are_told_to_be_one():
     with pytest.raises(TypeError, match=r"write compare\(rankers, \(X, y, qid\)\)"):
-        compare({"a": Weigher()}, *data)
+        compare({"a": Weigher()}, *DATA)

@@ -2,7 +2,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from noting_rankers import Weigher, lines
+from noting_rankers import DATA, Weigher, lines
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
@@ -16,9 +16,9 @@ from treerank.statistics.resampled import corrected_interval, corrected_resample
 pytestmark = pytest.mark.slow
 
 
-def test_what_cannot_be_tested_is_said(data):
+def test_what_cannot_be_tested_is_said():
     rows = np.arange(180)
-    one = compare(lines(), data, cv=[(rows[:90], rows[90:])])
+    one = compare(lines(), DATA, cv=[(rows[:90], rows[90:])])
     with pytest.raises(ValueError, match="over queries if there is only one split, '1'"):
         one.test("map", "corrected_t")
     assert one.test("map").test == "paired randomization test"
@@ -26,7 +26,7 @@ def test_what_cannot_be_tested_is_said(data):
     queries = one.by_query("map")[:, 0]
     expected = stats.sem(queries[~np.isnan(queries)])
     assert one.summary().cells["line", "map"].error == pytest.approx(expected)
-    copies = compare({"a": Weigher(), "b": Weigher()}, data, cv=2)
+    copies = compare({"a": Weigher(), "b": Weigher()}, DATA, cv=2)
     with pytest.raises(ValueError, match=r"a and b cannot be compared: .* constant difference"):
         copies.test("map")
     assert str(copies.summary()).count("Not tested by") == 2
@@ -36,9 +36,9 @@ def test_what_cannot_be_tested_is_said(data):
         copies.test("map", rankers=["a", "c"])
 
 
-def test_tests_go_over_what_is_random(data):
+def test_tests_go_over_what_is_random():
     cv = QueryShuffleSplit(4, test_size=0.2, random_state=0)
-    comparison = compare(lines(), data, cv=cv)
+    comparison = compare(lines(), DATA, cv=cv)
     by_split, by_query = comparison.by_split("map"), comparison.by_query("map")
     expected = corrected_resampled_t_test(*by_split.T, test_to_train=1 / 4)
     assert comparison.test("map").p_values[0, 1] == expected.p_value
@@ -50,8 +50,8 @@ def test_tests_go_over_what_is_random(data):
     assert found.p_values[0, 1] == expected.p_value
 
 
-def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_show_them(data):
-    comparison = compare(lines(), data, cv=3)
+def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_show_them():
+    comparison = compare(lines(), DATA, cv=3)
     names = comparison.rankers
     tables = comparison.by_split("map"), comparison.by_query("map")
     by_split, by_query = (-np.diff(table)[:, 0] for table in tables)
@@ -115,9 +115,9 @@ def test_summary_marks_what_is_significant():
     assert "gains 2^y - 1" in text
 
 
-def test_summary_adjusts_for_the_number_of_rankers(data):
+def test_summary_adjusts_for_the_number_of_rankers():
     rankers = {"line": LinearRegression(), "down": Weigher(-1.0), "tree": DecisionTreeRegressor()}
-    comparison = compare(rankers, data, cv=5)
+    comparison = compare(rankers, DATA, cv=5)
     pairs = [comparison.test("map", rankers=(n, "line"), adjust=False) for n in ("down", "tree")]
     smallest = min(pair.p_values[0, 1] for pair in pairs)
     for factor, n_worse in [(1.5, 0), (2.1, 1)]:
@@ -161,14 +161,14 @@ def test_two_that_are_alike_are_noted_only_against_the_reference():
     assert str(comparison.summary(reference="a")).count("Not tested") == 1
 
 
-def test_summaries_are_exported(tmp_path, data):
-    summary = compare(lines(), data, cv=2).summary()
+def test_summaries_are_exported(tmp_path):
+    summary = compare(lines(), DATA, cv=2).summary()
     texts = summary.to_text(), summary.to_markdown(), summary.to_html()
     for suffix, expected in zip((".txt", ".md", ".html"), texts, strict=True):
         summary.save(tmp_path / f"table{suffix}")
         assert (tmp_path / f"table{suffix}").read_text(encoding="utf-8") == expected + "\n"
     assert "**" in summary.to_markdown()
-    odd = compare({"<i>|k_5`": Weigher(), "b": LinearRegression()}, data, cv=2).summary()
+    odd = compare({"<i>|k_5`": Weigher(), "b": LinearRegression()}, DATA, cv=2).summary()
     assert r"| \<i>\|k\_5\` |" in odd.to_markdown()
     assert "<td>&lt;i&gt;|k_5`</td>" in odd.to_html()
     with pytest.raises(ValueError, match=r"path must end in one of .*; got"):

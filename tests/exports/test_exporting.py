@@ -35,27 +35,25 @@ PARTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def data():
-    return make_web_search(n_queries=12, documents_per_query=20, n_features=10, random_state=0)
+X, y, qid = DATA = make_web_search(12, documents_per_query=20, n_features=10, random_state=0)
 
 
 @pytest.fixture(scope="module")
-def fitted(data):
-    return TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+def fitted():
+    return TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*DATA)
 
 
 @pytest.fixture(scope="module", params=PARTS)
-def ranker(request, data):
-    return TreeDirectRanker(PARTS[request.param], random_state=0).fit(*data)
+def ranker(request):
+    return TreeDirectRanker(PARTS[request.param], random_state=0).fit(*DATA)
 
 
 @every_format
-def test_dense_documents_of_every_engine_keep_their_order(format, ranker, data, tmp_path):
+def test_dense_documents_of_every_engine_keep_their_order(format, ranker, tmp_path):
     path = tmp_path / "model"
-    report = export(ranker, path, format=format, check=data)
+    report = export(ranker, path, format=format, check=DATA)
     assert path.stat().st_size > 0
-    assert report.n_documents == len(data[0])
+    assert report.n_documents == len(DATA[0])
     assert report.n_changed_pairs == 0
     assert report.largest_difference <= 1e-6 * report.score_range
     assert report.ndcg == report.ndcg_of_program
@@ -129,23 +127,20 @@ def test_a_constant_as_a_tree_changes_no_score():
     np.testing.assert_array_equal(forest_scores(changed, X), forest_scores(forest, X))
 
 
-def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_warning(
-    data, tmp_path
-):
-    X, y, qid = data
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
-    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(X, y, qid)
+def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_warning(tmp_path):
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(holes, y, qid)
     path = tmp_path / "model.json"
     refusal = r"format 'solr-8' differs: feature 'f\d+' is missing in \d+; .* of 240 documents"
     with pytest.raises(ValueError, match=refusal):
-        export(ranker, path, format="solr-8", check=X)
+        export(ranker, path, format="solr-8", check=holes)
     assert not path.exists()
     with pytest.warns(UserWarning, match="is missing in"):
-        report = export(ranker, path, format="solr-8", check=(X, y, qid), allow={"missing"})
+        report = export(ranker, path, format="solr-8", check=(holes, y, qid), allow={"missing"})
     assert report.n_changed_pairs > 0
     assert report.ndcg != report.ndcg_of_program
     assert "pairs change order, NDCG@10" in str(report)
-    assert export(ranker, path, format="solr", check=X).n_changed_pairs == 0
+    assert export(ranker, path, format="solr", check=holes).n_changed_pairs == 0
     model = json.loads(path.read_text())["params"]
     assert model["isNullSameAsZero"] is False
     assert model["trees"][0]["root"]["missing"] in ("left", "right")
@@ -193,8 +188,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("ranker", "options", "message"), REFUSED)
-def test_what_cannot_be_exported_is_refused(ranker, options, message, data, tmp_path):
-    X, y, qid = data
+def test_what_cannot_be_exported_is_refused(ranker, options, message, tmp_path):
     own = {"group": [len(y)]} if ranker is FOREIGN else {"qid": qid}
     fitted = clone(ranker).fit(X, y, **own)
     with pytest.raises((ValueError, TypeError), match=message):
@@ -212,12 +206,12 @@ def test_what_is_not_fitted_has_no_folder_or_is_too_deep_is_refused(fitted, tmp_
         converted("solr", Terms(deep), NAMES)
 
 
-def test_what_a_reader_returned_is_checked_and_is_in_memory(fitted, data, tmp_path):
+def test_what_a_reader_returned_is_checked_and_is_in_memory(fitted, tmp_path):
     path = tmp_path / "data.txt"
-    write_letor(path, *data)
+    write_letor(path, *DATA)
     read, others = (
         export(fitted, tmp_path / "m", format="solr", check=each)
-        for each in (read_letor(path), data)
+        for each in (read_letor(path), DATA)
     )
     assert read == others
     for file in (path, str(path)):
@@ -228,8 +222,7 @@ def test_what_a_reader_returned_is_checked_and_is_in_memory(fitted, data, tmp_pa
             export(fitted, tmp_path / "m", format="solr", check=batches)
 
 
-def test_names_of_columns_are_the_names_of_features(data, tmp_path):
-    X, y, qid = data
+def test_names_of_columns_are_the_names_of_features(tmp_path):
     frame = pd.DataFrame(X, columns=[f"price {i}" for i in range(X.shape[1])])
     ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(frame, y, qid)
     path = tmp_path / "model.json"
@@ -240,10 +233,10 @@ def test_names_of_columns_are_the_names_of_features(data, tmp_path):
 
 
 @pytest.mark.parametrize("format", UPLOADS)
-def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, fitted, data, tmp_path):
+def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, fitted, tmp_path):
     path, alone = tmp_path / "request.json", tmp_path / "model"
-    export(fitted, alone, format=format, check=data)
-    report = export(fitted, path, format=format, check=data, name="shop-1")
+    export(fitted, alone, format=format, check=DATA)
+    report = export(fitted, path, format=format, check=DATA, name="shop-1")
     assert report.upload == UPLOADS[format].model.format(name="shop-1")
     assert str(report).endswith(f"Send the file by {report.upload}.")
     body, names = json.loads(path.read_text()), [f"f{i}" for i in range(10)]
@@ -260,9 +253,9 @@ def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, fitted
         assert body == {"model": {"name": "shop-1", "model": model}}
 
 
-def test_features_have_the_name_of_the_model(data, tmp_path):
-    ranker = TreeDirectRanker("line").fit(*data)
-    export(ranker, tmp_path / "m", format="opensearch", check=data, name="shop")
+def test_features_have_the_name_of_the_model(tmp_path):
+    ranker = TreeDirectRanker("line").fit(*DATA)
+    export(ranker, tmp_path / "m", format="opensearch", check=DATA, name="shop")
     assert json.loads((tmp_path / "m").read_text())["model"]["model"]["type"] == "model/linear"
     for format in FEATURE_SETS:
         request = write_feature_set(ranker, tmp_path / "f", format=format, name="shop")

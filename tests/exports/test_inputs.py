@@ -4,7 +4,6 @@ import shutil
 
 import numpy as np
 import pytest
-import sklearn
 from scoring_programs import compiled, onnx_scores
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
@@ -21,6 +20,7 @@ from treerank import MLP, LightGBMTrees, TreeDirectRanker, XGBoostTrees, export,
 from treerank.baselines import RankSVM
 from treerank.feature_parts import Ensemble
 
+pytestmark = pytest.mark.usefixtures("routing")
 TREES = LightGBMTrees(8, n_jobs=1)
 
 
@@ -42,31 +42,21 @@ PIPELINES = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
-@pytest.fixture(scope="module")
-def data():
-    X, y, qid = make_web_search(n_queries=12, documents_per_query=20, n_features=6, random_state=0)
-    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    return X, y, qid
+X, y, qid = DATA = make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
+X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_a_pipeline_scores_raw_documents_in_c_and_onnx_as_in_python(name, data, tmp_path):
-    X, y, qid = data
+def test_a_pipeline_scores_raw_documents_in_c_and_onnx_as_in_python(name, tmp_path):
     pipeline = PIPELINES[name].fit(X, y, qid=qid)
     scores, path = pipeline.predict(X), tmp_path / "model"
     rounding = (2e-7 if name == "network" else 1e-13) * np.ptp(scores)
     if name != "network" and shutil.which("gcc"):
-        report = export(pipeline, path, format="c", check=data)
+        report = export(pipeline, path, format="c", check=DATA)
         assert report.largest_difference <= rounding
         found = compiled(path.read_bytes(), tmp_path / "compiled")(X)
         np.testing.assert_allclose(found, scores, rtol=0, atol=rounding)
-    report = export(pipeline, path, format="onnx", check=data)
+    report = export(pipeline, path, format="onnx", check=DATA)
     assert report.n_changed_pairs == 0
     assert report.ndcg == report.ndcg_of_program
     found = onnx_scores(path.read_bytes(), X)
@@ -74,8 +64,7 @@ def test_a_pipeline_scores_raw_documents_in_c_and_onnx_as_in_python(name, data, 
 
 
 @pytest.mark.parametrize("name", ["scaled", "scaled twice", "filled"])
-def test_thresholds_go_through_transformers_without_any_difference(name, data, tmp_path):
-    X, y, qid = data
+def test_thresholds_go_through_transformers_without_any_difference(name, tmp_path):
     model = PIPELINES[name].fit(X, y, qid=qid)
     near = np.nanquantile(X, np.linspace(0, 1, 200), axis=0)
     rows = np.concatenate([X, near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf)])
@@ -96,10 +85,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("steps", "part", "message"), REFUSED)
-def test_transformers_that_cannot_be_part_of_a_model_are_refused(
-    steps, part, message, data, tmp_path
-):
-    X, y, qid = data
+def test_transformers_that_cannot_be_part_of_a_model_are_refused(steps, part, message, tmp_path):
     full = not isinstance(steps[0], SimpleImputer)
     model = make_pipeline(*steps, ranker(part)).fit(np.nan_to_num(X) if full else X, y, qid=qid)
     with pytest.raises(ValueError, match=message):

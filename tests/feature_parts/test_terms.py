@@ -53,16 +53,13 @@ RANKERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def data():
-    X, y, qid = make_web_search(n_queries=12, documents_per_query=20, n_features=6, random_state=0)
-    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    return X, y, qid
+X, y, qid = make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
+X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 
 
 @pytest.fixture(scope="module", params=RANKERS)
-def ranker(request, data):
-    return RANKERS[request.param].fit(*data)
+def ranker(request):
+    return RANKERS[request.param].fit(X, y, qid)
 
 
 def drawn_line(random):
@@ -71,41 +68,39 @@ def drawn_line(random):
     return LinearTerm(coef * [1, 0, 1e9, 1e-9], offset * [1, 0, 1, 1])
 
 
-def test_terms_have_the_scores_of_the_ranker_up_to_the_order_of_sums(ranker, data):
-    scores = ranker.predict(data[0])
+def test_terms_have_the_scores_of_the_ranker_up_to_the_order_of_sums(ranker):
+    scores = ranker.predict(X)
     # Outputs of networks are rounded to single precision, which may go the other way.
     atol = (2e-7 if "network" in ranker.terms().kinds else 1e-14) * np.ptp(scores)
-    np.testing.assert_allclose(ranker.terms().scores(data[0]), scores, rtol=0, atol=atol)
+    np.testing.assert_allclose(ranker.terms().scores(X), scores, rtol=0, atol=atol)
 
 
-def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(
-    ranker, data, tmp_path
-):
-    X = np.nan_to_num(data[0])
+def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(ranker, tmp_path):
+    known = np.nan_to_num(X)
     for format in FORMATS:
         target, terms = format_named(format), ranker.terms().with_lines()
         kinds = {*terms.kinds}
         is_line = kinds == {"line"} and target.line_alone is not None
         if is_line or kinds <= {"trees", *target.adds}:
-            report = export(ranker, tmp_path / format, format=format, check=X)
+            report = export(ranker, tmp_path / format, format=format, check=known)
             assert report.n_changed_pairs == 0
             assert report.largest_difference <= 1e-6 * report.score_range
         else:
             with pytest.raises(ValueError, match="has no words for"):
-                export(ranker, tmp_path / format, format=format, check=X)
+                export(ranker, tmp_path / format, format=format, check=known)
 
 
-def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
+def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, tmp_path):
     export(ranker, tmp_path / "model", format="onnx")
-    scores = onnx_scores((tmp_path / "model").read_bytes(), data[0])
+    scores = onnx_scores((tmp_path / "model").read_bytes(), X)
     terms = ranker.terms()
     rounding = 2e-7 * np.ptp(scores) if terms.networks else 0
-    np.testing.assert_allclose(scores, terms.scores(data[0]), rtol=0, atol=rounding)
+    np.testing.assert_allclose(scores, terms.scores(X), rtol=0, atol=rounding)
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
-    terms, (X, _, _) = ranker.terms(), data
+def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, tmp_path):
+    terms = ranker.terms()
     if terms.with_lines().networks:
         pytest.skip("C has no networks")
     export(ranker, tmp_path / "model", format="c")

@@ -6,10 +6,11 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from boosted_regression import TARGET, HalfSquare, X, fitted
+from boosted_regression import TARGET, X, fitted
 from forest_cases import documents_for, engine_scores, fitted_part
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_objective import HalfSquare
 
 from treerank.feature_parts import LightGBMTrees, XGBoostTrees
 from treerank.forests.lightgbm_model import read_lightgbm

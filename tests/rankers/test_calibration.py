@@ -14,23 +14,19 @@ from treerank.inspection import calibration_curve
 from treerank.rankers import ForestRanker
 from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
 
-
-@pytest.fixture(scope="module")
-def data():
-    return make_web_search(240, documents_per_query=20, n_features=15, random_state=0)
+X, y, qid = make_web_search(240, documents_per_query=20, n_features=15, random_state=0)
 
 
 @pytest.fixture(scope="module")
-def calibrated(data):
-    X, y, qid = data
+def calibrated():
     (_, train), (_, held_out), (_, test) = QueryKFold(3).split(X, y, qid)
     ranker = TreeDirectRanker(LightGBMTrees(n_estimators=20, n_jobs=1), random_state=0)
     ranker.fit(X[train], y[train], qid[train])
     return ranker.calibrate(X[held_out], y[held_out], qid[held_out]), test
 
 
-def test_probabilities_are_right_on_new_queries_and_change_no_order(calibrated, data):
-    (ranker, test), (X, y, _) = calibrated, data
+def test_probabilities_are_right_on_new_queries_and_change_no_order(calibrated):
+    ranker, test = calibrated
     order = np.argsort(ranker.predict(X[test]), kind="stable")
     before = np.ones(len(test))
     for label in (1, 2, 3):
@@ -59,8 +55,8 @@ def test_intervals_of_shares_cover_what_queries_have_in_common():
     np.testing.assert_allclose(certain, [[1 / (1 + 1.959964**2 / 2)], [1]])  # as two pairs
 
 
-def test_a_threshold_has_its_precision_on_new_documents(calibrated, data):
-    (ranker, test), (X, y, _) = calibrated, data
+def test_a_threshold_has_its_precision_on_new_documents(calibrated):
+    ranker, test = calibrated
     chosen = ranker.predict(X[test]) >= ranker.threshold_for(precision=0.7, at_least=1)
     assert chosen.any()
     assert abs(np.mean(y[test][chosen] >= 1) - 0.7) < 0.1
@@ -99,8 +95,8 @@ def test_a_line_is_chosen_where_it_is_true_and_steps_where_it_is_not():
     np.testing.assert_array_equal(again.lines, line.lines)
 
 
-def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, data, tmp_path):
-    (ranker, test), (X, y, qid) = calibrated, data
+def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, tmp_path):
+    ranker, test = calibrated
     ranker.save(tmp_path / "ranker")
     expected = ranker.predict_relevance(X[test])
     np.testing.assert_array_equal(load(tmp_path / "ranker").predict_relevance(X[test]), expected)

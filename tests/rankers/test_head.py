@@ -9,17 +9,9 @@ from treerank.feature_parts.head_fitting import fit_head
 from treerank.objectives import make_objective
 from treerank.rankers.head import TAUS, AntisymmetricHead
 
-
-@pytest.fixture(scope="module")
-def features():
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(24, 5)) * [1, 10, 1, 0.1, 1] + 3
-
-
-@pytest.fixture(scope="module")
-def objective(features):
-    truth = features @ [1, 0.1, 0, 0, -0.5] + np.random.default_rng(1).normal(size=24)
-    return make_objective(truth, np.repeat([0, 1, 2], 8), weight="uniform")
+FEATURES = np.random.default_rng(0).normal(size=(24, 5)) * [1, 10, 1, 0.1, 1] + 3
+TRUTH = FEATURES @ [1, 0.1, 0, 0, -0.5] + np.random.default_rng(1).normal(size=24)
+OBJECTIVE = make_objective(TRUTH, np.repeat([0, 1, 2], 8), weight="uniform")
 
 
 @pytest.mark.parametrize("tau", TAUS)
@@ -57,27 +49,27 @@ def test_a_document_scores_the_same_whatever_company_it_keeps():
 exact_fit = partial(fit_head, tolerance=1e-6)
 
 
-def relative_slope(features, objective, weight):
+def relative_slope(weight):
     """Slope of L(Fw) / L(0) in the scaled weights, as the docstring of fit_head defines them."""
-    scale = np.sqrt(features.var(axis=0).mean())
-    start = objective(np.zeros(len(features)))[0]
-    return features.T @ objective(features @ weight)[1] / (start * scale), weight * scale
+    scale = np.sqrt(FEATURES.var(axis=0).mean())
+    start = OBJECTIVE(np.zeros(len(FEATURES)))[0]
+    return FEATURES.T @ OBJECTIVE(FEATURES @ weight)[1] / (start * scale), weight * scale
 
 
 @pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0])
-def test_weights_are_optimal(features, objective, alpha):
-    slope, v = relative_slope(features, objective, exact_fit(features, objective, alpha=alpha))
+def test_weights_are_optimal(alpha):
+    slope, v = relative_slope(exact_fit(FEATURES, OBJECTIVE, alpha=alpha))
     np.testing.assert_allclose(slope, -alpha * v, atol=2e-6)
 
 
-def test_alpha_means_the_same_in_any_unit_and_for_any_number_of_pairs(features, objective):
-    weight = exact_fit(features, objective, alpha=1e-2)
-    in_millis = exact_fit(features * 1000, objective, alpha=1e-2)
+def test_alpha_means_the_same_in_any_unit_and_for_any_number_of_pairs():
+    weight = exact_fit(FEATURES, OBJECTIVE, alpha=1e-2)
+    in_millis = exact_fit(FEATURES * 1000, OBJECTIVE, alpha=1e-2)
     np.testing.assert_allclose(in_millis * 1000, weight, atol=1e-4)
-    doubled = exact_fit(features, objective + objective, alpha=1e-2)
+    doubled = exact_fit(FEATURES, OBJECTIVE + OBJECTIVE, alpha=1e-2)
     np.testing.assert_allclose(doubled, weight, atol=1e-4)
 
 
-def test_nothing_to_weigh_gives_zeros(features, objective):
-    np.testing.assert_array_equal(fit_head(np.ones((24, 2)), objective), 0)
-    np.testing.assert_array_equal(fit_head(features, make_objective(np.zeros(24))), 0)
+def test_nothing_to_weigh_gives_zeros():
+    np.testing.assert_array_equal(fit_head(np.ones((24, 2)), OBJECTIVE), 0)
+    np.testing.assert_array_equal(fit_head(FEATURES, make_objective(np.zeros(24))), 0)

@@ -24,17 +24,15 @@ class Chosen(Column):
         self.n_outputs_ = state["n_outputs"]
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 3))
-    X[::7, 1] = np.nan
-    return X, (X[:, 0] > 0).astype(int) + (X[:, 2] > 1), np.repeat(np.arange(6), 20)
+X = np.random.default_rng(0).normal(size=(120, 3))
+X[::7, 1] = np.nan
+y, qid = (X[:, 0] > 0).astype(int) + (X[:, 2] > 1), np.repeat(np.arange(6), 20)
+DATA = X, y, qid
 
 
 @pytest.fixture(scope="module")
-def ranker(data):
-    return TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+def ranker():
+    return TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*DATA)
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +48,7 @@ def round_trip(ranker, path, **settings):
 
 
 @every_part
-def test_everything_fitted_comes_back_bit_for_bit(data, tmp_path, part):
-    X, y, qid = data
+def test_everything_fitted_comes_back_bit_for_bit(tmp_path, part):
     ranker = TreeDirectRanker(part, tau="tanh", calibration=0.3, random_state=0).fit(X, y, qid)
     loaded = round_trip(ranker, tmp_path / "model")
     proba = ranker.predict_pair_proba(X, X[:1])
@@ -63,8 +60,7 @@ def test_everything_fitted_comes_back_bit_for_bit(data, tmp_path, part):
     assert loaded.n_features_in_ == 3
 
 
-def test_names_and_categories_come_back(data, tmp_path):
-    X, y, qid = data
+def test_names_and_categories_come_back(tmp_path):
     table = pd.DataFrame({"price": X[:, 0], "color": np.where(X[:, 2] > 1, "red", "blue")})
     ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(table, y, qid)
     loaded = round_trip(ranker, tmp_path / "model")
@@ -79,14 +75,14 @@ LONGER = PARTS | HISTOGRAM | {"mlp": MLP((4,), n_epochs=2, optimizer="sgd")}
 
 
 @pytest.mark.parametrize("name", LONGER)
-def test_a_loaded_ranker_goes_on_as_the_saved_one_would(data, tmp_path, name):
+def test_a_loaded_ranker_goes_on_as_the_saved_one_would(tmp_path, name):
     part = clone(LONGER[name])
     longer = "feature_part__n_epochs" if name == "mlp" else "feature_part__n_estimators"
-    ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(*data)
-    loaded = round_trip(ranker, tmp_path / "model").set_params(**{longer: 9}).fit(*data)
-    before = ranker.predict(data[0])
-    after = ranker.set_params(**{longer: 9}).fit(*data).predict(data[0])
-    np.testing.assert_array_equal(loaded.predict(data[0]), after)
+    ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(*DATA)
+    loaded = round_trip(ranker, tmp_path / "model").set_params(**{longer: 9}).fit(*DATA)
+    before = ranker.predict(X)
+    after = ranker.set_params(**{longer: 9}).fit(*DATA).predict(X)
+    np.testing.assert_array_equal(loaded.predict(X), after)
     assert (before != after).any()
 
 
@@ -95,31 +91,31 @@ def my_loss(margin):
     return max(1 - margin, 0.0), -1.0 if margin < 1 else 0.0, 1.0
 
 
-def test_the_users_own_settings_are_kept_by_name_and_predictions_need_none(data, tmp_path):
+def test_the_users_own_settings_are_kept_by_name_and_predictions_need_none(tmp_path):
     settings = {"loss": my_loss, "metric": get_metric("map")}
     settings["random_state"] = np.random.RandomState(0)
-    ranker = TreeDirectRanker(PARTS["lightgbm"], **settings).fit(*data)
+    ranker = TreeDirectRanker(PARTS["lightgbm"], **settings).fit(*DATA)
     loaded = round_trip(ranker, tmp_path / "model")
-    np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
     assert loaded.loss == "my_loss (not saved)"
     with pytest.raises(ValueError, match=r"got 'my_loss \(not saved\)'"):
-        loaded.set_params(metric="map", random_state=0).fit(*data)
+        loaded.set_params(metric="map", random_state=0).fit(*DATA)
 
 
-def test_a_feature_part_of_the_users_own_is_named_to_load(data, tmp_path):
-    ranker = TreeDirectRanker(Chosen((0, 2)), weight="uniform").fit(*data)
+def test_a_feature_part_of_the_users_own_is_named_to_load(tmp_path):
+    ranker = TreeDirectRanker(Chosen((0, 2)), weight="uniform").fit(*DATA)
     loaded = round_trip(ranker, tmp_path / "model", parts={"Chosen": Chosen})
-    np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
     assert loaded.feature_part.columns == (0, 2)
     with pytest.raises(ValueError, match=r"one of .*'LightGBMTrees', .*; got 'Chosen'. Pass your"):
         load(tmp_path / "model")
 
 
-def test_a_feature_part_without_a_state_cannot_be_saved(data, tmp_path):
+def test_a_feature_part_without_a_state_cannot_be_saved(tmp_path):
     class Stateless(Chosen):
         get_state = property()
 
-    ranker = TreeDirectRanker(Stateless((0, 2))).fit(*data)
+    ranker = TreeDirectRanker(Stateless((0, 2))).fit(*DATA)
     with pytest.raises(TypeError, match="feature_part must have get_state"):
         ranker.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -189,10 +185,10 @@ def of_a_line(content):
     [(TreeDirectRanker(PARTS["lightgbm"], random_state=0), of_trees), (RankSVM(), of_a_line)],
     ids=["trees", "line"],
 )
-def test_parameters_of_older_files_that_say_nothing_now_are_left_out(data, tmp_path, ranker, aged):
-    ranker.fit(*data).save(tmp_path / "model")
+def test_parameters_of_older_files_that_say_nothing_now_are_left_out(tmp_path, ranker, aged):
+    ranker.fit(*DATA).save(tmp_path / "model")
     old = load(forged(tmp_path / "model", tmp_path / "aged", aged))
-    np.testing.assert_array_equal(old.predict(data[0]), ranker.predict(data[0]))
+    np.testing.assert_array_equal(old.predict(X), ranker.predict(X))
     assert repr(old) == repr(ranker)
 
 
@@ -205,8 +201,8 @@ def test_a_forged_file_creates_nothing_but_what_the_registries_hold(saved, tmp_p
         load(forged(saved, tmp_path / "forged", change))
 
 
-def test_a_ranker_whose_scores_overflow_is_refused(data, tmp_path):
-    ranker = RankSVM().fit(*data)
+def test_a_ranker_whose_scores_overflow_is_refused(tmp_path):
+    ranker = RankSVM().fit(*DATA)
     ranker.coef_[:] = 1e308
     with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):
         round_trip(ranker, tmp_path / "model")
@@ -227,13 +223,13 @@ def test_a_truncated_or_foreign_file_says_so(saved, tmp_path):
 
 @pytest.mark.parametrize("form", ["part", "booster"])
 @pytest.mark.parametrize("part", (PARTS | HISTOGRAM).values(), ids=PARTS | HISTOGRAM)
-def test_a_loaded_ranker_can_be_fitted_again_from_its_first_trees(data, tmp_path, part, form):
-    first = TreeDirectRanker(part, random_state=0).fit(*data).feature_part_
+def test_a_loaded_ranker_can_be_fitted_again_from_its_first_trees(tmp_path, part, form):
+    first = TreeDirectRanker(part, random_state=0).fit(*DATA).feature_part_
     start = first if form == "part" else first.booster_
     goes_on = clone(part).set_params(init_model=start)
-    ranker = TreeDirectRanker(goes_on, random_state=0).fit(*data)
+    ranker = TreeDirectRanker(goes_on, random_state=0).fit(*DATA)
     loaded = round_trip(ranker, tmp_path / "model")
-    np.testing.assert_array_equal(loaded.fit(*data).predict(data[0]), ranker.predict(data[0]))
+    np.testing.assert_array_equal(loaded.fit(*DATA).predict(X), ranker.predict(X))
 
 
 def test_a_file_names_no_other_file_to_start_from(saved, tmp_path):

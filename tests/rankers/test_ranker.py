@@ -3,25 +3,26 @@ import copy
 import numpy as np
 import polars as pl
 import pytest
-from example_rankers import PARTS, Column, every_part, ranking_data, some_ranker
+from example_rankers import PARTS, Column, every_part, fitted_rankers, ranking_data, some_ranker
 from sklearn.base import clone
 
 from treerank import NDCG, TreeDirectRanker, get_metric
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-X, y, qid = ranking_data()
+X, y, qid = DATA = ranking_data()
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_head_squashes_margins_but_changes_no_ranking(fitted, name):
-    squashed = clone(fitted[name]).set_params(tau="tanh").fit(X, y, qid)
-    margin = fitted[name].compare(X[:80], X[80:])
+def test_the_head_squashes_margins_but_changes_no_ranking(name):
+    ranker = fitted_rankers()[name]
+    squashed = clone(ranker).set_params(tau="tanh").fit(X, y, qid)
+    margin = ranker.compare(X[:80], X[80:])
     np.testing.assert_allclose(squashed.compare(X[:80], X[80:]), np.tanh(margin))
-    np.testing.assert_array_equal(squashed.rank(X, qid), fitted[name].rank(X, qid))
+    np.testing.assert_array_equal(squashed.rank(X, qid), ranker.rank(X, qid))
 
 
-def test_one_document_is_compared_with_many(fitted):
-    ranker = fitted["lightgbm"]
+def test_one_document_is_compared_with_many():
+    ranker = fitted_rankers()["lightgbm"]
     one_by_one = [ranker.compare(X[:1], other[None])[0] for other in X[:5]]
     np.testing.assert_array_equal(ranker.compare(X[:1], X[:5]), one_by_one)
     with pytest.raises(ValueError, match=r"equally many rows, or one .*; got 2 and 5"):
@@ -41,15 +42,15 @@ def test_ranks_and_top_rows_worked_by_hand():
     np.testing.assert_array_equal(ranker.top_k(X, one), [3, 1, 2, 4, 0, 5])
 
 
-def test_score_is_the_metric_of_the_ranker(fitted):
-    ranker = fitted["lightgbm"]
+def test_score_is_the_metric_of_the_ranker():
+    ranker = fitted_rankers()["lightgbm"]
     for metric in ("map", "p@5", NDCG(k=3, gain="linear")):
         measured = copy.copy(ranker).set_params(metric=metric).score(X, y, qid)
         assert measured == get_metric(metric)(y, ranker.predict(X), qid)
 
 
-def test_score_weighs_queries_by_their_documents(fitted):
-    ranker = fitted["lightgbm"]
+def test_score_weighs_queries_by_their_documents():
+    ranker = fitted_rankers()["lightgbm"]
     alone = ranker.score(X[qid == 3], y[qid == 3], qid[qid == 3])
     assert ranker.score(X, y, qid, sample_weight=qid == 3) == pytest.approx(alone)
     everywhere = ranker.score(X, y, qid, sample_weight=np.full(160, 0.5))
@@ -101,14 +102,14 @@ def test_listwise_losses_train_without_pairs(loss):
     assert some_ranker(loss=loss, weight=None).fit(X, y, qid).score(X, y, qid) > 0.9
 
 
-def test_probabilities_are_calibrated_where_asked(data, fitted):
+def test_probabilities_are_calibrated_where_asked():
     own, other = ((X[rows], y[rows], qid[rows]) for rows in (qid < 6, qid >= 6))
     uncalibrated = some_ranker(sigma=2.0, calibration=None).fit(*own, eval_set=other)
     assert uncalibrated.steepness_ == 2.0
     on_eval_set = some_ranker(sigma=2.0).fit(*own, eval_set=other)
     by_hand = clone(uncalibrated).fit(*own).calibrate(*other)
     assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
-    on_a_share = some_ranker(calibration=0.25).fit(*data)
+    on_a_share = some_ranker(calibration=0.25).fit(*DATA)
     assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
 
 

@@ -12,7 +12,7 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-X, y, qid = ranking_data()
+X, y, qid = DATA = ranking_data()
 
 
 def test_nothing_works_before_fit():
@@ -63,19 +63,19 @@ ONES = np.ones(160)
         ({"eval_set": (np.eye(4), [1] * 4, [0] * 4)}, "eval_set must hold out a qu"),
     ],
 )
-def test_bad_data_is_refused_before_any_training(data, changed, message):
-    given = dict(zip(["X", "y", "qid"], data, strict=True)) | changed
+def test_bad_data_is_refused_before_any_training(changed, message):
+    given = dict(zip(["X", "y", "qid"], DATA, strict=True)) | changed
     with pytest.raises((TypeError, ValueError), match=message):
         some_ranker().fit(**given)
 
 
-def test_an_eval_set_may_be_what_a_reader_returned(data):
+def test_an_eval_set_may_be_what_a_reader_returned():
     ranker = some_ranker()
-    expected = ranker.fit(*data, eval_set=data).evals_result_
-    assert ranker.fit(*data, eval_set=RankingData(*data)).evals_result_ == expected
+    expected = ranker.fit(*DATA, eval_set=DATA).evals_result_
+    assert ranker.fit(*DATA, eval_set=RankingData(*DATA)).evals_result_ == expected
     frame = pl.DataFrame({"X": [1.0], "y": [1.0], "qid": [1]})
     with pytest.raises(ValueError, match=r"eval_set must be \(X, y\) or .*DataFrame"):
-        ranker.fit(*data, eval_set=frame.to_pandas())
+        ranker.fit(*DATA, eval_set=frame.to_pandas())
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from example_rankers import fitted_rankers, some_ranker
+from example_rankers import fitted_rankers, ranking_data, some_ranker
 
 from treerank import make_objective
 from treerank.feature_parts import StreamingTrees
@@ -60,9 +60,9 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("words", "call"), CALLS)
-def test_a_warning_points_at_the_call(data, words, call):
+def test_a_warning_points_at_the_call(words, call):
     with warnings.catch_warnings(record=True, action="always") as caught:
-        call(*data)
+        call(*ranking_data())
     found = next(w for w in caught if re.search(words, str(w.message)))
     assert found.filename == __file__
     assert found.lineno in {line for _, _, line in call.__code__.co_lines()}

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 
 from treerank.feature_parts import HistogramTrees, LightGBMTrees, XGBoostTrees
 from treerank.feature_parts.rows import stored_as
+from treerank.forests.scoring import forest_leaves
 
 _ZEROS, _CODED = {"engine_params": {"zero_as_missing": True}}, {"categorical_features": [3]}
 #: Fitted feature parts by name: class, data and parameters.
@@ -64,6 +65,12 @@ def fitted_part(name):
         data = csr_matrix(np.nan_to_num(data))
     own = {} if part_class is XGBoostTrees else {"min_child_samples": 5}
     return fitted(part_class, target=target, data=data, **own, **params)
+
+
+def values_of_trees(part, X):
+    """Return the value of each tree, side by side."""
+    leaves = forest_leaves(part.forest(), X)
+    return part.forest().values[leaves].reshape(len(leaves), -1)
 
 
 def engine_scores(part, X):

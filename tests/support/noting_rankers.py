@@ -27,9 +27,8 @@ def lines():
     return {"line": LinearRegression(), "first": Weigher()}
 
 
-def ranking_data():
-    rng = np.random.default_rng(0)
-    qid = np.repeat(np.arange(30), 6)
-    X = rng.normal(size=(180, 3))
-    y = np.clip(np.round(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=180)), 0, 2)
-    return X, y, qid
+rng = np.random.default_rng(0)
+qid = np.repeat(np.arange(30), 6)
+X = rng.normal(size=(180, 3))
+y = np.clip(np.round(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=180)), 0, 2)
+DATA = X, y, qid

@@ -1,4 +1,11 @@
-"""An objective of the user's own, without a base class."""
+"""Objectives of the user's own, without a base class."""
+
+from dataclasses import dataclass, field
+
+import numba as nb
+import numpy as np
+
+from treerank.inputs.grouping import QueryGroups
 
 
 class Flat:
@@ -17,3 +24,33 @@ class Flat:
 
     def taking(self, rows, groups):
         return Flat(groups)
+
+
+@dataclass
+class HalfSquare:
+    """Half the squared distance to a target: what the engines' own regression fits."""
+
+    target: np.ndarray
+    weight: np.ndarray | float = 1.0
+    groups: QueryGroups | None = None
+    seen: list = field(default_factory=list)
+
+    @property
+    def n_outputs(self):
+        return 1 if self.target.ndim == 1 else self.target.shape[1]
+
+    def derivatives(self, scores, *, iteration=0):
+        self.seen.append((iteration, scores.copy(), nb.get_num_threads()))
+        return self.weight * (scores - self.target), self.weight * np.ones_like(scores)
+
+
+@dataclass
+class Given:
+    """An objective that returns the given derivatives."""
+
+    gradient: np.ndarray
+    hessian: np.ndarray
+    n_outputs: int = 1
+
+    def derivatives(self, scores, *, iteration=0):
+        return self.gradient, self.hessian

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.baselines.linear.adarank import AdaRank, WeakRankerChoice
 from treerank.baselines.query_measure import measurable
@@ -9,6 +10,7 @@ from treerank.metrics import NDCG, get_metric
 from treerank.rankers.training_set import training_set
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+X, y, qid = DATA = make_ranking_sample(n_queries=8, random_state=1)
 
 
 def plain_adarank(X, y, qid, n_rounds, start):
@@ -33,16 +35,14 @@ def plain_adarank(X, y, qid, n_rounds, start):
 
 
 @pytest.mark.parametrize("weight", [np.ones(8), np.arange(1.0, 9.0)], ids=["equal", "weighted"])
-def test_weights_are_those_of_a_plain_adarank(data, weight):
-    X, y, qid = data
+def test_weights_are_those_of_a_plain_adarank(weight):
     ranker = AdaRank(n_estimators=12, tolerance=None, max_consecutive=None)
-    ranker.fit(*data, query_weight=weight[qid])
+    ranker.fit(*DATA, query_weight=weight[qid])
     np.testing.assert_allclose(ranker.coef_, plain_adarank(X, y, qid, 12, weight), atol=1e-10)
     assert ranker.best_iteration_ == 12
 
 
-def test_scores_are_weighted_sums_and_a_missing_value_counts_as_the_mean(data):
-    X, y, qid = data
+def test_scores_are_weighted_sums_and_a_missing_value_counts_as_the_mean():
     ranker = AdaRank(n_estimators=20).fit(X, y, qid)
     np.testing.assert_allclose(ranker.predict(X), (X - ranker.mean_) @ ranker.coef_, atol=1e-12)
     holes, filled = X.copy(), X.copy()
@@ -51,30 +51,28 @@ def test_scores_are_weighted_sums_and_a_missing_value_counts_as_the_mean(data):
     assert np.isfinite(AdaRank().fit(holes, y, qid).predict(holes)).all()
 
 
-def test_a_constant_feature_gets_no_weight(data):
-    X, y, qid = data
-    X = np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), np.nan)])
-    assert (AdaRank().fit(X, y, qid).coef_[5:] == 0).all()
-    assert (AdaRank().fit(X[:, 5:], y, qid).coef_ == 0).all()
+def test_a_constant_feature_gets_no_weight():
+    more = np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), np.nan)])
+    assert (AdaRank().fit(more, y, qid).coef_[5:] == 0).all()
+    assert (AdaRank().fit(more[:, 5:], y, qid).coef_ == 0).all()
 
 
-def test_a_function_may_be_the_metric(data):
+def test_a_function_may_be_the_metric():
     def first(y, scores, qid=None):
         return get_metric("ndcg@1")(y, scores, qid)
 
-    own, named = (AdaRank(metric=metric, n_estimators=5).fit(*data) for metric in (first, "ndcg@1"))
+    own, named = (AdaRank(metric=metric, n_estimators=5).fit(*DATA) for metric in (first, "ndcg@1"))
     np.testing.assert_allclose(own.coef_, named.coef_)
 
 
-def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data):
-    X, y, qid = data
+def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped():
     values = []
     for n_rounds in range(1, 30):
-        scores = AdaRank(n_estimators=n_rounds, tolerance=None).fit(*data).predict(X)
+        scores = AdaRank(n_estimators=n_rounds, tolerance=None).fit(*DATA).predict(X)
         values.append(NDCG(k=10)(y, scores, qid))
     falls = np.flatnonzero(np.diff(values) <= -1e-6)
     assert len(falls), "the sample must have a fall to show it"
-    stopped = AdaRank(n_estimators=30, tolerance=1e-6).fit(*data)
+    stopped = AdaRank(n_estimators=30, tolerance=1e-6).fit(*DATA)
     assert stopped.best_iteration_ == falls[0] + 1
 
 
@@ -87,8 +85,7 @@ def test_a_weak_ranker_chosen_without_effect_is_excluded_until_another_was_chose
     assert picked == [0, 0, 0, 1, 0, 0]
 
 
-def test_queries_without_two_kinds_of_documents_are_left_out(data):
-    X, y, qid = data
+def test_queries_without_two_kinds_of_documents_are_left_out():
     dull = np.isin(qid, [2, 5])
     relabeled = np.where(dull, np.where(qid == 2, 0, 1), y)
     rest = training_set(X[~dull], y[~dull].astype(float), qid[~dull])

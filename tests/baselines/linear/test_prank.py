@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.prank import LargeMarginPRank, PRank, QuadraticPRank
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+X, y, qid = make_ranking_sample(n_queries=8, random_state=1)
 
 
 def plain_prank(Z, level, n_epochs):
@@ -36,8 +38,7 @@ def trained(Z, level, n_epochs, *, quadratic=False, n_perceptrons=1, share=1.0):
     return weights, thresholds, errors
 
 
-def test_an_epoch_is_that_of_a_plain_prank(data):
-    X, y, _ = data
+def test_an_epoch_is_that_of_a_plain_prank():
     for n_epochs in (1, 4):
         w, b, errors = plain_prank(X, y, n_epochs)
         weights, thresholds, found = trained(X, y, n_epochs)
@@ -47,8 +48,7 @@ def test_an_epoch_is_that_of_a_plain_prank(data):
         assert abs(found[0] - errors[-1]) <= (X @ w == 0).sum() + len(b)  # 0 is on both sides
 
 
-def test_products_are_made_on_the_way(data):
-    X, y, _ = data
+def test_products_are_made_on_the_way():
     w, b, _ = plain_prank(with_products(X), y, 3)
     weights, thresholds, _ = trained(X, y, 3, quadratic=True)
     np.testing.assert_allclose(weights[0], w, atol=1e-9)
@@ -56,16 +56,14 @@ def test_products_are_made_on_the_way(data):
     np.testing.assert_allclose(quadratic_scores(X, w), with_products(X) @ w)
 
 
-def test_each_perceptron_sees_a_share_of_its_own(data):
-    X, y, _ = data
+def test_each_perceptron_sees_a_share_of_its_own():
     weights, _, _ = trained(X, y, 1, n_perceptrons=5, share=0.3)
     assert len(np.unique(weights, axis=0)) == 5
     everything, _, _ = trained(X, y, 1, n_perceptrons=5)
     assert len(np.unique(everything, axis=0)) == 1
 
 
-def test_large_margin_prank_is_the_mean_of_its_perceptrons(data):
-    X, y, _ = data
+def test_large_margin_prank_is_the_mean_of_its_perceptrons():
     ranker = LargeMarginPRank(n_perceptrons=1, share=1.0, n_epochs=3, random_state=0).fit(X, y)
     np.testing.assert_allclose(ranker.coef_, PRank(n_epochs=3, random_state=0).fit(X, y).coef_)
     assert (LargeMarginPRank(n_epochs=3, random_state=0).fit(X, y).coef_ != ranker.coef_).any()

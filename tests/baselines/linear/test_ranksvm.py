@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from ranking_sample import make_ranking_sample
 from scipy.optimize import minimize
 
 from treerank.baselines.linear.ranksvm import RankSVM
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+X, y, qid = make_ranking_sample(n_queries=8, random_state=1)
 
 
 def listed_pairs(y, qid, weight=None, query_weight=None, normalized=True):
@@ -36,8 +38,7 @@ def minimized(X, C, pairs, weight=None):
 
 @pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("C", [0.1, 10.0])
-def test_the_optimum_is_that_over_explicit_pairs(data, C, normalized):
-    X, y, qid = data
+def test_the_optimum_is_that_over_explicit_pairs(C, normalized):
     rng = np.random.default_rng(0)
     weight, by_query = 0.5 + rng.random(len(y)), rng.integers(1, 4, size=8).astype(float)[qid]
     ranker = RankSVM(C, normalized=normalized)
@@ -50,8 +51,7 @@ def test_the_optimum_is_that_over_explicit_pairs(data, C, normalized):
     assert ranker.objective_ == pytest.approx(value, rel=1e-6)
 
 
-def test_own_pairs_replace_those_of_the_labels(data):
-    X, y, qid = data
+def test_own_pairs_replace_those_of_the_labels():
     i, j, _ = listed_pairs(y, qid)
     listed = RankSVM(normalized=False).fit(X, 0 * y, qid, given_pairs=np.column_stack([i, j]))
     expected = RankSVM(normalized=False).fit(X, y, qid)

@@ -3,31 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from boosted_regression import (
-    HELD_OUT,
-    PARTS,
-    SMALL,
-    TARGET,
-    TARGETS,
-    Given,
-    HalfSquare,
-    X,
-    fitted,
-    held_out_fit,
-    values_of_trees,
-)
+from boosted_regression import SMALL, TARGET, TARGETS, VALIDATION, X, fitted, own_trees_too
+from forest_cases import values_of_trees
+from own_objective import Given, HalfSquare
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, checkpointing
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
-def part_class(request):
-    return request.param
-
-
-own_trees_too = pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
+HELD_OUT, held_out_fit = VALIDATION
 
 
 @own_trees_too
@@ -102,9 +85,8 @@ def test_a_continued_fit_draws_other_rows(part_class):
 
 @own_trees_too
 def test_early_stopping_keeps_the_trees_up_to_the_best(part_class):
-    validation = HELD_OUT, held_out_fit
     params = {"n_estimators": 300, "learning_rate": 0.5}
-    part = fitted(part_class, validation=validation, early_stopping_rounds=4, **params)
+    part = fitted(part_class, validation=VALIDATION, early_stopping_rounds=4, **params)
     values = part.evals_result_["validation"]["held_out_fit"]
     best = int(np.argmax(values))
     assert part.best_iteration_ == best + 1 == part.forest().n_trees
@@ -121,10 +103,10 @@ def test_of_equal_values_the_fewest_trees_are_kept(part_class):
 
 
 def test_validation_alone_is_written_down_and_stops_nothing(part_class):
-    part = fitted(part_class, validation=(HELD_OUT, held_out_fit), warm_start=True)
+    part = fitted(part_class, validation=VALIDATION, warm_start=True)
     assert len(part.evals_result_["validation"]["held_out_fit"]) == 15 == part.best_iteration_
     part.set_params(n_estimators=20)
-    part.fit(X, HalfSquare(TARGET), validation=(HELD_OUT, held_out_fit))
+    part.fit(X, HalfSquare(TARGET), validation=VALIDATION)
     assert len(part.evals_result_["validation"]["held_out_fit"]) == 20 == part.best_iteration_
     assert fitted(part_class).evals_result_ == {}
 
@@ -140,7 +122,7 @@ class Killed(HalfSquare):
 
 @own_trees_too
 def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, tmp_path):
-    options = {"validation": (HELD_OUT, held_out_fit), "early_stopping_rounds": 50}
+    options = {"validation": VALIDATION, "early_stopping_rounds": 50}
     whole = fitted(part_class, **options)
     options = {"validation": options["validation"]}
     part, objective = part_class(**SMALL, early_stopping_rounds=50), HalfSquare(TARGET)

@@ -5,19 +5,9 @@ import numba as nb
 import numpy as np
 import pytest
 import xgboost
-from boosted_regression import (
-    HELD_OUT,
-    PARTS,
-    SMALL,
-    TARGET,
-    TARGETS,
-    Given,
-    HalfSquare,
-    X,
-    fitted,
-    held_out_fit,
-    values_of_trees,
-)
+from boosted_regression import ALL, SMALL, TARGET, TARGETS, VALIDATION, X, fitted, own_trees_too
+from forest_cases import values_of_trees
+from own_objective import Given, HalfSquare
 from sklearn.exceptions import NotFittedError
 
 from treerank.feature_parts import BoostedTrees, HistogramTrees, LightGBMTrees, XGBoostTrees
@@ -25,16 +15,8 @@ from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
 from treerank.feature_parts.rows import Rows
 
 RNG = np.random.default_rng(1)
+HELD_OUT, held_out_fit = VALIDATION
 BY_LEAF = {LightGBMTrees: {}, XGBoostTrees: {"grow_policy": "lossguide", "max_depth": 0}}
-
-
-@pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
-def part_class(request):
-    return request.param
-
-
-ALL = [*PARTS, HistogramTrees]
-own_trees_too = pytest.mark.parametrize("part_class", ALL)
 
 
 def test_half_squared_error_gives_the_engines_own_regression():
@@ -186,7 +168,7 @@ def test_batches_end_anywhere_and_rows_come_in_any_order(part_class, monkeypatch
     more = {}
     if part_class is LightGBMTrees:  # which reads few rows at once
         more = {"engine_params": {"bin_construct_sample_cnt": 300}}
-    whole = fitted(part_class, validation=(HELD_OUT, held_out_fit), **more)
+    whole = fitted(part_class, validation=VALIDATION, **more)
     monkeypatch.setattr(xgboost_boundary, "_BATCH", 70)
     monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
     order = RNG.permutation(600)
@@ -210,7 +192,7 @@ def test_kernels_get_the_threads_of_the_part_and_give_them_back(part_class):
 
 
 def test_a_state_is_made_of_plain_values_and_keeps_more_than_predictions(part_class):
-    part = fitted(part_class, validation=(HELD_OUT, held_out_fit))
+    part = fitted(part_class, validation=VALIDATION)
     copy, state = part_class(n_jobs=1).set_state(part.get_state()), part.get_state()
     assert copy.evals_result_ == part.evals_result_
     np.testing.assert_array_equal(copy.feature_importances_, part.feature_importances_)
@@ -333,7 +315,7 @@ def test_no_name_of_an_argument_passes_as_an_engine_parameter(part_class, name, 
 def test_dropped_trees_and_early_stopping_exclude_each_other():
     params = {"boosting": "dart", "early_stopping_rounds": 3}
     with pytest.raises(ValueError, match="early_stopping_rounds must be None with boosting='dart'"):
-        fitted(LightGBMTrees, validation=(HELD_OUT, held_out_fit), **params)
+        fitted(LightGBMTrees, validation=VALIDATION, **params)
     with pytest.raises(ValueError, match="boosting must be one of"):
         fitted(LightGBMTrees, boosting="rf")
 

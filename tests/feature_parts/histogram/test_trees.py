@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from boosted_regression import RNG, SMALL, TARGET, TARGETS, HalfSquare, X, values_of_trees
+from boosted_regression import RNG, SMALL, TARGET, TARGETS, X
+from forest_cases import values_of_trees
+from own_objective import HalfSquare
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
