@@ -76,14 +76,9 @@ def test_a_text_of_lightgbm_with_a_wrong_line_is_refused(name, value):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("num_cat", "num_car"),
-        ("num_cat=", "num_cat"),
-        ("\nnum_cat", "\n\nnum_cat"),
-        ("Tree=1", "Tree=7"),
-        ("\nend of trees", ""),
-        ("split_gain", "leaf_value"),
-        ("leaf_value=", "leaf_value=\r"),
-        ("num_leaves=", "num_leaves=\0"),
+        *[("num_cat", "num_car"), ("num_cat=", "num_cat"), ("\nnum_cat", "\n\nnum_cat")],
+        *[("Tree=1", "Tree=7"), ("\nend of trees", ""), ("split_gain", "leaf_value")],
+        *[("leaf_value=", "leaf_value=\r"), ("num_leaves=", "num_leaves=\0")],
         ("is_linear=0", "leaf_const=0"),
     ],
 )
@@ -161,22 +156,16 @@ def test_nothing_is_below_minus_infinity():
         assert (forest_scores(part.forest(), rows) == engine_scores(part, rows)).all()
 
 
+ONE = (1).to_bytes(8, "big")
+
+
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"{",
-        b"{L",
-        b"{}x",
-        b"[" * 100,
-        b"[$d#L" + (2**62).to_bytes(8, "big"),
-        b"[#L" + (10**9).to_bytes(8, "big"),
-        b"[#L" + (2**64 - 1).to_bytes(8, "big"),
-        b"[" + b"Z" * 10_000 + b"]",
-        b"SL" + (1).to_bytes(8, "big") + b"\xff",
-        b"[$x#L" + (1).to_bytes(8, "big"),
-        b"{" + 2 * (b"L" + (1).to_bytes(8, "big") + b"aZ") + b"}",
-        b"U",
+        *(b"", b"U", b"{", b"{L", b"{}x", b"[" * 100, b"[" + b"Z" * 10_000 + b"]"),
+        *(b"[$d#L" + (2**62).to_bytes(8, "big"), b"[#L" + (10**9).to_bytes(8, "big")),
+        *(b"[#L" + (2**64 - 1).to_bytes(8, "big"), b"[$x#L" + ONE, b"SL" + ONE + b"\xff"),
+        b"{" + 2 * (b"L" + ONE + b"aZ") + b"}",
     ],
 )
 def test_damaged_ubjson_is_refused(data):

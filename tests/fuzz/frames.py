@@ -161,23 +161,13 @@ def ids_of(random: np.random.Generator, codes: np.ndarray):
     """Return query ids of any type, in the order of the codes."""
     texts = np.array([f"q{code:03}" for code in codes])
     forms = [
-        codes,
-        codes.astype(random.choice([np.int8, np.uint16, np.float32])),
-        codes.tolist(),
+        *(codes, codes.astype(random.choice([np.int8, np.uint16, np.float32])), codes.tolist()),
         [code if random.random() < 0.5 else float(code) for code in codes.tolist()],
-        texts,
-        texts.tolist(),
-        texts.astype(object),
-        texts.astype("S"),
-        pd.Series(texts),
-        pd.Series(texts, dtype="string"),
-        pd.Series(texts, dtype="category"),
-        pl.Series(texts.tolist()),
-        pl.Series(codes.tolist()),
-        pa.array(texts.tolist()),
+        *(texts, texts.tolist(), texts.astype(object), texts.astype("S"), pd.Series(texts)),
+        *(pd.Series(texts, dtype="string"), pd.Series(texts, dtype="category")),
+        *(pl.Series(texts.tolist()), pl.Series(codes.tolist()), pa.array(texts.tolist())),
         pa.chunked_array([codes[:3].tolist(), codes[3:].tolist()]),
-        codes.astype("datetime64[D]"),
-        pd.Series(codes.astype("datetime64[s]")),
+        *(codes.astype("datetime64[D]"), pd.Series(codes.astype("datetime64[s]"))),
         [code if code < 2 else f"{code:03}" for code in codes.tolist()],
         [f"a{chr(0) * code}" for code in codes.tolist()],
     ]

@@ -287,16 +287,8 @@ class _Forge:
     def _lie(self, data):
         place = self._pick([found.start() for found in re.finditer(b"PK\x01\x02", data)])
         # method, CRC, compressed size, size, lengths of name and of extra data, offset
-        fields = [
-            (10, "<H"),
-            (16, "<I"),
-            (20, "<I"),
-            (24, "<I"),
-            (28, "<H"),
-            (30, "<H"),
-            (42, "<I"),
-        ]
-        field, form = self._pick(fields)
+        fields = {10: "<H", 16: "<I", 20: "<I", 24: "<I", 28: "<H", 30: "<H", 42: "<I"}
+        field, form = self._pick([*fields.items()])
         value = self._pick([0, 1, 100, 2**16 - 1, 2**31, 2**32 - 1])
         struct.pack_into(form, data, place + field, value & (2 ** (8 * struct.calcsize(form)) - 1))
 

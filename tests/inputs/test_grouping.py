@@ -81,17 +81,11 @@ DATES = np.array(["2020", "NaT", "2021"], dtype="datetime64[D]")
 @pytest.mark.parametrize(
     "qid",
     [
-        DATES,
-        DATES - DATES[0],
-        pd.Series(DATES),
-        pd.Series(DATES, dtype=object),
-        np.array([0, complex(0, np.nan), 1]),
-        ["a", float("nan"), "b"],
-        pd.Series(["a", None, "b"], dtype="string"),
-        pd.Series(["a", None, "b"], dtype="category"),
+        *(DATES, DATES - DATES[0], pd.Series(DATES), pd.Series(DATES, dtype=object)),
+        *(np.array([0, complex(0, np.nan), 1]), ["a", float("nan"), "b"]),
+        *(pd.Series(["a", None, "b"], dtype=kind) for kind in ("string", "category")),
         pd.array([1, None, 2], dtype="Int64"),
-        pl.Series(["a", None, "b"]),
-        pl.Series([1, None, 2]),
+        *(pl.Series(["a", None, "b"]), pl.Series([1, None, 2])),
     ],
 )
 def test_a_missing_id_of_any_type_is_refused_with_its_row(qid):

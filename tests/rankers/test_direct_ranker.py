@@ -1,15 +1,12 @@
 import numpy as np
 import pytest
-from example_rankers import Column
+from example_rankers import Column, ranking_data
 
 from treerank import TreeDirectRanker, make_objective
 from treerank.feature_parts import Line
 from treerank.inputs import QueryGroups
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(120, 3))
-QID = np.repeat(np.arange(12), 10)
-Y = np.digitize(X[:, 0], [0.0, 1.0])
+X, Y, QID = ranking_data()
 
 
 def flat_at_zero(margin):

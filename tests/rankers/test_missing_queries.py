@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from example_rankers import PARTS
+from example_rankers import PARTS, ranking_data
 from sklearn.base import clone
 
 from treerank import TreeDirectRanker, load, report
@@ -15,9 +15,7 @@ from treerank.rankers import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
-rng = np.random.default_rng(0)
-X = rng.normal(size=(60, 3))
-Y, QID = np.digitize(X[:, 0], [-0.5, 0.5]), np.repeat(np.arange(4), 15)
+X, Y, QID = ranking_data()
 KINDS = {
     "TreeDirectRanker": TreeDirectRanker(PARTS["lightgbm"], random_state=0),
     "RankSVM": RankSVM(random_state=0),
@@ -44,7 +42,7 @@ def fitted(kind, *, several=True):
 def test_a_ranker_of_several_queries_warns_without_qid_also_when_it_is_loaded(tmp_path, kind, ask):
     fitted(kind).save(tmp_path / "model")
     for ranker in fitted(kind), load(tmp_path / "model"):
-        with pytest.warns(UserWarning, match=MESSAGE.format(60)) as seen:
+        with pytest.warns(UserWarning, match=MESSAGE.format(160)) as seen:
             ask(ranker, slice(None), None)
         assert len(seen) == 1
         assert seen[0].filename == __file__ or kind == "SortNet"
@@ -62,7 +60,7 @@ def test_nobody_is_warned_who_gives_qid_or_has_one_query_or_one_row(kind, ask):
 
 def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
     ranker = clone(KINDS["TreeDirectRanker"])
-    message = MESSAGE.format(60).replace("None", "None in eval_set")
+    message = MESSAGE.format(160).replace("None", "None in eval_set")
     with pytest.warns(UserWarning, match=message) as seen:
         ranker.fit(X, Y, QID, eval_set=(X, Y))
     assert len(seen) == 1
@@ -72,15 +70,15 @@ def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
 
 
 def test_a_fit_of_one_query_of_many_documents_warns():
-    many = np.tile(X, (20, 1)), np.tile(Y, 20)
+    many = np.tile(X, (8, 1)), np.tile(Y, 8)
     ranker = clone(KINDS["TreeDirectRanker"])
-    with pytest.warns(UserWarning, match="qid is None, so all 1200 documents are taken") as seen:
+    with pytest.warns(UserWarning, match="qid is None, so all 1280 documents are taken") as seen:
         ranker.fit(*many)
     assert seen[0].filename == __file__
-    ranker.fit(*many, np.zeros(1200))
+    ranker.fit(*many, np.zeros(1280))
 
 
 @pytest.mark.parametrize("tool", [report, permutation_importance])
 def test_what_measures_a_ranker_warns_without_qid_too(tool):
-    with pytest.warns(UserWarning, match=MESSAGE.format(60)):
+    with pytest.warns(UserWarning, match=MESSAGE.format(160)):
         tool(fitted("RankSVM"), X, Y)
