@@ -134,9 +134,8 @@ def test_the_readme_table_says_what_the_file_says(tmp_path):
 
 @pytest.fixture
 def arguments(tmp_path):
-    return (
-        import_module("protocol").parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
-    )
+    parser = import_module("protocol").parser_of("")
+    return parser.parse_args(["--jobs", "1", "--out", str(tmp_path)])
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path, arguments):

@@ -6,8 +6,8 @@ import pytest
 from command_line import refusal, run
 
 from treerank import QueryTimeSplit, compare
+from treerank.baselines import PRank, RankSVM
 from treerank.datasets.letor import write_letor
-from treerank.registry import ranker_class
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
     table = tmp_path / "table.md"
     options = ("--ranker", "PRank", "--folds", 3, "--convention", "letor4", "--output", table)
     result = run("compare", path, *options, "--metric", "ndcg@3", "--store", tmp_path / "fits")
-    rankers = {"PRank": ranker_class("PRank")()}
+    rankers = {"PRank": PRank()}
     expected = compare(rankers, data, cv=3, metrics=("ndcg@3",), convention="letor4").summary()
     assert row_of(result.stdout) == row_of(f"{expected}")
     assert result.stdout.splitlines()[3:] == f"{expected}".splitlines()[3:]
@@ -60,9 +60,7 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     data = X.to_numpy(), y.to_numpy(), qid
     cv = list(QueryTimeSplit(qid, n_splits=3).split(*data, groups=qid // 3))
     assert all(qid[train].max() < qid[test].min() for train, test in cv)
-    expected = compare(
-        {"RankSVM": ranker_class("RankSVM")()}, data, cv=cv, metrics=["ndcg@10", "map"]
-    )
+    expected = compare({"RankSVM": RankSVM()}, data, cv=cv, metrics=["ndcg@10", "map"])
     assert found.stdout.splitlines()[3:] == f"{expected.summary()}".splitlines()[3:]
     assert row_of(found.stdout) == row_of(f"{expected.summary()}")
     assert row_of(run(*command, "--folds", 3).stdout) != row_of(found.stdout)

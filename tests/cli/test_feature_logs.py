@@ -32,9 +32,7 @@ def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
         (["--judgments", "book.csv", "--feature-set", "set.json"], 1, r"lacks \['age'\], and it"),
     ],
 )
-def test_a_feature_log_that_does_not_fit_is_refused(
-    log, options, code, message, tmp_path, monkeypatch
-):
+def test_a_log_that_does_not_fit_is_refused(log, options, code, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "set.json").write_text('{"features": [{"name": "age"}]}')
     said = run("convert", log, "train.csv", *options, code=code).stderr

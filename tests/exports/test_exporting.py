@@ -150,12 +150,10 @@ def test_a_changed_order_is_not_hidden_by_other_differences():
     growing = GrowingForest()
     left, right = growing.split(growing.add_tree(), 0, 0.0, False)
     growing.values[left], growing.values[right] = 1.0, 1.0 + 1e-9
-    X = np.array([[-1.0], [1.0], [np.nan]])
+    ranker, X = ForestRanker(growing.forest(1)), np.array([[-1.0], [1.0], [np.nan]])
     order = r"changes the order of 1 pairs by rounding sums \(of all documents; "
     with pytest.warns(UserWarning, match="is missing in 1"), pytest.raises(ValueError, match=order):
-        export(
-            ForestRanker(growing.forest(1)), "m", format="opensearch-2", check=X, allow="missing"
-        )
+        export(ranker, "m", format="opensearch-2", check=X, allow="missing")
 
 
 def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(fitted, tmp_path):

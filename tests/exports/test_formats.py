@@ -13,7 +13,7 @@ import xgboost
 from drawn_forests import content_of, drawn_documents, drawn_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scoring_programs import added, compiled, onnx_scores
+from scoring_programs import added, compiled, lightgbm_scores, onnx_scores, xgboost_scores
 
 from treerank import TreeDirectRanker
 from treerank.exports import write_feature_set
@@ -44,16 +44,6 @@ def drawn_case(seed, rule, *, huge):
         constant=random.random() < 0.5,
     )
     return forest, drawn_documents(random, forest, 100)
-
-
-def lightgbm_scores(content, X):
-    return lightgbm.Booster(model_str=content.decode()).predict(X, raw_score=True)
-
-
-def xgboost_scores(content, X):
-    booster = xgboost.Booster()
-    booster.load_model(bytearray(content))
-    return booster.inplace_predict(X, predict_type="margin")
 
 
 #: Scorers by format, and the rule of their categories.

@@ -22,9 +22,8 @@ def test_features_get_mean_0_and_deviation_1():
 
 def test_missing_values_become_0_and_change_nothing_else():
     holed = np.vstack([X, np.full((100, 3), np.nan)])
-    np.testing.assert_array_equal(
-        standardized(holed), np.vstack([standardized(X), np.zeros((100, 3))])
-    )
+    expected = np.vstack([standardized(X), np.zeros((100, 3))])
+    np.testing.assert_array_equal(standardized(holed), expected)
 
 
 @pytest.mark.parametrize("value", [0.0, 7.0, 1e12, np.nan])

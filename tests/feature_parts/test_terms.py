@@ -4,11 +4,10 @@ import json
 import shutil
 from dataclasses import replace
 
-import lightgbm
 import numpy as np
 import pytest
 from drawn_forests import content_of, drawn_documents, drawn_forest
-from scoring_programs import added, compiled, onnx_scores
+from scoring_programs import added, compiled, lightgbm_scores, onnx_scores
 
 from treerank import MLP, Ensemble, SoftTrees, TreeDirectRanker, XGBoostTrees, export, read_forest
 from treerank.baselines import AdaRank, FRank, RankBoost, RankSVM
@@ -129,13 +128,11 @@ def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(
     def arrays(value, kind):
         return tuple(map(np.array, value)) if kind is Products else np.array(value)
 
-    for found, network in zip(document["networks"], terms.networks, strict=True):
+    for found, term in zip(document["networks"], terms.networks, strict=True):
         assert found.pop("kind") == "network"
         layers = tuple(map(restored, found.pop("layers")))
         numbers = {name: np.array(values) for name, values in found.items()}
-        np.testing.assert_array_equal(
-            Network(layers=layers, **numbers).scores(X), network.scores(X)
-        )
+        np.testing.assert_array_equal(Network(layers=layers, **numbers).scores(X), term.scores(X))
     with pytest.raises(ValueError, match=r"A forest must be trees only; got .*networks, too"):
         read_forest(tmp_path / "model")
 
@@ -153,7 +150,7 @@ def test_programs_add_a_line_to_trees_bit_for_bit(format, tmp_path):
         if format == "c":
             scores = compiled(content, tmp_path / f"model{n_trees}")(X)
         else:
-            scores = lightgbm.Booster(model_str=content.decode()).predict(X, raw_score=True)
+            scores = lightgbm_scores(content, X)
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
         np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
 

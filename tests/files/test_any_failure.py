@@ -166,9 +166,7 @@ def test_an_allocation_that_fails_leaves_the_old_file_or_the_new_one(in_memory, 
     path, number, status = in_memory / "file.parquet", 0, -signal.SIGSEGV
     command = [sys.executable, "-c", OUT_OF_MEMORY, os.path.dirname(__file__), writer, str(path)]
     while status == -signal.SIGSEGV:  # of pyarrow; the next process goes on
-        done = subprocess.run(
-            [*command, str(number)], capture_output=True, text=True, check=False, timeout=300
-        )
+        done = subprocess.run([*command, str(number)], capture_output=True, text=True, timeout=300)
         number, status = int(done.stdout.split()[-1]), done.returncode
     assert status == 0, done.stderr
     assert number > 300

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xgboost
 from drawn_forests import content_of, drawn_documents, drawn_forest, one_leaf
+from scoring_programs import lightgbm_scores, xgboost_scores
 
 import treerank
 from treerank import make_web_search, read_forest
@@ -42,18 +43,8 @@ def data():
     return make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
 
 
-def scored_by_lightgbm(path, X):
-    return lightgbm.Booster(model_file=path).predict(X, raw_score=True)
-
-
-def scored_by_xgboost(path, X):
-    booster = xgboost.Booster()
-    booster.load_model(bytearray(path.read_bytes()))
-    return booster.inplace_predict(X, predict_type="margin")
-
-
 #: What scores a file; RankLib is no program of the tests, and JSON is our own format.
-PROGRAMS = {"lightgbm": scored_by_lightgbm, "xgboost": scored_by_xgboost}
+PROGRAMS = {"lightgbm": lightgbm_scores, "xgboost": xgboost_scores}
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -64,9 +55,10 @@ def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype=dtype, constant=True)
     X = drawn_documents(random, forest, 100, missing=format != "ranklib")
     conversion = converted(format, Terms(forest), NAMES, X)
-    found = read(tmp_path, content_of(conversion), n_features=4)
+    content = content_of(conversion)
+    found = read(tmp_path, content, n_features=4)
     scored = PROGRAMS.get(format, lambda _, X: conversion.scores(X)[1])
-    np.testing.assert_array_equal(forest_scores(found, X)[:, 0], scored(tmp_path / "model", X))
+    np.testing.assert_array_equal(forest_scores(found, X)[:, 0], scored(content, X))
     assert found.feature_names == (None if format == "ranklib" else tuple(NAMES))
 
 

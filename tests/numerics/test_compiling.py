@@ -89,9 +89,7 @@ def package(tmp_path):
     return package
 
 
-def test_kernels_are_compiled_anew_after_an_edit_of_any_file_and_in_another_folder(
-    package, tmp_path
-):
+def test_kernels_are_compiled_anew_after_an_edit_of_a_file_and_in_another_folder(package, tmp_path):
     folder = tmp_path / "kernels"
     assert run(GAINS, folder, package)[0].split()[0] == "0"
     hits, path = run(GAINS, folder, package)[0].split()

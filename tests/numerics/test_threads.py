@@ -44,9 +44,7 @@ def eight_cores(monkeypatch):
     ("told", "expected"),
     [("3", 3), (" 3 ", 3), ("3,2", 3), ("64", 8), ("0", 8), ("-1", 8), ("all", 8), ("", 8)],
 )
-def test_the_environment_may_allow_fewer_threads_than_cores(
-    name, told, expected, eight_cores, monkeypatch
-):
+def test_the_environment_may_allow_fewer_threads(name, told, expected, eight_cores, monkeypatch):
     monkeypatch.setenv(name, told)
     assert threads_allowed() == expected
 

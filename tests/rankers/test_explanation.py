@@ -100,9 +100,7 @@ def test_sampled_parts_have_the_mean_of_all_orders_and_the_errors_of_repeated_dr
 
 
 def test_one_feature_that_differs_alone_has_all_of_a_sampled_margin():
-    parts, _ = sampled_parts(
-        lambda X: X @ [1.0, 2.0], np.array([[3.0, 1.0]]), np.array([[3.0, 0.0]])
-    )
+    parts, _ = sampled_parts(lambda X: X @ [1, 2], np.array([[3.0, 1.0]]), np.array([[3.0, 0.0]]))
     assert parts.tolist() == [[0.0, 2.0]]
 
 
@@ -111,9 +109,8 @@ def test_trees_and_a_line_are_explained_exactly():
     exact = TreeDirectRanker(["line", trees], random_state=0).fit(X, y, QID)
     parts, errors = exact.explain(X[:3], X[3:6], with_errors=True)
     assert not errors.any()
-    expected = [
-        shapley_by_all_coalitions(exact.predict, a, b) for a, b in zip(X[:3], X[3:6], strict=True)
-    ]
+    pairs = zip(X[:3], X[3:6], strict=True)
+    expected = [shapley_by_all_coalitions(exact.predict, a, b) for a, b in pairs]
     np.testing.assert_allclose(parts, expected, rtol=0, atol=1e-12)
 
 
@@ -162,9 +159,8 @@ def test_sparse_rows_and_frames_are_explained_alike(trees):
     frame = pd.DataFrame(X, columns=list("abcdef"))
     of_frame = TreeDirectRanker(trees.feature_part, random_state=0).fit(frame, y, QID)
     np.testing.assert_array_equal(of_frame.explain(frame[:2], frame[2:4]), dense)
-    np.testing.assert_allclose(
-        trees.explain(csr_matrix(X[:2]), csr_matrix(X[2:4])), dense, atol=1e-12
-    )
+    sparse = trees.explain(csr_matrix(X[:2]), csr_matrix(X[2:4]))
+    np.testing.assert_allclose(sparse, dense, atol=1e-12)
 
 
 def test_bad_arguments_are_named(trees):

@@ -168,9 +168,8 @@ def shifted_scores(case):
     shift = rng.integers(-8, 9, size=(case.data.codes.max() + 1, 1))[case.data.codes]
     if objective.n_outputs == 1:
         scores, shift = scores[:, 0], shift[:, 0]
-    for old, new in zip(
-        objective.derivatives(scores), objective.derivatives(scores + shift), strict=True
-    ):
+    both = (objective.derivatives(given) for given in (scores, scores + shift))
+    for old, new in zip(*both, strict=True):
         np.testing.assert_allclose(new, old, rtol=0, atol=1e-6 * np.abs(old).max())
 
 

@@ -3,8 +3,10 @@
 import ctypes
 import subprocess
 
+import lightgbm
 import numpy as np
 import pytest
+import xgboost
 
 
 def onnx_scores(content, X):
@@ -14,6 +16,16 @@ def onnx_scores(content, X):
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     return session.run(None, {"X": X})[0][:, 0]
+
+
+def lightgbm_scores(content, X):
+    return lightgbm.Booster(model_str=content.decode()).predict(X, raw_score=True)
+
+
+def xgboost_scores(content, X):
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(content))
+    return booster.inplace_predict(X, predict_type="margin")
 
 
 def compiled(source, path):

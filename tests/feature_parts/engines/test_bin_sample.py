@@ -113,9 +113,7 @@ def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, spar
 
 
 @pytest.mark.parametrize("size", [500, 2000])
-def test_xgboosts_bins_are_the_same_where_rows_have_places_or_features_few_values(
-    monkeypatch, size
-):
+def test_xgboosts_bins_are_the_same_where_rows_have_places_or_columns_few_values(monkeypatch, size):
     few = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)
     own = xgboost_boundary.make_matrix(Rows(few), (), max_bin=21).get_quantile_cut()
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)

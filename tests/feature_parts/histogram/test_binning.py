@@ -117,7 +117,6 @@ def test_zeros_that_a_sparse_matrix_stores_and_those_it_does_not_are_counted_tog
     sparse.data[sparse.data == 7] = 0
     sparse = vstack([sparse, csr_matrix((100, 3))], format="csr")  # and some rows of none
     expected = find_bins(as_rows(sparse.toarray()), most=most)
-    for found, same in zip(
-        find_bins(as_rows(sparse, sparse=True), most=most), expected, strict=True
-    ):
-        np.testing.assert_array_equal(found, same)
+    found = find_bins(as_rows(sparse, sparse=True), most=most)
+    for ours, same in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, same)

@@ -147,9 +147,7 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     sums[1] = rng.exponential(size=6).cumsum() * 10.0 ** min(exponent / 2, 0)
     sums[2] = np.arange(5, 11)
     leaf = Node(0, 0, 0, 0, *sums[:, 5])
-    rules = TreeRules(
-        8, -1, False, **(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1})
-    )
+    rules = TreeRules(8, -1, False, **RULES | {"min_child_weight": 1e-300, "min_child_samples": 1})
     cuts = sums, 5, leaf, rules, 0.0
     best = max(cut_gain(tuple(left), leaf, rules, 0.0, 0) for left in sums.T[:5])
     assert may_gain(*cuts, np.nextafter(best, 0) if best else -1.0)
