@@ -3,7 +3,6 @@
 import json
 import re
 import tracemalloc
-from functools import cache
 
 import lightgbm
 import numpy as np
@@ -21,6 +20,7 @@ from treerank.forests.scoring import forest_scores
 from treerank.rankers import ForestRanker
 
 NAMES = ["a", "b", "c", "d"]
+DATA = make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
 #: Formats that can be read, and how a value becomes a category in them.
 FORMATS = {"json": "exact", "lightgbm": "truncated", "ranklib": None, "xgboost": "single"}
 LEAF = "<split><output>1</output></split>"
@@ -36,11 +36,6 @@ def read(tmp_path, content, **options):
     path = tmp_path / "model"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return read_forest(path, **options)
-
-
-@cache
-def data():
-    return make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
 
 
 #: What scores a file; RankLib is no program of the tests, and JSON is our own format.
@@ -63,7 +58,7 @@ def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
 
 
 def test_a_ranker_of_lightgbm_scores_as_before_and_goes_to_another_format(tmp_path):
-    X, y, qid = data()
+    X, y, qid = DATA
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
     old = lightgbm.LGBMRanker(n_estimators=8, n_jobs=1, verbosity=-1)
     old.fit(X, y, group=np.bincount(qid)).booster_.save_model(tmp_path / "old.txt")
@@ -78,7 +73,7 @@ def test_a_ranker_of_lightgbm_scores_as_before_and_goes_to_another_format(tmp_pa
 @pytest.mark.parametrize("nan_mode", ["Min", "Max"])
 def test_trees_of_catboost_are_read(policy, nan_mode, tmp_path):
     catboost = pytest.importorskip("catboost")
-    X, y, qid = data()
+    X, y, qid = DATA
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
     settings = {"grow_policy": policy, "nan_mode": nan_mode, "depth": 3, "thread_count": 1}
     settings |= {"allow_writing_files": False, "loss_function": "QueryRMSE", "verbose": False}
@@ -228,7 +223,7 @@ def test_trees_that_are_none_or_of_several_outputs_are_refused():
         read_forest({"a": 1})
     with pytest.raises(TypeError, match=r"trees must be a Forest, .* got 'model\.txt'"):
         ForestRanker("model.txt").predict(np.zeros((1, 4)))
-    X, y, _ = data()
+    X, y, _ = DATA
     params = {"objective": "multiclass", "num_class": 3, "verbosity": -1}
     classes = lightgbm.train(params, lightgbm.Dataset(X, np.minimum(y, 2)), 1)
     with pytest.raises(ValueError, match="a ranker has one output; got 3"):
@@ -269,7 +264,7 @@ UNBIASED = {"lambdarank_unbiased": True}
 )
 @pytest.mark.parametrize("name", ["model.json", "model.ubj", None])
 def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
-    X, y, qid = (values.repeat(4, axis=0) for values in data())
+    X, y, qid = (values.repeat(4, axis=0) for values in DATA)
     y = np.minimum(y, 4)
     X = X + np.random.default_rng(0).normal(size=X.shape)
     old = xgboost.XGBRanker(n_estimators=20, max_depth=3, n_jobs=1, random_state=0, **settings)
