@@ -1,5 +1,3 @@
-"""LambdaMART and MART rank, each by the objective that its name stands for."""
-
 import numpy as np
 import pytest
 from sklearn.base import clone

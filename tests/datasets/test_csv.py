@@ -1,5 +1,3 @@
-"""CSV and TSV files give what the same table gives as a Parquet file."""
-
 import gzip
 
 import numpy as np

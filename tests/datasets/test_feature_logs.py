@@ -1,5 +1,3 @@
-"""Feature logs: every engine's answers give the same rows, which are joined with judgments."""
-
 import json
 from types import SimpleNamespace
 

@@ -1,5 +1,3 @@
-"""Judgments: every program's file of the same judgments is read alike; judges are compared."""
-
 import gzip
 import json
 

@@ -1,5 +1,3 @@
-"""What is no LETOR file is refused by line and column, however it is read."""
-
 import gzip
 import re
 import tracemalloc

@@ -1,5 +1,3 @@
-"""Pipes and standard input are read whole: no reader opens or reads its input twice."""
-
 import gzip
 import io
 import os

@@ -1,5 +1,3 @@
-"""Workers of Dask fit the model of one machine, whichever rows their partitions hold."""
-
 import os
 import signal
 import threading

@@ -1,5 +1,3 @@
-"""Several workers fit the model of one, bit for bit; what they cannot do is refused."""
-
 import os
 import re
 import signal

@@ -1,5 +1,3 @@
-"""A state that is not whole and consistent is refused before anything is computed with it."""
-
 import copy
 
 import numpy as np

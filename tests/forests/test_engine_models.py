@@ -1,5 +1,3 @@
-"""Models of LightGBM and XGBoost are read whole before their engines see them."""
-
 import re
 
 import lightgbm

@@ -1,5 +1,3 @@
-"""Categories of pandas are read as LightGBM codes them."""
-
 import lightgbm
 import numpy as np
 import pandas as pd

@@ -1,5 +1,3 @@
-"""Imports: what other programs wrote is read as they read it, and what is damaged is refused."""
-
 import json
 import re
 import tracemalloc

@@ -1,5 +1,3 @@
-"""Data frames of all libraries become the same matrix."""
-
 from types import SimpleNamespace
 
 import numpy as np

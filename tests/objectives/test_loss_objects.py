@@ -1,5 +1,3 @@
-"""A loss, a weight and a rule of pairs may be a name or an object, and mean the same."""
-
 from dataclasses import dataclass
 from functools import partial
 

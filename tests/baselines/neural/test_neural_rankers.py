@@ -1,5 +1,3 @@
-"""Rankers by name learn, and do what their papers say."""
-
 import numpy as np
 import pytest
 from ranking_sample import make_ranking_sample

@@ -1,5 +1,3 @@
-"""Boosted trees go on where a fit ended, and stop where more of them do not help."""
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,5 +1,3 @@
-"""Training step by step: what a batch moves, at which rate, and what is drawn for it."""
-
 import numba
 import numpy as np
 import pytest
