@@ -34,14 +34,13 @@ LAZY = {
 FRAMES = {"pandas", "polars", "pyarrow"}
 HEAVY = FRAMES | {"lightgbm", "xgboost", "torch", "catboost", "matplotlib", "typer"}
 EXAMPLE = re.compile("Examples\n-----[^>]*>>> ", re.DOTALL)
-every_package = pytest.mark.parametrize("package", PACKAGES)
 
 
 def run_python(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
 
-@every_package
+@pytest.mark.parametrize("package", PACKAGES)
 def test_every_exported_name_is_there_once_with_an_example_that_runs(package):
     module = importlib.import_module(package)
     assert len(set(module.__all__)) == len(module.__all__)

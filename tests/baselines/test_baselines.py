@@ -11,7 +11,6 @@ from treerank.baselines import BASELINES
 from treerank.metrics import get_metric
 from treerank.registry import ranker_class
 
-every = pytest.mark.parametrize("name", BASELINES)
 X, Y, QID = make_ranking_sample(n_queries=8, random_state=1)
 
 
@@ -43,7 +42,7 @@ def test_the_best_on_the_eval_set_is_kept(name):
         assert len(values) in (ranker.best_iteration_ + 5, 30, 60)
 
 
-@every
+@pytest.mark.parametrize("name", BASELINES)
 def test_docstrings_have_references_and_examples_after_what_differs_from_the_base(name):
     headings = re.findall(r"^([A-Z]\w+)\n-+$", inspect.getdoc(ranker_class(name)), re.MULTILINE)
     assert headings[-2:] == ["References", "Examples"]
@@ -104,8 +103,7 @@ def test_prank_refuses_too_many_levels():
 
 
 NOTHING = dict.fromkeys(WHOLE_QUERIES, "In no query does ndcg@10 depend on the order")
-PRANKS = ("PRank", "LargeMarginPRank", "QuadraticPRank")
-NOTHING |= dict.fromkeys(PRANKS, "All labels are equal")
+NOTHING |= dict.fromkeys(("PRank", "LargeMarginPRank", "QuadraticPRank"), "All labels are equal")
 NOTHING |= dict.fromkeys(("FRank", "RankBoost"), "No stump lowers the loss")
 NOTHING |= {"RankSVM": "No query has two different labels"}
 

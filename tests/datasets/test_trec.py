@@ -69,9 +69,6 @@ def test_the_mark_before_a_text_in_utf8_and_empty_lines_are_no_queries(tmp_path)
     assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
 
 
-LINE = {"qid": ["q"], "doc_ids": ["a"]}
-
-
 @pytest.mark.parametrize(
     ("write", "columns", "message"),
     [
@@ -84,4 +81,4 @@ LINE = {"qid": ["q"], "doc_ids": ["a"]}
 )
 def test_what_lines_cannot_hold_is_refused(tmp_path, write, columns, message):
     with pytest.raises(ValueError, match=message):
-        write(tmp_path / "file", **LINE | columns)
+        write(tmp_path / "file", **{"qid": ["q"], "doc_ids": ["a"]} | columns)

@@ -4,8 +4,7 @@ import pytest
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.standardization import Standardization
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(9000, 3)) * [1.0, 1e-9, 1e9] + [0.0, 1e-6, -1e9]
+X = np.random.default_rng(0).normal(size=(9000, 3)) * [1.0, 1e-9, 1e9] + [0.0, 1e-6, -1e9]
 
 
 def standardized(data, dtype=np.float64):

@@ -30,10 +30,9 @@ from treerank.feature_parts.terms import Terms, no_trees, total
 pytestmark = pytest.mark.slow
 
 NAMES = ["a", "b", "c", "d"]
-TREES = LightGBMTrees(3, min_child_samples=5, n_jobs=1)
 NETWORK = {"n_epochs": 2, "learning_rate": 0.05, "random_state": 0}
 PARTS = {
-    "best": Ensemble([Line(), TREES], n_bags=2),
+    "best": Ensemble([Line(), LightGBMTrees(3, min_child_samples=5, n_jobs=1)], n_bags=2),
     "chain": Chain([Line(), XGBoostTrees(3), MLP((3,), **NETWORK)]),
     "line": Line(),
     "linear": LinearNetwork(**NETWORK),

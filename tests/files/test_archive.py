@@ -20,7 +20,6 @@ trees = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(keys, inner) | st.lists(inner).map(tuple),
     max_leaves=10,
 )
-contents = st.dictionaries(st.text(), trees)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def rewritten(path, to, **changed):
 
 
 @settings(max_examples=40)  # each one waits for the disk
-@given(contents)
+@given(st.dictionaries(st.text(), trees))
 def test_values_come_back_with_their_types(folder, content):
     path = folder / "round.treerank"
     write_archive(path, content)

@@ -7,12 +7,11 @@ from treerank import TreeDirectRanker, make_web_search
 from treerank.inspection import top_certainty
 
 X, Y, QID = make_web_search(30, documents_per_query=12, n_features=5, random_state=0)
-PARTS = ["line", "histogram"]
 
 
 @pytest.fixture(scope="module")
 def ranker():
-    return TreeDirectRanker(PARTS, random_state=0).fit(X, Y, QID)
+    return TreeDirectRanker(["line", "histogram"], random_state=0).fit(X, Y, QID)
 
 
 @pytest.mark.parametrize("k", [1, 3, 100])

@@ -20,8 +20,6 @@ from treerank.metrics.graded_metrics import ExpectedReciprocalRank
 from treerank.metrics.ranked import TIES
 from treerank.numerics.threads import kernel_threads
 
-judged = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6)
-
 
 def binary_preference_of(y):
     n_relevant = sum(label >= 1 for label in y)
@@ -54,7 +52,7 @@ def has_something_to_find(metric, y):
 @pytest.mark.slow
 @every_metric
 @settings(max_examples=40)
-@given(documents=judged)
+@given(documents=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6))
 def test_ties_average_over_all_orders_or_keep_the_rows(metric, documents):
     y, scores = zip(*documents, strict=True)
     if has_something_to_find(metric, y):

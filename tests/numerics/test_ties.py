@@ -33,10 +33,9 @@ def test_all_blocks_at_once_have_the_means_and_gaps_of_each(sizes):
 
 
 compiled = njit(lambda values: extent(values))
-anything = st.lists(st.floats(allow_nan=False), min_size=1).map(np.array)
 
 
-@given(anything)
+@given(st.lists(st.floats(allow_nan=False), min_size=1).map(np.array))
 def test_it_is_the_least_and_the_largest(values):
     assert extent(values) == compiled(values) == (values.min(), values.max())
 

@@ -24,7 +24,6 @@ PARTS = {
     "mlp": MLP((4,), n_epochs=10, batch_size=60, learning_rate=0.05),
 }
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
 @njit
@@ -56,7 +55,7 @@ def assert_same_objective(one, other):
         assert all(np.array_equal(a, b) for a, b in pairs)
 
 
-@every_loss
+@pytest.mark.parametrize("loss", LOSSES)
 @every_part
 def test_every_loss_trains_without_further_settings(part, loss):
     assert np.ptp(fitted(part, loss=loss).predict(X)) > 0

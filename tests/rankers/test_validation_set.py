@@ -13,7 +13,6 @@ RNG = np.random.default_rng(1)
 X = RNG.normal(size=(240, 4))
 Y = (X[:, 0] + 2 * RNG.normal(size=240) > 0.5).astype(int)
 QID = np.repeat(np.arange(16), 15)
-EVAL_SET = X[150:], Y[150:], QID[150:]
 LENGTHS = {"n_estimators", "n_epochs", "n_generations"}
 
 
@@ -40,7 +39,7 @@ def fitted(make, **params):
     ranker = make(**params)
     if "random_state" in ranker.get_params():
         ranker.set_params(random_state=0)
-    return ranker.fit(X[:150], Y[:150], QID[:150], eval_set=EVAL_SET)
+    return ranker.fit(X[:150], Y[:150], QID[:150], eval_set=(X[150:], Y[150:], QID[150:]))
 
 
 def smoothed(values, newest):

@@ -6,8 +6,7 @@ from treerank import SoftTrees, make_objective
 
 pytestmark = pytest.mark.slow
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(400, 3)) * [1.0, 10.0, 0.1]
+X = np.random.default_rng(0).normal(size=(400, 3)) * [1.0, 10.0, 0.1]
 Y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
 OBJECTIVE = make_objective(Y, np.repeat(np.arange(20), 20))
 SMALL = {"n_estimators": 6, "depth": 3, "n_epochs": 4, "batch_size": 100, "random_state": 0}

@@ -17,8 +17,6 @@ from treerank.feature_parts.networks.training import (
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 
-rng = np.random.default_rng(1)
-
 
 class Pull:
     """An objective that pulls each score by as much, whatever it is."""
@@ -253,7 +251,7 @@ def test_a_device_is_chosen_by_name_and_by_what_there_is(monkeypatch, there):
     ],
 )
 def test_a_continued_fit_takes_the_settings_it_has_now(optimizer, changed):
-    X, objective = rng.normal(size=(40, 2)), make_objective(np.arange(40) % 2)
+    X, objective = np.random.default_rng(1).normal(size=(40, 2)), make_objective(np.arange(40) % 2)
 
     def continued(**settings):
         part = LinearNetwork(n_epochs=1, optimizer=optimizer, warm_start=True, batch_size=8)

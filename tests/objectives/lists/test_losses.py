@@ -25,7 +25,6 @@ WEIGHTS = {
 
 
 every_objective = pytest.mark.parametrize("name", LISTWISE)
-weighted_or_not = pytest.mark.parametrize("weights", [{}, WEIGHTS], ids=["plain", "weighted"])
 
 
 @every_objective
@@ -95,7 +94,7 @@ ORACLES |= {"xendcg": oracle_xendcg, "approx_ndcg": oracle_approx_ndcg}
 
 
 @every_objective
-@weighted_or_not
+@pytest.mark.parametrize("weights", [{}, WEIGHTS], ids=["plain", "weighted"])
 def test_value_equals_the_definition_written_out(name, weights):
     weight = weights.get("sample_weight", np.ones(12))
     query_weight = weights.get("query_weight", np.ones(12))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 
 every_loss = pytest.mark.parametrize("loss", PAIR_LOSSES.values(), ids=PAIR_LOSSES)
-margins = st.floats(-30, 30)
 
 
 @every_loss
@@ -23,7 +22,7 @@ def test_is_finite_and_curves_upward_everywhere(loss, margin):
 
 
 @every_loss
-@given(margin=margins)
+@given(margin=st.floats(-30, 30))
 def test_falls_as_the_margin_grows_up_to_one(loss, margin):
     assume(margin < 1)
     assert loss.of_margin(margin)[1] <= 0

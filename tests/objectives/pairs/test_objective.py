@@ -19,7 +19,6 @@ Y = np.array([2.0, 0, 1, 1, 0, 0, 3, 1, 0])
 QID = np.array(["a", "a", "b", "a", "a", "b", "b", "b", "c"])
 SCORES = np.array([0.3, -0.2, 0.7, 0.3, 1.1, -0.4, 0.0, 0.7, 5.0])
 QUERIES = [np.flatnonzero(QID == name) for name in "abc"]
-every_loss = pytest.mark.parametrize("loss", PAIR_LOSSES)
 
 
 def assert_same(actual, expected, **tolerance):
@@ -50,7 +49,7 @@ def test_equal_normalization_gives_each_query_the_weights_of_a_typical_one(weigh
     np.testing.assert_allclose(totals, [len(Y) / 3, len(Y) / 3, 0], rtol=1e-5)
 
 
-@every_loss
+@pytest.mark.parametrize("loss", PAIR_LOSSES)
 def test_closed_forms_visit_no_pair_and_miss_none(loss):
     # A top that holds everybody changes nothing, but only the kernel over pairs knows tops.
     rng = np.random.default_rng(0)
