@@ -1,6 +1,6 @@
 """Does the suite catch one-line faults? Faults are drawn in five rooms, and the tests run on each.
 
-    python tests/support/drawn_faults.py --number 200 --seed 0
+    python benchmarks/bench_faults.py --number 200 --seed 0
 
 A fault is another comparison, sign, connective or number, a condition turned round, or a line that
 does nothing. A copy of the project gets it. Tests run in stages, up to the first that fails: those
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 ROOMS = ("rankers", "objectives", "metrics", "files", "exports")
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider")
 _OPERATORS = {
