@@ -1,7 +1,5 @@
 """Does the suite catch one-line faults? Faults are drawn in five rooms, and the tests run on each.
 
-    python benchmarks/bench_faults.py --number 200 --seed 0
-
 A fault is another comparison, sign, connective or number, a condition turned round, or a line that
 does nothing. A copy of the project gets it. Tests run in stages, up to the first that fails: those
 of its file, of its room, and all others with the examples of docstrings.
