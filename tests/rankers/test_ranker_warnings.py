@@ -7,6 +7,7 @@ import pytest
 from example_rankers import fitted_rankers, ranking_data, some_ranker
 
 from treerank import make_objective
+from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.rankers import NestedRanker, StreamingRanker
@@ -26,6 +27,10 @@ def labeled(X, y):
 
 def seven(*columns):
     return np.tile(np.column_stack(columns), (7, 1))
+
+
+def fit_watching(data, other):
+    return some_ranker().fit(data, eval_set=[data, other])
 
 
 #: Words of a warning, and a call that it is to point at.
@@ -51,6 +56,10 @@ CALLS = [
     (
         "first eval_set is the training set",
         lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=[(X, y, qid), (X[:9], y[:9])]),
+    ),
+    (
+        "first eval_set is the training set",
+        lambda *data: fit_watching(RankingData(*data), RankingData(*(c[:9] for c in data))),
     ),
     (
         "no query has anything to find",

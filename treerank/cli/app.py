@@ -164,8 +164,7 @@ class Commands(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         command = _load(name)
         options = {each.name: each.opts[0] for each in command.params if each.opts[0][0] == "-"}
-        self.options.clear()
-        self.options.update(options)
+        Commands.options = options
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:

@@ -66,15 +66,12 @@ def compare(
         raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if hold_outs is not None and time is not None:
         raise typer.BadParameter("must come without --hold-outs.", param_hint="--time")
-    by_column = shared.given(time=time, groups=groups)
-    if by_column and (format_of(data) is not PARQUET or not is_one_data_set(data)):
-        hint = ", ".join(f"--{word}" for word in by_column)
-        raise typer.BadParameter("must come with one table, which is split.", param_hint=hint)
     if output is not None:
         shared.check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
-    columns = {word: _column(data, name, word) for word, name in by_column.items()}
+    by_column = shared.given(time=time, groups=groups)
+    columns = _columns(data, by_column)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
@@ -83,11 +80,7 @@ def compare(
     elif named:
         hint = "--label, --query, --id, --features, --drop"
         raise typer.BadParameter("must come with one data set.", param_hint=hint)
-    cv: Any = folds
-    if hold_outs is not None:
-        cv = QueryShuffleSplit(hold_outs, random_state=random_state)
-    if columns:
-        cv = _splits(documents, cv, random_state, **columns)
+    cv = _splits(documents, folds, hold_outs, random_state, columns)
     rankers = {
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
     }
@@ -112,35 +105,46 @@ def compare(
         reporter.say(f"wrote {output}")
 
 
-def _column(path: Path, name: str, word: str) -> Any:
-    """Return a column of a table by which queries are split.
-
-    Times are numbers, dates or texts that begin like 2026-11-27: others do not sort by time.
-    """
+def _columns(path: Path, names: dict[str, str]) -> dict[str, Any]:
+    """Return the columns of a table by which its queries are split, by the words of options."""
+    if not names:
+        return {}
+    if format_of(path) is not PARQUET or not is_one_data_set(path):
+        hint = ", ".join(f"--{word}" for word in names)
+        raise typer.BadParameter("must come with one table, which is split.", param_hint=hint)
     from treerank.datasets.parquet_files import ParquetFiles, as_ids
 
-    files = ParquetFiles.open(path, None, name, [name], arguments={name: word})
-    (column,) = files.columns([name])
-    found = as_ids(str(path), name, column)
-    wrong = [each for each in found if word == "time" and not _is_time(each)]
-    if wrong:
-        rule = "times must be numbers or dates, or texts like 2026-11-27"
-        raise ValueError(f"{path}, column {name!r}: {rule}; got {wrong[0]!s}.")
+    found = {}
+    for word, name in names.items():
+        files = ParquetFiles.open(path, None, name, [name], arguments={name: word})
+        (column,) = files.columns([name])
+        found[word] = as_ids(str(path), name, column)
+    _check_times(path, names, found.get("time", ()))
     return found
 
 
-def _is_time(value: Any) -> bool:
-    """Return whether a value sorts by time."""
-    return not isinstance(value, str) or re.match(r"\d{4}-\d\d-\d\d", value) is not None
+def _check_times(path: Path, names: dict[str, str], times: Any) -> None:
+    """Refuse texts that do not begin like 2026-11-27: they do not sort by time."""
+    for time in times:
+        if isinstance(time, str) and not re.match(r"\d{4}-\d\d-\d\d", time):
+            rule = "times must be numbers or dates, or texts like 2026-11-27"
+            raise ValueError(f"{path}, column {names['time']!r}: {rule}; got {time}.")
 
 
-def _splits(data: Any, cv: Any, random_state: int, time: Any = None, groups: Any = None) -> Any:
-    """Return the rows of training and test sets, by the times and the groups of the rows."""
-    if time is not None:
-        cv = QueryTimeSplit(time, n_splits=cv or 5)
-    elif not isinstance(cv, QueryShuffleSplit):
-        cv = QueryKFold(cv or 5, shuffle=True, random_state=random_state)
+def _splits(
+    data: Any, folds: int | None, hold_outs: int | None, seed: int, columns: dict[str, Any]
+) -> Any:
+    """Return the splits that the options ask for; rows, where columns of the data decide."""
+    cv: Any = folds
+    if hold_outs is not None:
+        cv = QueryShuffleSplit(hold_outs, random_state=seed)
+    if not columns:
+        return cv
+    if "time" in columns:
+        cv = QueryTimeSplit(columns["time"], n_splits=folds or 5)
+    elif hold_outs is None:
+        cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
     try:
-        return list(cv.split(data.X, data.y, data.qid, groups=groups))
+        return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))
     except ValueError as error:
         raise ValueError(str(error).replace("n_splits", "--folds")) from error

@@ -92,10 +92,11 @@ def calibration_curve(
 
 
 def _interval(share, n, won, place, codes):
-    """Return Wilson's intervals of the shares of bins, by what pairs are worth.
+    """Return the ends of 95 % intervals (Wilson's) of the shares of bins.
 
-    Pairs of a query are alike: so many independent ones would have the variance that the shares
-    have over queries. Where all pairs are won or none, each query is worth one.
+    Pairs of a query are alike, so they are worth fewer independent ones: as many as would make the
+    shares vary as they do from query to query. Where all pairs are won, or none, each query is
+    worth one pair.
     """
     shape = codes.max() + 1, len(share)
     cells = np.ravel_multi_index((codes, place), shape)

@@ -347,7 +347,8 @@ class Ranker(Scored):
 def _warn_of_training_set(X, eval_set):
     """Warn that of several sets the first, which decides, is the training set."""
     first = eval_set[0] if isinstance(eval_set, list) and len(eval_set) > 1 else None
-    if first is X is not None or (isinstance(first, tuple) and first and first[0] is X):
+    features = first[0] if isinstance(first, tuple) and first else first
+    if features is X and X is not None:
         warn_user("The first eval_set is the training set, and the first decides: write it last.")
 
 
