@@ -285,6 +285,14 @@ def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path
     assert '"f0"' in paths[0].read_text()
 
 
+def test_export_reads_a_table_with_ids(files, tmp_path):
+    X = pl.DataFrame(np.eye(8), schema=[f"f{i}" for i in range(8)])
+    X = X.with_columns(doc=pl.Series(range(8)), query=1, label=pl.Series(range(8)))
+    X.write_csv(tmp_path / "a.csv")
+    command = ["export", files.model, tmp_path / "m", "--format", "solr", "--check"]
+    assert "solr: 8 documents" in run(*command, tmp_path / "a.csv", "--id", "doc").stdout
+
+
 def test_export_refuses_before_it_writes(files, tmp_path):
     output = tmp_path / "model"
     features, unchecked = tmp_path / "features.json", ("solr", "--allow", "unchecked")

@@ -29,10 +29,6 @@ def seven(*columns):
     return np.tile(np.column_stack(columns), (7, 1))
 
 
-def fit_watching(data, other):
-    return some_ranker().fit(data, eval_set=[data, other])
-
-
 #: Words of a warning, and a call that it is to point at.
 CALLS = [
     ("'Label' of X .* its name", lambda X, y, qid: some_ranker().fit(labeled(X, y), y, qid)),
@@ -59,7 +55,7 @@ CALLS = [
     ),
     (
         "first eval_set is the training set",
-        lambda *data: fit_watching(RankingData(*data), RankingData(*(c[:9] for c in data))),
+        lambda *data: some_ranker().fit(*data, eval_set=[RankingData(*data), (data[0], data[1])]),
     ),
     (
         "no query has anything to find",

@@ -15,7 +15,10 @@ import treerank
 from treerank import compare, make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickRelevance
+from treerank.inputs.grouping import QueryGroups
 from treerank.inspection import permutation_importance, slices
+from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
+from treerank.rankers.calibration import pair_probability
 from treerank.reports.charts import bar, line_chart, ticks
 from treerank.reports.page import element
 from treerank.reports.sections import SECTIONS
@@ -150,6 +153,15 @@ def test_importances_are_those_of_inspection(html):
     best = found.interval(found.order[0])
     assert f"{best.estimate:.4f}{best.low:.4f} to {best.high:.4f}" in text
     assert f"Rank by {found.names[found.order[0]]}" in text
+
+
+def test_intervals_of_pair_probabilities_are_over_queries(html):
+    X, y, qid = documents(48)
+    groups, scores = QueryGroups.from_qid(qid), ranker().predict(X)
+    i, j = drawn_pairs(y, groups, np.random.default_rng(0))
+    likely = pair_probability(scores[i] - scores[j], ranker().steepness_)
+    low, high = calibration_curve(likely, y[i] > y[j], groups.codes[i]).interval
+    assert f"{low[0]:.4g}{high[0]:.4g}" in Tags(html).text
 
 
 def test_slices_are_those_of_inspection(html):

@@ -21,7 +21,7 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
 from treerank.files.states import StateRule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
-from treerank.inputs.documents import check_documents, feature_names_of, split_labels
+from treerank.inputs.documents import check_documents, feature_names_of, split_labels, unpacked
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness, scale_of
@@ -346,9 +346,8 @@ class Ranker(Scored):
 
 def _warn_of_training_set(X, eval_set):
     """Warn that of several sets the first, which decides, is the training set."""
-    first = eval_set[0] if isinstance(eval_set, list) and len(eval_set) > 1 else None
-    features = first[0] if isinstance(first, tuple) and first else first
-    if features is X and X is not None:
+    first = unpacked(eval_set[0]) if isinstance(eval_set, list) and len(eval_set) > 1 else None
+    if isinstance(first, tuple) and first and first[0] is X:
         warn_user("The first eval_set is the training set, and the first decides: write it last.")
 
 
