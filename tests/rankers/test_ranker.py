@@ -97,11 +97,6 @@ def test_a_level_more_is_an_output_more(part):
     assert len(ranker.evals_result_["validation"]["ndcg@10"]) == 8
 
 
-@pytest.mark.parametrize("loss", ["listnet", "listmle", "xendcg", "approx_ndcg"])
-def test_listwise_losses_train_without_pairs(loss):
-    assert some_ranker(loss=loss, weight=None).fit(X, y, qid).score(X, y, qid) > 0.9
-
-
 def test_probabilities_are_calibrated_where_asked():
     own, other = ((X[rows], y[rows], qid[rows]) for rows in (qid < 6, qid >= 6))
     uncalibrated = some_ranker(sigma=2.0, calibration=None).fit(*own, eval_set=other)

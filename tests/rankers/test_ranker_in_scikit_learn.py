@@ -54,16 +54,6 @@ def test_a_streaming_ranker_has_the_parameters_of_a_tree_direct_ranker():
     assert streaming == direct | {"feature_part": "streaming"}
 
 
-def test_auto_is_ndcg_with_noise_for_pairs_and_nothing_for_other_losses():
-    for loss, *said in (("logistic", "ndcg", 1.0), ("listnet", None, 0.0)):
-        gradients = []
-        for settings in ({}, dict(zip(("weight", "smoothing"), said, strict=True))):
-            ranker = TreeDirectRanker(Column(), loss=loss, random_state=0, **settings)
-            objective = ranker.fit(X, y, qid).feature_part_.objective_
-            gradients.append(objective.derivatives(np.zeros(len(y)))[0])
-        np.testing.assert_array_equal(*gradients)
-
-
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
 def test_a_feature_part_given_by_name_can_be_searched_over(part):
