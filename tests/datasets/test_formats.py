@@ -22,10 +22,12 @@ def test_any_other_suffix_is_letor(name):
     assert formats.format_of(name) is formats.LETOR
 
 
-def test_an_option_of_tables_for_another_name_is_told_the_names_of_tables():
+def test_an_option_of_another_format_is_refused_with_the_names_of_tables():
     message = r"label must not be set for .* LETOR; .* for shop\. .*\(\.parquet, \.csv,"
     with pytest.raises(ValueError, match=message):
         formats.read_ranking_data("shop", label="grade")
+    with pytest.raises(ValueError, match="sparse must not be set for a file of format Parquet"):
+        formats.read_ranking_data("shop.parquet", sparse=True)
 
 
 @pytest.mark.parametrize("name", ["a.xls", "a.txt.bz2", "a.gz", "A.PARQUET", "a.parquet.gz"])

@@ -49,8 +49,6 @@ RANKERS = {
     "RankBoost": RankBoost(n_estimators=9),
     "RankSVM": RankSVM(),
 }
-
-
 X, y, qid = make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
 X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 
