@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import xgboost
 from drawn_forests import drawn_documents, drawn_forest
+from forest_cases import goes_left
 from lightgbm import LGBMRanker
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -20,9 +21,7 @@ from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.feature_parts.terms import Terms
-from treerank.forests.folding import with_constant_tree
 from treerank.forests.growing import GrowingForest
-from treerank.forests.scoring import forest_scores
 from treerank.inputs import QueryGroups
 from treerank.rankers import ForestRanker
 
@@ -33,8 +32,6 @@ PARTS = {
     "xgboost": XGBoostTrees(n_estimators=8),
     "histogram": HistogramTrees(n_estimators=8),
 }
-
-
 X, y, qid = DATA = make_web_search(12, documents_per_query=20, n_features=10, random_state=0)
 
 
@@ -103,10 +100,6 @@ def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differ
     assert len(found) >= 2
 
 
-def goes_left(forest, node, value):
-    return forest.missing_left[node] if np.isnan(value) else value <= forest.threshold[node]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_changed_pairs_are_those_of_brute_force(seed):
     random = np.random.default_rng(seed)
@@ -117,14 +110,6 @@ def test_changed_pairs_are_those_of_brute_force(seed):
     report = compare_scores("c", scores, others, None, QueryGroups.from_qid(qid, 40))
     assert report.n_changed_pairs == changed
     assert report.largest_difference == np.abs(scores - others).max()
-
-
-def test_a_constant_as_a_tree_changes_no_score():
-    random = np.random.default_rng(0)
-    forest = drawn_forest(random, constant=True, rule="exact")
-    X, changed = drawn_documents(random, forest, 50), with_constant_tree(forest)
-    assert changed.constant[0] == 0
-    np.testing.assert_array_equal(forest_scores(changed, X), forest_scores(forest, X))
 
 
 def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_warning(tmp_path):
