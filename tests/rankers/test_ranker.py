@@ -91,3 +91,11 @@ def test_probabilities_are_calibrated_where_asked():
     assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
     on_a_share = some_ranker(calibration=0.25).fit(*DATA)
     assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
+
+
+def test_weights_matter():
+    plain = some_ranker(smoothing=0.0).fit(X, y, qid).predict(X)  # noise would differ, too
+    weight = np.where(X[:, 1] > 0, 1.0, 0.1)
+    for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
+        ranker = some_ranker(smoothing=0.0).fit(X, y, qid, **{name: values})
+        assert np.abs(ranker.predict(X) - plain).max() > 0.01  # more than by the order of sums
