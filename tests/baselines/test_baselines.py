@@ -1,5 +1,3 @@
-"""What the rankers of the literature have in common: docstrings, refusals and warnings."""
-
 import inspect
 import re
 

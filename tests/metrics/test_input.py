@@ -1,5 +1,3 @@
-"""What no metric can measure is refused by name."""
-
 import numpy as np
 import pytest
 from metric_cases import every_metric

@@ -1,5 +1,3 @@
-"""An objective of the user's own gets what it does not say by default, and only that."""
-
 import numpy as np
 import pytest
 from own_objective import Flat

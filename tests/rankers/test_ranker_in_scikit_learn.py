@@ -1,5 +1,3 @@
-"""A ranker is at home in scikit-learn: its checks, searches, pipelines and routing."""
-
 import pickle
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What is aligned with the rows stays aligned, whatever the order of rows."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Histogram trees obey the laws of boosted trees, and some that other engines cannot."""
-
 from dataclasses import replace
 from functools import partial
 
