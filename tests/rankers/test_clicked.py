@@ -155,6 +155,7 @@ def test_columns_of_text_are_categories_of_both_fits():
     clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, (frame(X), *DOCUMENTS[1:]))
     other = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
     assert ranker.columns_.categories == {0: list("abcdef")}
+    assert ranker.forest().categories is not None  # text is split by sets
     seen = []
 
     class Noting(LightGBMTrees):

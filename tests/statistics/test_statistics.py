@@ -192,8 +192,8 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
         (lambda: pairwise_tests([[1, 2], [2, 1]], test="sign"), "one of .*; got 'sign'"),
         (lambda: pairwise_tests([[1, 2], [2, 1]], ["a"]), "one per column of values; got"),
         (
-            lambda: pairwise_tests([[1, 1], [2, 2]], ["ours", "copy"]),
-            "ours and copy cannot be compared: .* constant difference of 0 in all 2",
+            lambda: pairwise_tests([[1, 1], [2, 2]], ["a", "copy"]),
+            "a and copy cannot be .* of 0 in",
         ),
     ],
 )
