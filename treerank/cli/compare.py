@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from treerank.cli import options as shared
@@ -29,6 +30,7 @@ _HELP = {
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
     "time": "Column of times, by which tested queries are later than those that are learned from.",
+    "gap": "Leave out of training what is less than so many days, or units of --time, before.",
     "groups": "Column of what no training set shares with its test set, such as users.",
     "store": "Folder that keeps the fits, to continue after a stop.",
     "output": "File to write: .txt, .md or .html.",
@@ -45,6 +47,7 @@ def compare(
     folds: Annotated[int | None, typer.Option(min=2, help=_HELP["folds"])] = None,
     hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
     time: Annotated[str | None, typer.Option(help=_HELP["time"])] = None,
+    gap: Annotated[float | None, typer.Option(min=0, help=_HELP["gap"])] = None,
     groups: Annotated[str | None, typer.Option(help=_HELP["groups"])] = None,
     store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
@@ -66,6 +69,8 @@ def compare(
         raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if hold_outs is not None and time is not None:
         raise typer.BadParameter("must come without --hold-outs.", param_hint="--time")
+    if gap is not None and time is None:
+        raise typer.BadParameter("must come with --time.", param_hint="--gap")
     if output is not None:
         shared.check_written(check_path(output), data)
     reporter = Reporter(quiet)
@@ -80,7 +85,7 @@ def compare(
     elif named:
         hint = "--label, --query, --id, --features, --drop"
         raise typer.BadParameter("must come with one data set.", param_hint=hint)
-    cv = _splits(documents, folds, hold_outs, random_state, columns)
+    cv = _splits(documents, folds, hold_outs, random_state, columns, gap)
     rankers = {
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
     }
@@ -132,7 +137,12 @@ def _check_times(path: Path, names: dict[str, str], times: Any) -> None:
 
 
 def _splits(
-    data: Any, folds: int | None, hold_outs: int | None, seed: int, columns: dict[str, Any]
+    data: Any,
+    folds: int | None,
+    hold_outs: int | None,
+    seed: int,
+    columns: dict[str, Any],
+    gap: float | None,
 ) -> Any:
     """Return the splits that the options ask for; rows, where columns of the data decide."""
     cv: Any = folds
@@ -141,10 +151,25 @@ def _splits(
     if not columns:
         return cv
     if "time" in columns:
-        cv = QueryTimeSplit(columns["time"], n_splits=folds or 5)
+        times, gap_of_times = _with_gap(columns["time"], gap)
+        cv = QueryTimeSplit(times, n_splits=folds or 5, gap=gap_of_times)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
     try:
         return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))
     except ValueError as error:
         raise ValueError(str(error).replace("n_splits", "--folds")) from error
+
+
+def _with_gap(times: np.ndarray, gap: float | None) -> tuple[np.ndarray, Any]:
+    """Return times and the gap in their unit, which are days where they are dates or texts.
+
+    Examples
+    --------
+    >>> _with_gap(np.array(["2026-11-27"]), 0.5)[1]
+    np.timedelta64(43200,'s')
+    """
+    if gap is None or times.dtype.kind in "iuf":
+        return times, gap
+    seconds = np.array([str(time)[:19] for time in times], "datetime64[s]")
+    return seconds, np.timedelta64(round(gap * 86_400), "s")
