@@ -294,7 +294,7 @@ def test_export_reads_a_table_with_ids(files, tmp_path):
 
 
 def test_export_refuses_before_it_writes(files, tmp_path):
-    output = tmp_path / "model"
+    output = tmp_path / "model.json"
     features, unchecked = tmp_path / "features.json", ("solr", "--allow", "unchecked")
     for code, message, *options in (
         (1, "--check must be given: documents; --allow unchecked accepts this", "solr"),
@@ -303,7 +303,7 @@ def test_export_refuses_before_it_writes(files, tmp_path):
         (2, "got 'all'", "c", "--allow", "all"),
         (1, "format must be one of", "c", "--features", features),
         (2, "--features: must be a file to write, such as f", *unchecked, "--features", "a,b"),
-        (1, "model: the features must not be written to", *unchecked, "--features", output),
+        (1, "model.json: the features must not be written to", *unchecked, "--features", output),
     ):
         assert message in run("export", files.model, output, "--format", *options, code=code).stderr
     assert not output.exists()

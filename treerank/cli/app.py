@@ -173,9 +173,7 @@ class Commands(TyperGroup):
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)  # what libraries call of each other
-            warnings.filterwarnings(
-                "ignore", "X (has|does not have valid) feature"
-            )  # read_for tells
+            warnings.filterwarnings("ignore", "X .* feature names, but")  # read_for tells
             warnings.showwarning = lambda message, *_: print_error(f"warning: {message}")
             super().invoke(ctx)
             sys.stdout.flush()  # errors of it, and a closed pipe, are handled like any other

@@ -141,8 +141,8 @@ def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> Ran
     if names is None and data.X.shape[1] != ranker.n_features_in_:
         raise ValueError(
             f"{path}: the model's features have no names, so there must be {ranker.n_features_in_} "
-            f"columns of features; got {data.X.shape[1]}. `treerank convert {path} FILE.txt` writes "
-            "such a file: --label, --query, --id and --drop say what is no feature."
+            f"columns of features; got {data.X.shape[1]}. `treerank convert {path} FILE.txt` "
+            "writes such a file: --label, --query, --id and --drop say what is no feature."
         )
     return data
 
