@@ -76,7 +76,7 @@ def compare(
     reporter = Reporter(quiet)
     documents: Any = data
     by_column = shared.given(time=time, groups=groups)
-    columns = _columns(data, by_column)
+    columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
@@ -85,7 +85,7 @@ def compare(
     elif named:
         hint = "--label, --query, --id, --features, --drop"
         raise typer.BadParameter("must come with one data set.", param_hint=hint)
-    cv = _splits(documents, folds, hold_outs, random_state, columns, gap)
+    cv = _splits(documents, folds, hold_outs, random_state, columns)
     rankers = {
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
     }
@@ -110,8 +110,8 @@ def compare(
         reporter.say(f"wrote {output}")
 
 
-def _columns(path: Path, names: dict[str, str]) -> dict[str, Any]:
-    """Return the columns of a table by which its queries are split, by the words of options."""
+def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, Any]:
+    """Return the columns of a table by which its queries are split, and the gap, by options."""
     if not names:
         return {}
     if format_of(path) is not PARQUET or not is_one_data_set(path):
@@ -125,7 +125,7 @@ def _columns(path: Path, names: dict[str, str]) -> dict[str, Any]:
         (column,) = files.columns([name])
         found[word] = as_ids(str(path), name, column)
     _check_times(path, names, found.get("time", ()))
-    return found
+    return found | {"gap": gap}
 
 
 def _check_times(path: Path, names: dict[str, str], times: Any) -> None:
@@ -137,12 +137,7 @@ def _check_times(path: Path, names: dict[str, str], times: Any) -> None:
 
 
 def _splits(
-    data: Any,
-    folds: int | None,
-    hold_outs: int | None,
-    seed: int,
-    columns: dict[str, Any],
-    gap: float | None,
+    data: Any, folds: int | None, hold_outs: int | None, seed: int, columns: dict[str, Any]
 ) -> Any:
     """Return the splits that the options ask for; rows, where columns of the data decide."""
     cv: Any = folds
@@ -151,8 +146,8 @@ def _splits(
     if not columns:
         return cv
     if "time" in columns:
-        times, gap_of_times = _with_gap(columns["time"], gap)
-        cv = QueryTimeSplit(times, n_splits=folds or 5, gap=gap_of_times)
+        times, gap = _with_gap(columns["time"], columns["gap"])
+        cv = QueryTimeSplit(times, n_splits=folds or 5, gap=gap)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
     try:
