@@ -79,6 +79,16 @@ def test_a_data_sheet_counts_as_pandas_does():
     assert of_sparse.distinct.tolist() == frame.fillna(0).nunique().tolist()
 
 
+def test_what_is_not_judged_is_left_out():
+    gaps = np.where(np.arange(15) % 4 == 1, np.nan, np.where(QID == "c", np.nan, Y))
+    judged = ~np.isnan(gaps)
+    found = single_features(X, gaps, QID)
+    np.testing.assert_array_equal(found, single_features(X[judged], Y[judged], QID[judged]))
+    sheet = data_sheet(X, gaps, QID)
+    assert sheet.labels == data_sheet(X[judged], Y[judged], QID[judged]).labels
+    assert (sheet.n_documents, sheet.n_queries, sheet.without_pairs) == (15, 3, 1)
+
+
 def test_drift_is_the_statistic_of_kolmogorov_and_smirnov():
     other = RNG.normal(size=(40, 4)).round(1) + np.array([0, 0, 1, 9])
     expected = [stats.ks_2samp(X[:, j], other[:, j]).statistic for j in range(4)]

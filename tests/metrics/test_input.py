@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from metric_cases import every_metric
@@ -29,6 +31,14 @@ from treerank.metrics.threshold_metrics import AveragePrecision
 def test_bad_input_is_named(metric, arguments, message):
     with pytest.raises(ValueError, match=message):
         metric(*arguments)
+
+
+def test_many_documents_without_qid_are_told_to_be_one_query():
+    y = np.tile([1, 0], 500)
+    with pytest.warns(UserWarning, match="qid is None, so all 1000 documents are taken for one"):
+        NDCG(10)(y, y)
+    with warnings.catch_warnings(action="error"):
+        assert NDCG(10)(y, y, np.zeros(1000)) == NDCG(k=10)(y[1:], y[1:])
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,11 @@ def test_nothing_works_before_fit():
         ranker.feature_importances_  # noqa: B018
 
 
+def test_predict_says_that_it_takes_documents_alone():
+    with pytest.raises(TypeError, match=r"X must be alone; write predict\(X\), or rank\(X, qid\)"):
+        some_ranker().fit(X, y, qid).predict(X, qid)
+
+
 ONES = np.ones(160)
 
 

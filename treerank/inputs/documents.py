@@ -410,3 +410,12 @@ def check_any_click(name: str, clicks: np.ndarray) -> None:
     """
     if not clicks.any():
         raise ValueError(f"{name} must be 1 in some row; got none.")
+
+
+def warn_without_qid(qid: Any, n_documents: int) -> None:
+    """Warn of one query of many documents: mostly, ``qid`` was forgotten."""
+    if qid is None and n_documents >= _MANY:
+        warn_user(
+            f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "
+            "query of each document; qid=np.zeros(len(y)) says that there is a single one."
+        )
