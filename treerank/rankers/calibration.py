@@ -42,6 +42,7 @@ def check_calibration(name: str, value: Any) -> None:
 Calibration = Annotated[str | float | None, Rule(check_calibration)]
 
 
+@np.errstate(under="ignore")
 def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:
     """Return p(a, b) of the margins s_a - s_b; p(a, b) + p(b, a) is exactly 1.
 
