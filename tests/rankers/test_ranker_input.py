@@ -49,6 +49,8 @@ ONES = np.ones(160)
         ({"eval_set": ([[1.0]], [1])}, "X has 1 features, but TreeDirectRanker is exp"),
         ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must have something to find"),
         ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, "eval_set: qid must not be m"),
+        ({"y": pd.Series([2**53, 2**53 + 1] * 80, dtype="Int64")}, "y must be below 2..53 in s"),
+        ({"y": np.full(160, 2**53 + 1, dtype=object)}, "y must be below 2..53 in size as int"),
         ({"y": ["good"] * 160}, "y must be numbers; got"),
         ({"y": ONES + 1j}, "y: Complex data not supported"),
         ({"y": np.ma.array(ONES, mask=ONES > 0)}, "y must have no masked entries"),

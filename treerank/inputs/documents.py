@@ -22,6 +22,7 @@ from treerank.checks import (
     has_methods,
     naming,
     refuse_masked,
+    refuse_rounded,
     refuse_where,
     shown,
     warn_user,
@@ -278,6 +279,7 @@ def check_labels(
     with naming(name):
         labels = column_or_1d(y, input_name=name, warn=True)
         labels = check_column(name, labels, some_unjudged=some_unjudged)
+        refuse_rounded(name, y, labels)
     if n_documents not in (None, len(labels)):
         raise ValueError(
             f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
