@@ -338,8 +338,7 @@ class BoostedTrees(BaseEstimator):
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
-        groups = as_objective(objective).groups
-        counts = np.array([len(rows), 1 if groups is None else groups.n_queries])
+        counts = np.array([len(rows), as_objective(objective).n_queries])
         n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
         params = self.get_params(deep=False)
         known = params.keys() & set(Sizes._fields)
