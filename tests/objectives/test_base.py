@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from own_objective import Flat
 
+from treerank import MLP, HistogramTrees
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
@@ -74,6 +75,15 @@ def test_with_another_loss_an_objective_prices_the_same_labels(settings):
         found = (factor * objective).with_loss(HalfSquaredError()).derivatives(scores)
         np.testing.assert_allclose(found, factor * np.array(squared.derivatives(scores)))
     assert (squared + as_objective(Told(GROUPS))).with_loss(HalfSquaredError()) is None
+
+
+@pytest.mark.parametrize("part", [HistogramTrees(1, subsample_queries=0.5), MLP((2,), n_epochs=1)])
+def test_what_needs_the_queries_of_an_objective_says_how_to_add_them(part):
+    objective = Flat(None)
+    with pytest.raises(TypeError, match=r"objective must have groups.*QueryGroups\.from_qid"):
+        part.fit(np.eye(4), objective)
+    objective.groups = GROUPS
+    part.fit(np.eye(4), objective)
 
 
 def test_without_documents_there_is_nothing_to_learn():

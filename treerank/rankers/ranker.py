@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
-from treerank.files.states import StateRule, array, check_state
+from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
@@ -240,7 +240,7 @@ class Ranker(Scored):
         """Return what the ranker has learned, as plain values, arrays and feature parts."""
         check_is_fitted(self)
         names = feature_names_of(self)
-        return {
+        state = {
             "head": {"weight": self.head_.weight, "tau": self.head_.tau},
             "steepness": self.steepness_,
             "categories": self.columns_.categories,
@@ -251,6 +251,7 @@ class Ranker(Scored):
             "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
             "learned": {name: getattr(self, name) for name in self._learned},
         }
+        return unshared(state)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""

@@ -160,6 +160,7 @@ def nemenyi_test(values: ArrayLike, *, alpha: Level = 0.05) -> NemenyiResult:
     return compare_mean_ranks(stats.rankdata(-values, axis=1).mean(axis=0), len(values), alpha)
 
 
+@np.errstate(under="ignore")
 def compare_mean_ranks(mean_ranks: np.ndarray, n: int, alpha: float = 0.05) -> NemenyiResult:
     """Return the result of Nemenyi's test for mean ranks over ``n`` rows."""
     k = len(mean_ranks)

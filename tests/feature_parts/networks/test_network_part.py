@@ -4,6 +4,7 @@ What holds for every feature part is in the laws: seeds, copies, views of rows, 
 """
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -56,7 +57,14 @@ def double_precision():
         torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("mode", [double_precision, torch.no_grad, torch.inference_mode])
+def no_memory():
+    return torch.device("meta")
+
+
+MODES = [double_precision, no_memory, torch.no_grad, torch.inference_mode]
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["mlp", "linear", "polynomial", "soft_trees", "SortNet"])
 def test_what_torch_is_set_to_changes_nothing(name, mode):
     ranker = Case(made(name), None).unfitted()
@@ -65,6 +73,17 @@ def test_what_torch_is_set_to_changes_nothing(name, mode):
         ranker.fit(X, Y, QID)
         scores = ranker.predict(X)
     np.testing.assert_array_equal(scores, expected)
+
+
+def test_two_threads_train_the_same_and_leave_what_torch_is_set_to():
+    part = MLP((8,), n_epochs=20, dropout=0.5, random_state=0)
+    expected = clone(part).fit(X, OBJECTIVE).transform(X)
+    with double_precision():
+        with ThreadPoolExecutor(4) as threads:
+            fits = [threads.submit(clone(part).fit, X, OBJECTIVE) for _ in range(8)]
+        assert torch.get_default_dtype() == torch.float64
+    for fit in fits:
+        np.testing.assert_array_equal(fit.result().transform(X), expected)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
