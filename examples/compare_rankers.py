@@ -69,12 +69,3 @@ print(comparison.test("ndcg@10", "randomization"))
 # A table holds each value by ranker, split, query and metric. It converts to pandas and polars.
 
 print(comparison.values.to_polars().head())
-
-# %%
-# A figure
-# --------
-# The p-values of all pairs of rankers.
-
-from treerank.plots import p_value_matrix
-
-p_value_matrix(comparison.test("ndcg@10"))
