@@ -191,12 +191,7 @@ def of_statistics():
     yield statistics.adjust_holm, {"p_values": [0.1, 0.5]}
     yield statistics.bootstrap_interval, values | resamples
     yield statistics.corrected_interval, values | {"test_to_train": 0.5}
-    yield statistics.friedman_test, {"values": X}
-    yield statistics.nemenyi_test, {"values": X, "alpha": 0.1}
-    names = {"names": ["a", "b", "c"], "test": "wilcoxon", "adjust": True}
-    yield statistics.pairwise_tests, {"values": X} | names
     yield statistics.randomization_test, samples | resamples
-    yield statistics.wilcoxon_test, samples
     yield statistics.corrected_resampled_t_test, samples | {"test_to_train": 0.5}
 
 
@@ -286,8 +281,6 @@ def drawn_value(random, call, name):
     near = [*NEAR, *(rule or Rule(None)).bounds.get("allowed", ())]
     kinds = (VALUES, near) if isinstance(call, type) else (VALUES, near, COLUMNS)
     value = pick(random, pick(random, kinds))
-    if name == "test" and callable(value):
-        return "wilcoxon"
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     endless = value > 3 if name in ITERATIONS else AMOUNTS.search(name) and 5 < value < 2**63

@@ -5,5 +5,4 @@ from treerank.evaluation.refreshing import Refreshed as Refreshed
 from treerank.evaluation.refreshing import refresh as refresh
 from treerank.evaluation.running import compare as compare
 from treerank.evaluation.summary import Difference as Difference
-from treerank.evaluation.summary import ResultTable as ResultTable
 from treerank.evaluation.summary import Summary as Summary
