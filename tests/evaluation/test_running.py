@@ -264,7 +264,7 @@ def searched(**grid):
         ({"metrics": ("mrr",), "convention": "letor4"}, ValueError, "metric must be one of"),
         ({"data": 5}, TypeError, "data must be a folder, folds or"),
         ({"data": [], "cv": None}, ValueError, "data and cv must give at least one split"),
-        ({"data": [5], "cv": None}, TypeError, r"data must be \(X, y, qid\), a path, or hold fol"),
+        ({"data": [5], "cv": None}, TypeError, r"data must be \(X, y, qid\), a path, or hold spl"),
         ({"data": "."}, ValueError, "cv must be None for data in folds; got 2"),
         ({"cv": [(np.arange(5), np.arange(5, 9))]}, ValueError, "cv must keep queries whole; .* 0"),
     ],

@@ -1,4 +1,4 @@
-from treerank.evaluation.data_splits import Split as Split
+from treerank.datasets.folds import Split as Split
 from treerank.evaluation.ranker_comparison import Comparison as Comparison
 from treerank.evaluation.ranker_comparison import Failure as Failure
 from treerank.evaluation.refreshing import Refreshed as Refreshed

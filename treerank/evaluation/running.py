@@ -14,7 +14,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
 from treerank.checks import check_choice, check_count, has_methods, naming, shown
-from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
+from treerank.datasets.folds import Split
+from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import adapted
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
@@ -55,7 +56,7 @@ def compare(
         Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, and those whose
         ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned. A ``random_state`` of None
         is set, in the parts of a pipeline too.
-    data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
+    data : path, iterable of Split, RankingData or tuple (X, y, qid)
         One argument. A LETOR folder or folds have splits of their own; other data are split by
         ``cv``.
     cv : int, splitter or iterable of (train, test), default=None
