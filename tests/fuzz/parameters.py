@@ -13,6 +13,7 @@ from functools import cache, partial
 import numpy as np
 
 from tests.fuzz import attempt, folder, pick
+from tests.support.random_logs import random_log
 from treerank import LightGBMTrees, clicks, compare, get_metric, inspection, report, statistics
 from treerank.baselines import RankSVM
 from treerank.datasets import make_web_search, write_letor, write_parquet
@@ -76,7 +77,7 @@ def ranker():
 @cache
 def log():
     """Return a log of 60 sessions."""
-    return clicks.make_click_log(60, random_state=0)
+    return random_log(60)
 
 
 def of_ranker():
@@ -130,8 +131,6 @@ def of_clicks():
     columns = {"session": shown.session, "query": shown.query[shown.session].astype(str)}
     columns |= {"document": documents[shown.item].astype(str), "position": shown.position}
     yield clicks.ClickLog.from_columns, columns | {"click": shown.clicked.astype(int)}
-    sizes = {"n_sessions": 9, "n_queries": 3, "n_documents": 6, "n_positions": 4}
-    yield clicks.make_click_log, sizes | {"severity": 1.0} | seed
     user = {"n_sessions": 3, "n_positions": 4, "severity": 1.0, "noise": 0.1, "exploration": 0.2}
     yield clicks.simulate_clicks, LABELED | {"scores": SCORES} | user | seed
     yield clicks.estimate_propensities, {"log": shown, "monotone": True}
@@ -139,8 +138,6 @@ def of_clicks():
     yield clicks.count_data, joined
     bags = {"feature_part": "line", "n_bags": 2, "monotone": True}
     yield clicks.regression_propensities, joined | bags | seed
-    long = {"log": clicks.make_click_log(2000, n_positions=2, random_state=0)}
-    yield clicks.propensity_intervals, long | {"n_resamples": 20, "level": 0.9} | seed
     rankings = {"log": shown, "scores": np.arange(n_items, dtype=float)}
     rankings |= {"baseline": np.ones(n_items), "relevance": np.full(n_items, 0.2)}
     settings = {"propensities": propensities, "reward": "clicks", "clip": 5.0}
