@@ -20,7 +20,7 @@ from treerank.datasets import make_web_search, write_letor, write_parquet
 from treerank.datasets.trec import write_trec_qrels, write_trec_run
 from treerank.exports import export, write_feature_set
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
-from treerank.metrics import METRICS, alpha_ndcg, err_ia, exposure_by_group, make_ranking_scorer
+from treerank.metrics import METRICS, RankingScorer, alpha_ndcg, err_ia, exposure_by_group
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import Pairs, make_objective
 from treerank.objectives.lists.losses import LISTWISE
@@ -97,7 +97,7 @@ def of_ranker():
     yield fitted.score, DATA
     methods = fitted.compare, fitted.explain, fitted.predict_pair_proba, fitted.explain_interactions
     yield from ((method, pair) for method in methods)
-    yield make_ranking_scorer, {"metric": "ndcg@3"}
+    yield RankingScorer, {"metric": "ndcg@3"}
     rows = {"X": X, "qid": QID, "rows": [3]}
     yield inspection.explain_standing, {"ranker": fitted} | rows
     yield inspection.explain_moves, {"old": fitted, "new": fitted} | rows
