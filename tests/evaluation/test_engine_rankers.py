@@ -40,7 +40,7 @@ def made(name):
 @pytest.mark.parametrize("form", DATA)
 @pytest.mark.parametrize("name", [*RANKERS, "catboost"])
 def test_engines_are_compared_as_they_are(name, form):
-    found = compare({name: made(name)}, (DATA[form], Y, QID), cv=2, on_error="raise")
+    found = compare({name: made(name)}, (DATA[form], Y, QID), cv=2)
     assert len(found.outcomes) == 2
     assert found.by_split("ndcg@10").mean() > (0.9 if "text" in form else 0.6)
 

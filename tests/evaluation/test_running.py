@@ -177,8 +177,6 @@ def test_failures_are_recorded_and_keep_the_ranker_out_of_tests():
     assert text.count("broken failed on split") == 2
     with pytest.raises(ValueError, match=r"reference must be 'best' or .*; got 'broken'"):
         comparison.summary(reference="broken")
-    with pytest.raises(RuntimeError, match="no query 0"):
-        compare(rankers, DATA, cv=3, on_error="raise")
 
 
 @pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])
@@ -187,7 +185,7 @@ def test_columns_of_text_and_infinite_values_of_data_frames(frames):
     frame = frames({"text": names, "first": X[:, 0], "second": X[:, 1]})
     options = {"cv": 3, "grid": {"trees": {"loss": ["hinge"]}}, "validation_size": 0.2}
     ranker = TreeDirectRanker(LightGBMTrees(n_estimators=2))
-    found = compare({"trees": ranker}, (frame, y, qid), on_error="raise", **options)
+    found = compare({"trees": ranker}, (frame, y, qid), **options)
     assert [o.best_params for o in found.outcomes.values()] == [{"loss": "hinge"}] * 3
     infinite = frames({"text": names, "first": np.where(X[:, 0] > 2, np.inf, X[:, 0])})
     with pytest.raises(ValueError, match=r"Column 'first' of X must not be infinite\."):
@@ -196,7 +194,7 @@ def test_columns_of_text_and_infinite_values_of_data_frames(frames):
 
 def test_sparse_features_are_searched_with_a_validation_set():
     grid = {"trees": {"loss": ["hinge"]}}
-    options = {"cv": 2, "grid": grid, "validation_size": 0.2, "on_error": "raise"}
+    options = {"cv": 2, "grid": grid, "validation_size": 0.2}
     rankers = {"trees": TreeDirectRanker(LightGBMTrees(n_estimators=2))}
     sparse = compare(rankers, (csr_matrix(X), y, qid), **options).by_query("map")
     np.testing.assert_array_equal(sparse, compare(rankers, (X, y, qid), **options).by_query("map"))
@@ -238,7 +236,6 @@ def searched(**grid):
         ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict .*, such as {'ours': "),
         ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
-        ({"on_error": "skip"}, ValueError, "on_error must be one of .*; got 'skip'"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),
         ({"rankers": {"a": Weigher}}, TypeError, "rankers must be objects by name; got 'a'"),
         (of_trees(tau="x"), ValueError, r"rankers\['a'\]: tau must be"),

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, check_count, has_methods, naming, shown
+from treerank.checks import check_count, has_methods, naming, shown
 from treerank.datasets.folds import Split
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import adapted
@@ -26,9 +26,6 @@ from treerank.metrics.registry import FunctionMetric, with_convention
 from treerank.parameters import check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
-
-#: What to do about a ranker that fails.
-ON_ERROR = ("record", "raise")
 
 
 def compare(
@@ -43,12 +40,12 @@ def compare(
     validation_size: float | None = None,
     n_jobs: int = 1,
     store: str | Path | None = None,
-    on_error: str = "record",
     random_state: int = 0,
 ) -> Comparison:
     """Fit and score rankers on the same splits.
 
-    :func:`treerank.show_progress` shows the number of fits that are done.
+    :func:`treerank.show_progress` shows the number of fits that are done. A ranker that fails on a
+    split is warned of, and has no result there.
 
     Parameters
     ----------
@@ -80,8 +77,6 @@ def compare(
         its part of the cores.
     store : str or Path, default=None
         Folder for finished fits. If the call is killed, the same call continues from there.
-    on_error : {"record", "raise"}, default="record"
-        What to do if a ranker fails on a split: warn and continue without it, or raise its error.
     random_state : int, default=0
         Seed of the splits and of rankers without one.
 
@@ -103,7 +98,7 @@ def compare(
     """
     if separate:
         raise TypeError("data must be one tuple; write compare(rankers, (X, y, qid)).")
-    _check(rankers, on_error, random_state, n_jobs)
+    _check(rankers, random_state, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
         raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {shown(metrics)}.")
@@ -120,7 +115,7 @@ def compare(
     if folder is not None:
         folder.check()
     jobs = [
-        Job(name, ranker, split, searches.get(name), by_name, folder, on_error)
+        Job(name, ranker, split, searches.get(name), by_name, folder)
         for split in splits
         for name, ranker in seeded.items()
     ]
@@ -140,7 +135,6 @@ class Job:
     search: Search | None
     metrics: Mapping[str, Metric | FunctionMetric]
     store: Store | None
-    on_error: str
 
 
 def run_job(job: Job) -> Outcome | Failure:
@@ -183,8 +177,6 @@ def _fit(job: Job, split: Split) -> Fitted | Failure:
     try:
         return fit_and_predict(job.ranker, split, job.search)
     except Exception as error:
-        if job.on_error == "raise":
-            raise
         trace = traceback.format_exc()
         return Failure(job.name, split.name, f"{type(error).__name__}: {error}", trace)
 
@@ -204,7 +196,7 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     return sorted(outcomes, key=lambda outcome: place[outcome.ranker, outcome.split])
 
 
-def _check(rankers, on_error, random_state, n_jobs):
+def _check(rankers, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
     if not isinstance(rankers, Mapping) or not rankers:
         raise TypeError(
@@ -218,7 +210,6 @@ def _check(rankers, on_error, random_state, n_jobs):
         if isinstance(ranker, type) or not isinstance(name, str):
             raise TypeError(f"rankers must be objects by name; got {name!r}: {shown(ranker)}.")
         _check_settings(name, ranker)
-    check_choice("on_error", on_error, ON_ERROR)
     if n_jobs != -1:
         check_count("n_jobs", n_jobs)
     check_count("random_state", random_state, at_least=0, at_most=2**32 - 1)
