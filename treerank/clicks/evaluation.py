@@ -141,10 +141,10 @@ def evaluate_from_log(
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each document once it is examined, from elsewhere, such as
         ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`; times the mean value
-        of its clicks if they have one. "direct" and "doubly_robust" are estimated if it is given.
+        of its clicks if they have one. "doubly_robust" is estimated if it is given.
     clip : float, default=10.0
-        Largest ratio of the worth of a document to its exposure, for "clipped", "self_normalized"
-        and "doubly_robust".
+        Largest ratio of the worth of a document to its exposure, for "self_normalized" and
+        "doubly_robust".
     n_resamples : int, default=200
         Number of logs for the intervals: each is without another part of the sessions, and its
         propensities are estimated anew. What clipping changes counts as an error, too.
