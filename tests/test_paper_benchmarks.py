@@ -98,7 +98,6 @@ def test_each_script_writes_a_whole_file(script, arguments, file, parts, tmp_pat
 
 
 def test_figures_are_drawn_from_the_files_alone(tmp_path):
-    pytest.importorskip("matplotlib")
     run("table1", tmp_path, "--tests", "binary")
     run("figure4", tmp_path)
     contents = run("figure6", tmp_path, "--data", "synthetic")
@@ -202,7 +201,6 @@ KEPT = sorted((BENCHMARKS / "results").glob("*.jsonl"))
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_the_results_kept_here_are_of_rankers_as_they_are_built_today(path):
-    pytest.importorskip("torch")
     for content in read(path).values():
         assert content["versions"]["treerank"]
 

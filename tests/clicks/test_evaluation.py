@@ -1,10 +1,10 @@
-import itertools
 import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.corpus.make import propensities
 from treerank.clicks import Items, evaluate_from_log, simulate_clicks
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED
 from treerank.clicks.rewards import Ranking
@@ -49,18 +49,9 @@ def everything(log, scores, **options):
     return evaluate_from_log(with_propensities(log), scores, **options).estimates
 
 
-def probabilities_of_old_ranker():
-    """Return the probability of each document at each place, summed over all orders of a query."""
-    found = np.zeros((30, 6))
-    weight = np.exp(-Y / (2.0 * Y.std()))  # scores with Gumbel noise are drawn like this in turn
-    for query in range(5):
-        for order in itertools.permutations(range(6 * query, 6 * query + 6)):
-            w = weight[list(order)]
-            found[order, range(6)] += (w / w[::-1].cumsum()[::-1]).prod()
-    return found
-
-
-POLICY = probabilities_of_old_ranker()
+#: Probability of each document at each place, as scores with Gumbel noise draw it.
+SCORED = {"scores": (-Y[:6]).tolist(), "temperature": float(2 * Y.std()), "k": 6}
+POLICY = np.tile(propensities(SCORED), (5, 1))
 
 
 def with_propensities(log):

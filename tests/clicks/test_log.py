@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from random_logs import random_log
 
@@ -17,7 +18,6 @@ TABLE = {
 
 
 def as_parquet(table, folder):
-    pytest.importorskip("pyarrow")
     path = folder / "clicks.parquet"
     pl.DataFrame(table).write_parquet(path)
     return path
@@ -61,11 +61,7 @@ def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read()
             ClickLog.from_table(table, **{"session": "user"} | others)
 
 
-def as_arrow(table):
-    return pytest.importorskip("pyarrow").table(table)
-
-
-@pytest.mark.parametrize("given", [dict, pd.DataFrame, pl.DataFrame, as_arrow, as_parquet])
+@pytest.mark.parametrize("given", [dict, pd.DataFrame, pl.DataFrame, pa.table, as_parquet])
 def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
     order = np.random.default_rng(0).permutation(6)  # that of rows does not matter, nor do names
     table = TABLE | {"seconds": [np.nan, 40.0, np.nan, np.nan, 5.0, 6.0], "device": [*"tssuuu"]}
@@ -186,7 +182,6 @@ def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():
 
 
 def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
-    pytest.importorskip("pyarrow")
     pd.DataFrame(TABLE).rename(columns={"document": "sku"}).to_csv(tmp_path / "log.csv")
     message = r"csv, column 'document': the column for document must exist; .*'sku'.* Write doc"
     with pytest.raises(ValueError, match=message + "ument='NAME'"):

@@ -20,8 +20,6 @@ from treerank.objectives.batches import taken
 pytestmark = pytest.mark.slow
 
 FEW_TREES = LightGBMTrees(n_estimators=20, n_jobs=1)
-
-
 # Documents whose first feature is relevance and whose second one is the old ranking.
 X, qid = np.random.default_rng(0).normal(size=(600, 3)), np.repeat(np.arange(60), 10)
 y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
@@ -56,12 +54,6 @@ def test_monotone_propensities_never_rise():
     assert (np.diff(free) > 0).any()
     assert (np.diff(monotone) <= 0).all()
     assert monotone[0] == 1.0
-
-
-def test_a_position_without_a_click_has_no_propensity():
-    log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [1, 2] * 2, [1, 0, 1, 0])
-    with pytest.raises(ValueError, match=r"position must have a click .* got none at \[2\]\."):
-        estimate_propensities(log)
 
 
 def test_click_shares_have_the_derivatives_of_their_value():
@@ -176,7 +168,6 @@ def test_features_are_found_by_query_and_document(fitted, kind, tmp_path):
     if kind is sparse.coo_matrix:
         features = kind(X), qid, np.arange(len(y))
     elif kind == "Parquet":
-        pytest.importorskip("pyarrow")
         features = tmp_path / "features.parquet"
         pl.DataFrame(shuffled).write_parquet(features)
     else:

@@ -250,11 +250,7 @@ def searched(**grid):
         ({"metrics": "ndcg@10"}, TypeError, r"metrics must be a list, .*; got 'ndcg@10'"),
         ({"data": ([["a"], ["b"]], [0, 1], [1, 2])}, ValueError, "could not convert|[Dd]type"),
         ({"data": ([[1.0], [np.inf]], [0, 1], [1, 2])}, ValueError, "Input X contains infinity"),
-        (
-            {"data": (np.eye(2), {"a": [0, 1], "b": [1, 0]}, [1, 1])},
-            ValueError,
-            "single label for c",
-        ),
+        ({"data": (X, {"a": y, "b": -y}, qid)}, ValueError, "y must be a single label for c"),
         ({"store": __file__}, ValueError, "store must be a folder; got the file"),
         ({"store": "/dev/null/fits"}, OSError, "/dev/null/fits"),
         ({"metrics": ()}, ValueError, r"metrics must be at least one; got \(\)"),

@@ -222,14 +222,6 @@ def test_a_model_in_a_state_is_never_a_path(part_class, model, tmp_path, monkeyp
         part_class().set_state(whole.get_state() | {"model": model})
 
 
-def test_a_restored_part_goes_on_from_its_trees():
-    part = fitted(LightGBMTrees)
-    restored = LightGBMTrees(**part.get_params() | {"warm_start": True, "n_estimators": 18})
-    restored.set_state(part.get_state()).fit(X, HalfSquare(TARGET))
-    longer = fitted(LightGBMTrees, n_estimators=18)
-    np.testing.assert_array_equal(restored.transform(X), longer.transform(X))
-
-
 def test_classes_of_xgboost_are_outputs():
     data = xgboost.DMatrix(X, np.arange(len(X)) % 3)
     booster = xgboost.train({"objective": "multi:softprob", "num_class": 3}, data, 1)

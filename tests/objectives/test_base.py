@@ -1,5 +1,3 @@
-"""An objective of the user's own gets what it does not say by default, and only that."""
-
 import numpy as np
 import pytest
 from own_objective import Flat
@@ -65,12 +63,6 @@ def test_objectives_are_wrapped_once():
     own, ours = as_objective(Flat(GROUPS)), make_objective(Y, QID)
     assert as_objective(own) is own
     assert as_objective(ours) is ours
-
-
-def test_an_objective_of_ones_own_can_be_added_to_ours():
-    total = as_objective(Flat(GROUPS)) + make_objective(Y, QID)
-    assert total.name == "Flat + logistic"
-    assert total(np.ones(4))[0] == 4 + make_objective(Y, QID)(np.ones(4))[0]
 
 
 @pytest.mark.parametrize("settings", [{}, {"per_level": True}, {"loss": "half_squared_error"}])

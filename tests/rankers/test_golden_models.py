@@ -27,17 +27,13 @@ OWN = [
 ]
 
 
-def name_of(path):
-    return f"{path.parent.name}-{path.stem}"
-
-
 def is_network(ranker):
     part = ranker.feature_part_ if isinstance(ranker, DirectRanker) else ranker
     return isinstance(part, network_part.NetworkPart) or type(ranker).__name__ == "SortNet"
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_model_file_gives_its_scores(path):
     golden, ranker = np.load(path.parent / "scores.npz"), load(path)
     scores, expected = ranker.predict(golden["X"]), golden[path.stem]

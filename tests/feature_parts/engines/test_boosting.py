@@ -1,5 +1,3 @@
-"""All engines obey the same laws, whatever the objective."""
-
 import lightgbm
 import numba as nb
 import numpy as np
@@ -16,6 +14,7 @@ from treerank.feature_parts.rows import Rows
 
 RNG = np.random.default_rng(1)
 HELD_OUT, held_out_fit = VALIDATION
+DART = {"boosting": "dart", "early_stopping_rounds": 3, "validation": VALIDATION}
 BY_LEAF = {LightGBMTrees: {}, XGBoostTrees: {"grow_policy": "lossguide", "max_depth": 0}}
 
 
@@ -312,19 +311,18 @@ def test_no_name_of_an_argument_passes_as_an_engine_parameter(part_class, name, 
         fitted(part_class, engine_params={name: value})
 
 
-def test_dropped_trees_and_early_stopping_exclude_each_other():
-    params = {"boosting": "dart", "early_stopping_rounds": 3}
-    with pytest.raises(ValueError, match="early_stopping_rounds must be None with boosting='dart'"):
-        fitted(LightGBMTrees, validation=VALIDATION, **params)
-    with pytest.raises(ValueError, match="boosting must be one of"):
-        fitted(LightGBMTrees, boosting="rf")
-
-
-def test_a_device_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="device must be one that XGBoost knows; got 'abacus'"):
-        fitted(XGBoostTrees, device="abacus")
-    with pytest.raises(ValueError, match="device must be one that is there; got 'cuda:99'"):
-        fitted(XGBoostTrees, device="cuda:99")
+@pytest.mark.parametrize(
+    ("part_class", "params", "message"),
+    [
+        (LightGBMTrees, DART, "early_stopping_rounds must be None with boosting='dart'"),
+        (LightGBMTrees, {"boosting": "rf"}, "boosting must be one of"),
+        (XGBoostTrees, {"device": "abacus"}, "device must be one that XGBoost knows; got 'abacus'"),
+        (XGBoostTrees, {"device": "cuda:99"}, "device must be one that is there; got 'cuda:99'"),
+    ],
+)
+def test_what_one_engine_cannot_do_is_refused(part_class, params, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(part_class, **params)
 
 
 @own_trees_too
