@@ -86,7 +86,7 @@ def test_folds_of_a_folder_are_not_split_again(tmp_path):
     (tmp_path / "Fold1").mkdir()
     for name in ("train", "vali", "test"):
         (tmp_path / "Fold1" / f"{name}.txt").write_text("1 qid:1 1:0.5\n")
-    said = refusal("compare", tmp_path, "--ranker", "PRank", "--folds", 2)
+    said = refusal("compare", tmp_path, "--ranker", "PRank", "--folds", 2, "--quiet")
     assert said == "treerank: cv must be None for data in folds; got 2.\n"
 
 

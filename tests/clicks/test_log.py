@@ -3,9 +3,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from random_logs import random_log
 
 from treerank import clicks
-from treerank.clicks import ClickCounts, ClickLog, make_click_log
+from treerank.clicks import ClickCounts, ClickLog
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -131,7 +132,7 @@ def counted(table):
 
 @pytest.mark.parametrize("ids", [int, str])
 def test_counts_of_a_table_are_those_of_the_log(ids):
-    table = as_table(make_click_log(500, random_state=0))
+    table = as_table(random_log(500))
     table |= {name: table[name].astype(ids) for name in ("query", "document")}
     found = ClickCounts.from_table(counted(table))
     expected = ClickLog.from_table(table).counts()
@@ -142,7 +143,7 @@ def test_counts_of_a_table_are_those_of_the_log(ids):
 
 
 def test_counts_teach_what_their_log_does():
-    log = make_click_log(2000, random_state=0)
+    log = random_log(2000)
     table = as_table(log)
     days = [{name: column[day::2] for name, column in table.items()} for day in (0, 1)]
     counts = ClickCounts.from_table(pl.concat(map(counted, days)))  # rows are added up

@@ -11,7 +11,7 @@ from treerank import report
 from treerank.baselines import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.evaluation import compare
-from treerank.metrics import make_ranking_scorer
+from treerank.metrics import RankingScorer
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def test_ranker_scorer_comparison_report_and_shell_tell_the_same_mean(tmp_path):
     queries = [QID == query for query in range(20, 39)]
     expected = np.mean([mean_over_orders(Y[rows], scores[rows]) for rows in queries])
     assert ranker.score(*test) == pytest.approx(expected)
-    scorer = make_ranking_scorer("ndcg@10")
+    scorer = RankingScorer("ndcg@10")
     assert scorer(ranker, X[TEST], Y[TEST], qid=QID[TEST]) == pytest.approx(expected)
     comparison = compare({"a": RankSVM()}, data, cv=[(TRAIN, TEST)], metrics=["ndcg@10"])
     assert np.nanmean(comparison.by_query("ndcg@10")) == pytest.approx(expected)

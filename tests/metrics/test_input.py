@@ -9,7 +9,7 @@ from treerank import NDCG, get_metric
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import METRICS, exposure_by_group, ndcg_bounds
 from treerank.metrics import ExpectedReciprocalRank as ERR
-from treerank.metrics.registry import make_ranking_scorer, with_convention
+from treerank.metrics.registry import RankingScorer, with_convention
 from treerank.metrics.threshold_metrics import AveragePrecision
 
 
@@ -66,7 +66,7 @@ def test_many_documents_without_qid_are_told_to_be_one_query():
         (lambda: get_metric("ndcg@" + "9" * 5000), r"metric must be one of .*\.\.\."),
         (lambda: get_metric("ndcg@0"), r"k must be a whole number of at least 1; got 0\."),
         (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
-        (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
+        (lambda: RankingScorer("auc"), r"metric must be one of .*; got 'auc'\."),
         (lambda: with_convention("ndcg", "trec"), r"convention must be one of .*; got 'trec'\."),
         (lambda: with_convention("mrr", "letor4"), r"one of \['ndcg', 'map', 'p'\] .*; got 'mrr'"),
         (lambda: with_convention(max, "letor4"), r"convention='letor4'; got 'max'\."),

@@ -251,7 +251,7 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
     batches = read_batches(tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match="positions must be None where X is Batches"):
         TreeDirectRanker("histogram").fit(batches, position=ROWS["position"])
-    with pytest.raises(ValueError, match="qid, .* must be None where X is Batches"):
+    with pytest.raises(ValueError, match=r"qid, .* must be None where X is Batches"):
         fitted.score(batches, Y, QID)
     with pytest.raises(ValueError, match=r"clicks must .* for several workers; got"):
         fit_by_workers(small().set_params(feature_part="histogram"), X, Y, QID)

@@ -10,7 +10,7 @@ import typer
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of
-from treerank.evaluation.data_splits import is_one_data_set, make_splits
+from treerank.evaluation.data_splits import is_one_data_set
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
@@ -89,8 +89,7 @@ def compare(
     rankers = {
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
     }
-    n_fits = len(rankers) * len(make_splits(documents, cv, random_state=random_state))
-    with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):
+    with reporter.counting(f"comparing {', '.join(rankers)}") as show, listening(show):
         comparison = compare_rankers(
             rankers,
             documents,

@@ -120,7 +120,7 @@ def fit(
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    growing = reporter.counting("fitting an ensemble" if best else "growing trees", n_estimators)
+    growing = reporter.counting("fitting an ensemble" if best else "growing trees")
     if workers is None:
         reading = {"sparse": sparse, "n_features": n_features} | named
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
