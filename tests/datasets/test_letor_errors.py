@@ -37,6 +37,11 @@ def file(tmp_path):
     return tmp_path / "train.txt"
 
 
+def test_a_number_is_no_path():
+    with pytest.raises(TypeError, match="not int"):
+        read_letor(987)
+
+
 @pytest.mark.parametrize(("text", "line", "column", "rule"), ERRORS)
 def test_an_error_names_file_line_and_column(file, text, line, column, rule):
     file.write_bytes(text)

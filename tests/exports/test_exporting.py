@@ -169,6 +169,8 @@ def test_what_cannot_be_exported_is_refused(ranker, options, message, tmp_path):
 
 
 def test_what_is_not_fitted_has_no_folder_or_is_too_deep_is_refused(fitted, tmp_path):
+    with pytest.raises(TypeError, match=r"a ranker of treerank; got LightGBMTrees\("):
+        export(fitted.feature_part_, tmp_path / "model", format="c")
     with pytest.raises(ValueError, match="not fitted"):
         export(LINE, tmp_path / "model", format="c")
     with pytest.raises(FileNotFoundError):

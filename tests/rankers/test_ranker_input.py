@@ -47,6 +47,10 @@ ONES = np.ones(160)
         ({"sample_weight": -ONES}, "sample_weight must not be negative; got -1"),
         ({"query_weight": np.arange(160)}, "query_weight must be constant within a q"),
         ({"eval_set": 3}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
+        (
+            {"eval_set": (DATA, DATA)},
+            r"eval_set must be .*or a list of such tuples; got",
+        ),
         ({"eval_set": [(np.eye(4),)]}, "eval_set must .*or a list of such tuples"),
         ({"eval_metric": "map"}, "eval_set must be given where eval_metric is"),
         ({"eval_set": ([[1.0]], [1])}, "X has 1 features, but TreeDirectRanker is exp"),

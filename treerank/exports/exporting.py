@@ -24,6 +24,7 @@ from treerank.exports.uploads import UPLOADS, request_of
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_fitted, check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
+from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import take_columns
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
@@ -120,7 +121,7 @@ def export(
 def _check_ranker(ranker: Any) -> None:
     """Refuse what is no fitted ranker, with the way for a model of another program."""
     check_fitted("ranker", ranker)
-    if not isinstance(ranker, Pipeline) and not hasattr(ranker, "terms"):
+    if not isinstance(ranker, Pipeline | Ranker):
         raise TypeError(
             f"ranker must be a ranker of treerank; got {shown(ranker)}. For trees of another "
             "program, write ForestRanker(read_forest(model))."

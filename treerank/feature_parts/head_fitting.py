@@ -10,7 +10,6 @@ from treerank.checks import check_number, warn_user
 from treerank.objectives.base import Objective
 
 
-@np.errstate(under="ignore")
 def fit_head(
     features: np.ndarray,
     objective: Objective,
@@ -64,7 +63,8 @@ def fit_head(
     """
     check_number("alpha", alpha, at_least=0)
     if scale is None:
-        scale = float(np.sqrt(np.maximum(features.var(axis=0), 0).mean()))
+        with np.errstate(under="ignore"):
+            scale = float(np.sqrt(np.maximum(features.var(axis=0), 0).mean()))
     start_value = objective(np.zeros(len(features)))[0]
     if scale == 0 or start_value == 0:  # nothing to weigh, or no pair to weigh it by
         return np.zeros(features.shape[1])
@@ -75,7 +75,8 @@ def fit_head(
         slope = np.einsum("ij,i", features, gradient) / (scale * start_value)
         return value / start_value + 0.5 * alpha * (v @ v), slope + alpha * v
 
-    return _minimum(penalized, features.shape[1], tolerance, max_iter) / scale
+    with np.errstate(under="ignore"):  # no decorator, whose frame a warning would point at
+        return _minimum(penalized, features.shape[1], tolerance, max_iter) / scale
 
 
 def _minimum(function: Any, n_outputs: int, tolerance: float, max_iter: int) -> np.ndarray:

@@ -74,6 +74,7 @@ def compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Any]:
 
 def _opened(path):
     """Open a file without a buffer; standard input stays open."""
+    path = os.fspath(path)  # a number would be a file that is open already
     if str(path) != STANDARD_INPUT:
         return io.FileIO(path) if is_regular_file(path) else _Pipe(path)
     if sys.stdin is None:
