@@ -62,7 +62,7 @@ def test_errors_name_standard_input(monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"1", b"\x1f", b"\x1f\x8b"])
 def test_a_pipe_that_ends_at_once_is_an_error(tmp_path, content):
     feeder = fed(tmp_path / "pipe", content, 1)
-    with pytest.raises(ValueError, match="line 1, column"):
+    with pytest.raises(ValueError, match=r"line 1, column|gzip stream must be whole"):
         read_letor(tmp_path / "pipe")
     feeder.join()
 

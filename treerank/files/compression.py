@@ -1,4 +1,4 @@
-"""Compression: gzip files are read and written like plain files."""
+"""Compression: gzip files are read and written like plain files, also as blocks of whole lines."""
 
 import gzip
 import io
@@ -7,11 +7,12 @@ import select
 import stat
 import sys
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 #: The path that means standard input.
 STANDARD_INPUT = "-"
@@ -55,6 +56,42 @@ def open_text(path: str | Path) -> Iterator[Text]:
             raise ValueError(f"{name}: the gzip stream must be whole; got {damage}.") from damage
         finally:
             buffered.detach()  # so that standard input stays open
+
+
+class TextBlock(NamedTuple):
+    """Some whole lines, and the number of the first one, from 1."""
+
+    text: bytes
+    first_line: int
+
+
+def text_blocks(text: Text, block_size: int) -> Iterator[TextBlock]:
+    r"""Yield an open text in blocks of whole lines, reading so many bytes at a time.
+
+    The last line of the text gets a newline if it has none. The mark that some editors put before a
+    text in UTF-8 is left out.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "lines.txt"
+    >>> n_bytes = path.write_bytes(b"one\ntwo\nthree")
+    >>> with open_text(path) as text:
+    ...     [tuple(block) for block in text_blocks(text, block_size=8)]
+    [(b'one\ntwo\n', 1), (b'three\n', 3)]
+    """
+    first_line, rest = 1, b""
+    while piece := text.stream.read(block_size):
+        lines, newline, rest = (rest + piece).rpartition(b"\n")
+        if newline:
+            yield _block(lines, first_line)
+            first_line += lines.count(b"\n") + 1
+    if rest:
+        yield _block(rest, first_line)
+
+
+def _block(lines: bytes, first_line: int) -> TextBlock:
+    mark = BOM_UTF8 if first_line == 1 else b""
+    return TextBlock(lines.removeprefix(mark) + b"\n", first_line)
 
 
 def is_regular_file(path: str | Path) -> bool:
