@@ -6,7 +6,7 @@ score differently is refused, with the reason.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,12 +108,12 @@ def export(
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
-    pieces: Iterable[bytes] = conversion.pieces()
+    content = conversion.content()
     if name is not None:
-        pieces = [request_of(format, b"".join(pieces), names, name)]
+        content = request_of(format, content, names, name)
         report = replace(report, upload=UPLOADS[format].model.format(name=name))
     with replaced_file(path) as file:
-        file.writelines(pieces)
+        file.write(content)
     return report
 
 
