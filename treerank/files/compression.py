@@ -3,7 +3,6 @@
 import gzip
 import io
 import os
-import select
 import stat
 import sys
 import zlib
@@ -30,10 +29,7 @@ class Text:
     name: str
     #: Binary stream of the text, which is decompressed.
     stream: Any
-    #: Whether it is a regular file. If not, as with a pipe, its size is not known, and the next
-    #: bytes may be a long time in coming.
-    is_file: bool
-    #: Approximate number of bytes; 0 if it is not known.
+    #: Approximate number of bytes; 0 if it is not known, as of a pipe.
     expected_size: int
 
 
@@ -50,8 +46,8 @@ def open_text(path: str | Path) -> Iterator[Text]:
         try:
             is_gzip = str(path).endswith(".gz") or buffered.peek(1)[:1] == _GZIP_START
             stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
-            is_file = is_regular_file(path)
-            yield Text(name, stream, is_file, _expected_size(file, is_gzip) if is_file else 0)
+            size = _expected_size(file, is_gzip) if is_regular_file(path) else 0
+            yield Text(name, stream, size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
             raise ValueError(f"{name}: the gzip stream must be whole; got {damage}.") from damage
         finally:
@@ -112,21 +108,10 @@ def compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Any]:
 def _opened(path):
     """Open a file without a buffer; standard input stays open."""
     if str(path) != STANDARD_INPUT:
-        return io.FileIO(path) if is_regular_file(path) else _Pipe(path)
+        return io.FileIO(path)
     if sys.stdin is None:
         raise ValueError(f"standard input must be open to read {STANDARD_INPUT!r}; it is closed.")
     return nullcontext(sys.stdin.buffer)
-
-
-class _Pipe(io.FileIO):
-    """A pipe or a device. Waiting for it can be interrupted.
-
-    Some packages, once imported, let the system restart a read that a signal has interrupted.
-    """
-
-    def readinto(self, room):
-        select.select([self], [], [])
-        return super().readinto(room)
 
 
 def _expected_size(file, is_gzip):
