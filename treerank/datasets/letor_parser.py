@@ -118,6 +118,7 @@ def _numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.nd
     steps[ends] -= 1
     joined = letters[np.cumsum(steps, dtype=np.int8) > 0]
     _require(not (joined == ord("(")).any())  # Arrow takes nan(1) as a number
+    _require(len(joined) < 2**31)  # which Arrow counts in 32 bits
     offsets = np.append(0, np.cumsum(ends - starts)).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(joined)]
     texts = pa.Array.from_buffers(pa.string(), len(starts), buffers)
