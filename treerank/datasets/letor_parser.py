@@ -75,31 +75,42 @@ def _rows_at_once(text: bytes, largest: int) -> ParsedRows:
     """Return the rows of a text; a ValueError says that they must be read one by one."""
     bare = _COMMENT.sub(lambda found: b" " * len(found[0]), text)
     letters = np.frombuffer(bare, dtype=np.uint8)
+    starts, ends = _token_spans(letters)
     line_ends = np.flatnonzero(letters == _NEWLINE)
-    controls = letters[letters < _SPACE]
-    _require(((controls >= 9) & (controls <= 13)).all())  # which are spaces, too
-    edges = np.flatnonzero(np.diff(letters > _SPACE, prepend=False))
-    starts, ends = edges[::2], edges[1::2]
     first = np.unique(np.append(0, np.searchsorted(starts, line_ends)))[:-1]  # token of each row
     n_entries = np.diff(first, append=len(starts)) - 2
     _require((n_entries >= 0).all())
-    is_entry = np.ones(len(starts), dtype=bool)
-    is_entry[first] = is_entry[first + 1] = False
     ids = list(_tokens(bare, starts[first + 1], ends[first + 1]))
     _require(all(map(_QID.fullmatch, ids)))
     y = _numbers(letters, starts[first], ends[first])
     _require(np.isfinite(y).all())
+    is_entry = np.ones(len(starts), dtype=bool)
+    is_entry[first] = is_entry[first + 1] = False
     colons = np.flatnonzero(letters == _COLON)
-    colons = np.delete(colons, np.searchsorted(colons, starts[first + 1]))
-    _require(len(colons) == is_entry.sum() and (colons < ends[is_entry]).all())
-    indices = _whole_numbers(letters, starts[is_entry], colons)
-    values = _numbers(letters, colons + 1, ends[is_entry])
+    colons = np.delete(colons, np.searchsorted(colons, starts[first + 1]))  # those of query ids
+    indices, values = _entries_at_once(letters, starts[is_entry], colons, ends[is_entry])
     last = ends[first + n_entries + 1]
     comments = _comments(_tokens(text, last, line_ends[np.searchsorted(line_ends, last)]))
     rows = ParsedRows(y, _query_ids(ids), comments, n_entries, indices, values)
     rises = np.diff((rows.row_of_entry << 32) + indices) > 0
     _require(rises.all() and ((indices > 0) & (indices <= largest)).all())
     return rows
+
+
+def _token_spans(letters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the starts and the ends of what stands between spaces."""
+    controls = letters[letters < _SPACE]
+    _require(((controls >= 9) & (controls <= 13)).all())  # which are spaces, too
+    edges = np.flatnonzero(np.diff(letters > _SPACE, prepend=False))
+    return edges[::2], edges[1::2]
+
+
+def _entries_at_once(
+    letters: np.ndarray, starts: np.ndarray, colons: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices and the values of tokens with one colon each."""
+    _require(len(colons) == len(starts) and ((starts < colons) & (colons < ends)).all())
+    return _whole_numbers(letters, starts, colons), _numbers(letters, colons + 1, ends)
 
 
 def _require(is_usual: bool | np.bool_) -> None:
@@ -131,7 +142,7 @@ def _whole_numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) ->
     """Return the numbers that tokens of digits are."""
     sizes, numbers = ends - starts, np.zeros(len(starts), dtype=np.int64)
     most = int(sizes.max(initial=1))
-    _require((sizes > 0).all() and most <= _MOST_DIGITS)
+    _require(most <= _MOST_DIGITS)
     for place in range(most):
         longer = np.flatnonzero(sizes > place)
         digits = letters[starts[longer] + place]
