@@ -56,8 +56,8 @@ def main(n_trees=1000, n_leaves=255):
     names = [f"f{i}" for i in range(forest.n_features)]
 
     def write(name):
-        """Return the size of the file, whose pieces are let go of as in a file."""
-        return sum(map(len, converted(name, Terms(forest), names).pieces()))
+        """Return the size of the file."""
+        return len(converted(name, Terms(forest), names).content())
 
     for name in FORMATS:
         try:

@@ -74,7 +74,7 @@ def test_an_unknown_name_is_refused_as_in_any_module():
 WITHOUT_EXTRAS = """
 import importlib, pydoc
 from importlib.machinery import PathFinder
-find, extras = PathFinder.find_spec, ("torch", "xgboost", "pyarrow")
+find, extras = PathFinder.find_spec, ("torch", "xgboost", "onnx")
 PathFinder.find_spec = lambda name, *rest: None if name in extras else find(name, *rest)
 for name in NAMES:
     package, found = importlib.import_module(name), {}

@@ -1,11 +1,11 @@
 __version__: str
 
-from treerank.datasets.feature_logs import read_feature_log as read_feature_log  # pyarrow
+from treerank.datasets.feature_logs import read_feature_log as read_feature_log
 from treerank.datasets.formats import read_batches as read_batches
 from treerank.datasets.judgments import read_judgments as read_judgments
 from treerank.datasets.letor import read_letor as read_letor
-from treerank.datasets.parquet import read_csv as read_csv  # pyarrow
-from treerank.datasets.parquet import read_parquet as read_parquet  # pyarrow
+from treerank.datasets.parquet import read_csv as read_csv
+from treerank.datasets.parquet import read_parquet as read_parquet
 from treerank.datasets.web_search import make_web_search as make_web_search
 from treerank.evaluation.running import compare as compare
 from treerank.exports.exporting import export as export

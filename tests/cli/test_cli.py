@@ -256,7 +256,6 @@ def test_export_writes_what_the_library_would(files, loaded, tmp_path):
 
 
 def test_export_checks_by_documents_without_labels(files, loaded, tmp_path):
-    pytest.importorskip("pyarrow")
     table = tmp_path / "documents.parquet"
     X = pl.DataFrame(loaded[1].X, schema=[f"f{i}" for i in range(8)])
     X.with_columns(query=pl.Series(loaded[1].qid)).write_parquet(table)

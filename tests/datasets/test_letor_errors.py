@@ -69,20 +69,18 @@ def test_a_file_without_rows_is_an_error(file, text, pack):
         read_letor(file)
 
 
-def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path):
+def test_a_damaged_gzip_is_an_error_that_names_the_file(tmp_path):
     rng = np.random.default_rng(0)
     text = b"".join(b"1 qid:1 1:%r\n" % value for value in rng.normal(size=3000).tolist())
     whole = gzip.compress(text)
     path = tmp_path / "cut.txt.gz"
-    for cut in [0, 1, 11, len(whole) // 2, len(whole) - 1]:
+    half = len(whole) // 2
+    for cut in (1, 11, half, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(ValueError, match=r"cut.txt.gz, line \d+, column \d+: ") as error:
+        with pytest.raises(ValueError, match=r"cut\.txt\.gz: the gzip stream must be whole"):
             read_in_blocks(path, 1000)
-        line = int(str(error.value).split("line ")[1].split(",")[0])
-        assert line == 1 if cut < 30 else 1 <= line <= 3001
-        assert line > 1000 if cut > 20000 else True
-    path.write_bytes(whole[: len(whole) // 2] + b"damage" + whole[len(whole) // 2 :])
-    with pytest.raises(ValueError, match=r"cut\.txt\.gz, line"):
+    path.write_bytes(whole[:half] + b"damage" + whole[half:])
+    with pytest.raises(ValueError, match=r"cut\.txt\.gz"):
         read_in_blocks(path, 1000)
 
 

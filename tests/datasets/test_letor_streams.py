@@ -1,7 +1,6 @@
 import gzip
 import io
 import os
-import signal
 import sys
 import threading
 from types import SimpleNamespace
@@ -62,19 +61,6 @@ def test_errors_name_standard_input(monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"1", b"\x1f", b"\x1f\x8b"])
 def test_a_pipe_that_ends_at_once_is_an_error(tmp_path, content):
     feeder = fed(tmp_path / "pipe", content, 1)
-    with pytest.raises(ValueError, match="line 1, column"):
+    with pytest.raises(ValueError, match=r"line 1, column|gzip stream must be whole"):
         read_letor(tmp_path / "pipe")
     feeder.join()
-
-
-def test_waiting_for_a_pipe_can_be_interrupted_even_after_polars_was_imported(tmp_path):
-    pytest.importorskip("polars")  # it lets the system restart interrupted reads
-    os.mkfifo(tmp_path / "pipe")
-    main = threading.main_thread().ident
-    with open(tmp_path / "pipe", "r+b", buffering=0) as pipe:  # never ends
-        pipe.write(b"1 qid:1 1:1\n")
-        timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            read_letor(tmp_path / "pipe")
-        timer.join()

@@ -1,5 +1,4 @@
 import os
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from command_line import run
 
 from treerank.datasets import read_letor, read_parquet, write_letor, write_parquet
-from treerank.datasets.formats import read_ranking_data
 from treerank.datasets.parquet import parquet_batches
 from treerank.datasets.parquet import write_parquet_batches as write_batches
 from treerank.inputs.columns import Columns
@@ -199,11 +197,3 @@ def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
         run("convert", tmp_path / source, tmp_path / target)
     assert (tmp_path / "back.txt").read_bytes() == text.read_bytes()
     assert read_letor(tmp_path / "back.txt").qid[0] == "007"
-
-
-def test_without_pyarrow_the_error_says_how_to_install_it(file, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "treerank.datasets.parquet")
-    monkeypatch.delitem(sys.modules, "treerank.datasets.parquet_files")
-    with pytest.raises(ImportError, match=r"read_parquet needs pyarrow: pip install treerank\[par"):
-        read_ranking_data(file)

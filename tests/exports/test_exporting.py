@@ -10,6 +10,8 @@ from forest_cases import goes_left
 from lightgbm import LGBMRanker
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from treerank import MLP, LightGBMTrees, TreeDirectRanker, read_letor
 from treerank.baselines import SortNet
@@ -150,6 +152,7 @@ REFUSED = [
     (LINE, {"allow": 3}, "allow must be a sequence; got 3"),
     (LINE, {"check": (1, 2, 3, 4)}, r"check must be X, .* or \(X, y, qid\); got 4 parts"),
     (FOREIGN, {}, r"got LGBMRanker\(.*write ForestRanker\(read_forest\(model"),
+    (make_pipeline(StandardScaler(), LINE), {}, "In place of a pipeline, fit the ranker alone"),
     (NETWORK, {}, "format 'c' has no words for a network"),
     (NETWORK, {"format": "solr"}, "format 'solr' has no words for a network"),
     (SortNet(n_epochs=1), {}, "ranker must be a sum of trees and lines; got SortNet"),
@@ -162,6 +165,7 @@ REFUSED = [
 @pytest.mark.parametrize(("ranker", "options", "message"), REFUSED)
 def test_what_cannot_be_exported_is_refused(ranker, options, message, tmp_path):
     own = {"group": [len(y)]} if ranker is FOREIGN else {"qid": qid}
+    own = {"treedirectranker__qid": qid} if isinstance(ranker, Pipeline) else own
     fitted = clone(ranker).fit(X, y, **own)
     with pytest.raises((ValueError, TypeError), match=message):
         export(fitted, tmp_path / "model", **{"format": "c"} | options)

@@ -269,13 +269,6 @@ def test_a_ranking_expression_has_the_value_expected(rule):
         content_of(converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_file_is_written_in_pieces(format):
-    forest = drawn_forest(np.random.default_rng(0), n_trees=500)
-    sizes = [len(piece) for piece in converted(format, Terms(forest), NAMES).pieces()]
-    assert max(sizes) < sum(sizes) / 2
-
-
 @pytest.mark.parametrize("format", ["elastic", "solr", "vespa", "xgboost"])
 def test_names_of_features_may_be_any_texts(format):
     forest = drawn_forest(np.random.default_rng(0))

@@ -57,7 +57,7 @@ def drawn_forest(
 
 def content_of(conversion):
     """Return the content of the file of a conversion."""
-    return b"".join(conversion.pieces())
+    return conversion.content()
 
 
 def one_leaf(n_features):

@@ -69,7 +69,7 @@ def _judged(
     reporter: Reporter, path: Path, judgments: Path, feature_set: Path | None
 ) -> RankingData:
     """Return the judged documents of a feature log."""
-    read = load_object("treerank.datasets.feature_logs:read_feature_log [pyarrow]")
+    read = load_object("treerank.datasets.feature_logs:read_feature_log")
     log = read(path, read_judgments(judgments).merged(), features=feature_set)
     data = log.judged()
     reporter.say(f"{path}: {len(log)} documents, {len(log) - len(data)} of them not judged")

@@ -6,7 +6,6 @@ from typing import Any
 
 from treerank.checks import shown
 from treerank.inputs.columns import as_frame
-from treerank.lazy import naming_the_extra
 
 
 def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
@@ -35,10 +34,10 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
 
 def _columns_of_file(path: str | Path, arguments: Mapping[str, str]) -> list[Any]:
     """Return columns of numbers, or of ids; what is missing is nan or None."""
-    with naming_the_extra("read_parquet"):
-        from pyarrow import types
+    from pyarrow import types
 
-        from treerank.datasets.parquet_files import ParquetFiles, as_ids, is_number
+    from treerank.datasets.parquet_files import ParquetFiles, as_ids, is_number
+
     names, found = list(arguments.values()), list[Any]()
     by_name = {name: argument for argument, name in arguments.items() if argument.isidentifier()}
     files = ParquetFiles.open(path, None, None, names, arguments=by_name)

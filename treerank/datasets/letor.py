@@ -5,7 +5,6 @@ query ids. Feature indices count from 1 and rise within a row. A feature that a 
 0; ``NULL`` and ``nan`` are missing values. Blank lines and lines with only a comment are skipped.
 """
 
-import contextlib
 import itertools
 import math
 import reprlib
@@ -29,8 +28,7 @@ from treerank.datasets.ranking_data import (
     checked_comments,
     rows_at_once,
 )
-from treerank.files.blocks import text_blocks
-from treerank.files.compression import compressed, is_regular_file, open_text
+from treerank.files.compression import compressed, is_regular_file, open_text, text_blocks
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import Columns, as_frame
 from treerank.inputs.documents import check_ids, check_labels
@@ -151,15 +149,11 @@ def _measured(path):
 
 def _parts(path, batch_size, n_features, comments, sparse=False, dtype=np.float64):
     """Parse a file, a batch of at least so many rows at a time."""
-    with (
-        open_text(path) as text,
-        contextlib.closing(text_blocks(text, BLOCK_SIZE)) as blocks,
-        ThreadPoolExecutor(threads_allowed()) as pool,
-    ):
+    with open_text(path) as text, ThreadPoolExecutor(threads_allowed()) as pool:
         size = text.expected_size if batch_size == math.inf else 0
         settings = text.name, n_features, sparse, dtype, comments, size, pool
         table, n_rows = LetorTable(*settings), 0
-        for block in blocks:
+        for block in text_blocks(text, BLOCK_SIZE):
             table.append(block)
             if table.n_rows >= batch_size:
                 n_rows += table.n_rows

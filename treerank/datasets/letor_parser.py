@@ -1,232 +1,236 @@
-"""The LETOR parser: compiled functions that read the rows of a chunk of text.
+"""The LETOR parser: the rows of some whole lines of text.
 
-A chunk is a part of the text with whole lines; its last byte is a newline. ``parse_chunk`` releases
-Python's lock, so that threads parse several chunks at a time; this compiles faster than a
-``prange`` and works in any thread. A chunk has its own arrays, so the result does not depend on
-the number of threads.
+All numbers of the lines are read at once, by NumPy and Arrow. Lines that this cannot read, such as
+those with an error or with a number in an unusual form, are read one by one.
 """
 
-from typing import NamedTuple, Self
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
-
-from treerank.datasets.decimals import (
-    COLON,
-    HASH,
-    MINUS,
-    NEWLINE,
-    ZERO,
-    ends_token,
-    is_space,
-    read_digits,
-    read_number,
-    skip_token,
-)
-from treerank.numerics.compiling import njit, register_jitable
+import pyarrow as pa
+from pyarrow import compute
 
 LARGEST_INDEX = 2**31 - 1
 #: Bytes of a query id; an array of strings needs as much for every id as for the longest.
 LONGEST_QID = 255
-#: What stands for a query id that is no integer; integers have at most 18 digits.
-TEXT = -(2**63)
+_SPACE, _COLON, _NEWLINE, _ZERO, _NINE = b" :\n09"
+_MOST_DIGITS = 10
+_COMMENT = re.compile(rb"#.*")
+_QID = re.compile(rb"qid:([^\0]{1,%d})" % LONGEST_QID)
+_INDEX = re.compile(rb"[0-9]{1,%d}" % _MOST_DIGITS)
+#: Only integers in Python's notation are integers, so 7 and 007 differ.
+_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,17}")
 
-#: Errors that ``parse_chunk`` returns; 0 is none.
-NO_QID, BAD_INDEX, NOT_RISING, BEYOND, BAD_QID = range(1, 6)
-#: What each of them says.
-RULES = (
-    "",
-    "a query id, qid:<id>, must follow the label",
-    f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
-    "feature indices must rise within a row",
-    "feature indices must not exceed n_features={n_features}",
-    f"a query id must have at most {LONGEST_QID} bytes and no NUL",
-)
+
+class BrokenRuleError(ValueError):
+    """A rule of the format that a text breaks, and where."""
+
+    def __init__(self, rule: str, at: int):
+        super().__init__(rule)
+        self.at = at
 
 
 class ParsedRows(NamedTuple):
-    """The rows of a chunk of text, with room for as many as there may be.
+    """Rows of a text.
 
     Attributes
     ----------
     y : ndarray of shape (n_rows,)
         Labels.
     qid : ndarray of shape (n_rows,)
-        Query ids that are integers in Python's notation; ``TEXT`` for other query ids.
-    spans : ndarray of shape (n_rows, 4)
-        Start and end of the query id in the text, start and end of the comment.
+        Query ids: integers if all are, else strings.
+    comments : list of str
+        What stands behind ``#`` in each row.
     n_entries : ndarray of shape (n_rows,)
         Number of features in the row's text.
-    values, indices : ndarray of shape (n_entries,)
-        Values and columns of the features, row by row.
-    uncertain : ndarray of shape (n_rows + n_entries, 2)
-        Numbers that the compiled code cannot round for certain, or that are no numbers: the start
-        of each in the text, and its place in ``values``, which is ``-1 - row`` for a label.
-    sizes : ndarray of shape (3,)
-        Number of rows, entries and uncertain numbers that are parsed.
+    indices, values : ndarray of shape (n_entries,)
+        Indices of the features, from 1, and their values, row by row.
     """
 
     y: np.ndarray
     qid: np.ndarray
-    spans: np.ndarray
+    comments: list[str]
     n_entries: np.ndarray
-    values: np.ndarray
     indices: np.ndarray
-    uncertain: np.ndarray
-    sizes: np.ndarray
+    values: np.ndarray
 
-    @classmethod
-    def empty(cls, text: np.ndarray, dtype: DTypeLike) -> Self:
-        """Return arrays for a chunk: each row has a newline, and each entry has a colon."""
-        n_rows, n_entries = (int(np.count_nonzero(text == byte)) for byte in (NEWLINE, COLON))
-        return cls(
-            y=np.empty(n_rows),
-            qid=np.empty(n_rows, dtype=np.int64),
-            spans=np.empty((n_rows, 4), dtype=np.int64),
-            n_entries=np.empty(n_rows, dtype=np.int64),
-            values=np.empty(n_entries, dtype=dtype),
-            indices=np.empty(n_entries, dtype=np.int32),
-            uncertain=np.empty((n_rows + n_entries, 2), dtype=np.int64),
-            sizes=np.zeros(3, dtype=np.int64),
-        )
-
-    def parsed(self) -> Self:
-        """Return the parts of the arrays that are filled."""
-        n_rows, n_entries, n_uncertain = self.sizes.tolist()
-        filled = [n_rows] * 4 + [n_entries] * 2 + [n_uncertain, 3]
-        return type(self)(*(array[:n] for array, n in zip(self, filled, strict=True)))
+    @property
+    def row_of_entry(self) -> np.ndarray:
+        """Number of the row of each feature."""
+        return np.repeat(np.arange(len(self.y)), self.n_entries)
 
 
-@register_jitable
-def _ends_row(byte):
-    return byte in (NEWLINE, HASH)
+def parsed_rows(text: bytes, n_features: int | None) -> ParsedRows:
+    """Return the rows of whole lines; a BrokenRuleError names the first error and its place."""
+    try:
+        return _rows_at_once(text, n_features or LARGEST_INDEX)
+    except ValueError:  # of Arrow, too
+        return _rows_one_by_one(text, n_features)
 
 
-@register_jitable
-def _skip_spaces(text, at):
-    while is_space(text[at]):
-        at += 1
-    return at
+def _rows_at_once(text: bytes, largest: int) -> ParsedRows:
+    """Return the rows of a text; a ValueError says that they must be read one by one."""
+    bare = _COMMENT.sub(lambda found: b" " * len(found[0]), text)
+    letters = np.frombuffer(bare, dtype=np.uint8)
+    starts, ends = _token_spans(letters)
+    line_ends = np.flatnonzero(letters == _NEWLINE)
+    first = np.unique(np.append(0, np.searchsorted(starts, line_ends)))[:-1]  # token of each row
+    n_entries = np.diff(first, append=len(starts)) - 2
+    _require((n_entries >= 0).all())
+    ids = list(_tokens(bare, starts[first + 1], ends[first + 1]))
+    _require(all(map(_QID.fullmatch, ids)))
+    y = _numbers(letters, starts[first], ends[first])
+    _require(np.isfinite(y).all())
+    is_entry = np.ones(len(starts), dtype=bool)
+    is_entry[first] = is_entry[first + 1] = False
+    colons = np.flatnonzero(letters == _COLON)
+    colons = np.delete(colons, np.searchsorted(colons, starts[first + 1]))  # those of query ids
+    indices, values = _entries_at_once(letters, starts[is_entry], colons, ends[is_entry])
+    last = ends[first + n_entries + 1]
+    comments = _comments(_tokens(text, last, line_ends[np.searchsorted(line_ends, last)]))
+    rows = ParsedRows(y, _query_ids(ids), comments, n_entries, indices, values)
+    rises = np.diff((rows.row_of_entry << 32) + indices) > 0
+    _require(rises.all() and ((indices > 0) & (indices <= largest)).all())
+    return rows
 
 
-@njit
-def skip_line(text: np.ndarray, at: int) -> int:
-    """Return the end of the line that contains ``at``."""
-    while text[at] != NEWLINE:
-        at += 1
-    return at
+def _token_spans(letters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the starts and the ends of what stands between spaces."""
+    controls = letters[letters < _SPACE]
+    _require(((controls >= 9) & (controls <= 13)).all())  # which are spaces, too
+    edges = np.flatnonzero(np.diff(letters > _SPACE, prepend=False))
+    return edges[::2], edges[1::2]
 
 
-@njit(nogil=True)
-def spread(values: np.ndarray, indices: np.ndarray, n_entries: np.ndarray, X: np.ndarray) -> None:
-    """Write the entries of some rows into a dense matrix."""
-    entry = 0
-    for row in range(len(n_entries)):
-        X[row] = 0
-        for _ in range(n_entries[row]):
-            X[row, indices[entry]] = values[entry]
-            entry += 1
+def _entries_at_once(
+    letters: np.ndarray, starts: np.ndarray, colons: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices and the values of tokens with one colon each."""
+    _require(len(colons) == len(starts) and ((starts < colons) & (colons < ends)).all())
+    return _whole_numbers(letters, starts, colons), _numbers(letters, colons + 1, ends)
 
 
-@njit(nogil=True)
-def parse_chunk(
-    text: np.ndarray, at: int, end: int, largest: int, rows: ParsedRows
-) -> tuple[int, int]:
-    """Parse a chunk up to its end or its first error; return the error and its place.
-
-    The chunk is ``text[at:end]``, and ``rows`` are filled. A feature index above ``largest`` is an
-    error.
-    """
-    while at < end:
-        at = _skip_spaces(text, at)
-        if not _ends_row(text[at]):
-            error, at = _parse_row(text, at, rows.sizes[0], largest, rows)
-            if error != 0:
-                return error, at
-            rows.sizes[0] += 1
-        at = skip_line(text, at) + 1
-    return 0, at
+def _require(is_usual: bool | np.bool_) -> None:
+    if not is_usual:
+        raise ValueError("the rows must be read one by one")
 
 
-@register_jitable
-def _parse_row(text, at, row, largest, rows):
-    value, end, is_certain = read_number(text, at)
-    rows.y[row] = value
-    if not is_certain or not np.isfinite(value):
-        _add_uncertain(rows, at, -1 - row)
-    at = _skip_spaces(text, end)
-    if not _starts_qid(text, at):
-        return NO_QID, at
-    start = at + 4
-    at = _parse_qid(text, start, row, rows)
-    has_nul = rows.qid[row] == TEXT and text[start:at].min() == 0  # which texts of NumPy may lose
-    if at - start > LONGEST_QID or has_nul:
-        return BAD_QID, start
-    error, at = _parse_features(text, at, row, largest, rows)
-    rows.spans[row, 2] = at + (text[at] == HASH)
-    at = skip_line(text, at) if error == 0 else at
-    rows.spans[row, 3] = at
-    return error, at
+def _tokens(text: bytes, starts: np.ndarray, ends: np.ndarray) -> Iterator[bytes]:
+    return (text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-@register_jitable
-def _add_uncertain(rows, at, place):
-    """Store where a number is that Python has to read."""
-    rows.uncertain[rows.sizes[2], 0] = at
-    rows.uncertain[rows.sizes[2], 1] = place
-    rows.sizes[2] += 1
+def _numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the numbers that tokens are."""
+    steps = np.zeros(len(letters), dtype=np.int8)
+    steps[starts] = 1
+    steps[ends] -= 1
+    joined = letters[np.cumsum(steps, dtype=np.int8) > 0]
+    _require(not (joined == ord("(")).any())  # Arrow takes nan(1) as a number
+    _require(len(joined) < 2**31)  # which Arrow counts in 32 bits
+    offsets = np.append(0, np.cumsum(ends - starts)).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(joined)]
+    texts = pa.Array.from_buffers(pa.string(), len(starts), buffers)
+    if b"NULL" in joined.tobytes():
+        texts = compute.if_else(compute.equal(texts, "NULL"), "nan", texts)
+    return np.asarray(texts.cast(pa.float64()))
 
 
-@register_jitable
-def _starts_qid(text, at):
-    word = b"qid:"
-    for i in range(4):
-        if text[at + i] != word[i]:  # stops at a newline at the latest
-            return False
-    return not ends_token(text[at + 4])
+def _whole_numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the numbers that tokens of digits are."""
+    sizes, numbers = ends - starts, np.zeros(len(starts), dtype=np.int64)
+    most = int(sizes.max(initial=1))
+    _require(most <= _MOST_DIGITS)
+    for place in range(most):
+        longer = np.flatnonzero(sizes > place)
+        digits = letters[starts[longer] + place]
+        _require(((digits >= _ZERO) & (digits <= _NINE)).all())
+        numbers[longer] = 10 * numbers[longer] + (digits - _ZERO)
+    return numbers
 
 
-@register_jitable
-def _parse_qid(text, start, row, rows):
-    """Store a query id; only integers in Python's notation are integers, so 7 and 007 differ."""
-    is_negative = text[start] == MINUS
-    first = start + is_negative
-    number, end = read_digits(text, first, 0)
-    is_canonical = 0 < end - first <= 18 and (
-        text[first] != ZERO or (end == first + 1 and not is_negative)
+def _query_ids(tokens: list[bytes]) -> np.ndarray:
+    """Return the ids that tokens such as ``qid:7`` name: integers if all are, else strings."""
+    ids = [token[4:] for token in tokens]
+    if all(map(_INTEGER.fullmatch, ids)):
+        return np.array(list(map(int, ids)), dtype=np.int64)
+    return np.array([each.decode("utf-8", "surrogateescape") for each in ids])
+
+
+def _comments(ends_of_rows: Iterator[bytes]) -> list[str]:
+    parts = (end.partition(b"#")[2].strip() for end in ends_of_rows)
+    return [part.decode("utf-8", "surrogateescape") for part in parts]
+
+
+def _rows_one_by_one(text: bytes, n_features: int | None) -> ParsedRows:
+    y, ids, sizes, ends = list[float](), list[bytes](), list[int](), list[bytes]()
+    entries, start = list[tuple[int, float]](), 0
+    for line in text.split(b"\n"):
+        content = line.partition(b"#")[0]
+        tokens = [(found[0], start + found.start()) for found in re.finditer(rb"\S+", content)]
+        if tokens:
+            y.append(_label(*tokens[0]))
+            ids.append(_query(*(tokens[1] if len(tokens) > 1 else (b"", start + len(content)))))
+            own = list(_entries(tokens[2:], n_features))
+            sizes.append(len(own))
+            entries += own
+            ends.append(line)
+        start += len(line) + 1
+    indices, values = zip(*entries, strict=True) if entries else ((), ())
+    return ParsedRows(
+        np.array(y),
+        _query_ids(ids),
+        _comments(iter(ends)),
+        np.array(sizes, dtype=np.int64),
+        np.array(indices, dtype=np.int64),
+        np.array(values, dtype=np.float64),
     )
-    if is_canonical and ends_token(text[end]):
-        rows.qid[row] = -number if is_negative else number
-    else:
-        rows.qid[row] = TEXT
-    end = skip_token(text, end)
-    rows.spans[row, 0] = start
-    rows.spans[row, 1] = end
-    return end
 
 
-@register_jitable
-def _parse_features(text, at, row, largest, rows):
-    # Unpacked here, because every access to an array in a tuple counts references atomically.
-    values, indices = rows.values, rows.indices
-    first = rows.sizes[1]
-    entry, previous = first, 0
-    at = _skip_spaces(text, at)
-    while not _ends_row(text[at]):
-        index, end = read_digits(text, at, 0)
-        if index <= previous or end - at > 10 or index > LARGEST_INDEX or text[end] != COLON:
-            is_index = 0 < index <= LARGEST_INDEX and end - at <= 10 and text[end] == COLON
-            return (NOT_RISING if is_index else BAD_INDEX), at
-        if index > largest:
-            return BEYOND, at
-        value, next_at, is_certain = read_number(text, end + 1)
-        values[entry] = value
-        indices[entry] = index - 1
-        if not is_certain:
-            _add_uncertain(rows, end + 1, entry)
-        entry += 1
-        previous = index
-        at = _skip_spaces(text, next_at)
-    rows.n_entries[row] = entry - first
-    rows.sizes[1] = entry
-    return 0, at
+def _label(token: bytes, at: int) -> float:
+    number = _number(token)
+    if number is None or not math.isfinite(number):
+        raise BrokenRuleError("a label must be finite", at)
+    return number
+
+
+def _query(token: bytes, at: int) -> bytes:
+    if not token.startswith(b"qid:") or token == b"qid:":
+        raise BrokenRuleError("a query id, qid:<id>, must follow the label", at)
+    if not _QID.fullmatch(token):
+        rule = f"a query id must have at most {LONGEST_QID} bytes and no NUL"
+        raise BrokenRuleError(rule, at + 4)
+    return token
+
+
+def _entries(
+    tokens: list[tuple[bytes, int]], n_features: int | None
+) -> Iterator[tuple[int, float]]:
+    """Yield the index and the value of each feature of a row."""
+    previous = 0
+    for token, at in tokens:
+        name, colon, text = token.partition(b":")
+        index = int(name) if colon and _INDEX.fullmatch(name) else 0
+        if not 1 <= index <= LARGEST_INDEX:
+            rule = f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}"
+            raise BrokenRuleError(rule, at)
+        if index <= previous:
+            raise BrokenRuleError("feature indices must rise within a row", at)
+        if n_features is not None and index > n_features:
+            raise BrokenRuleError(f"feature indices must not exceed n_features={n_features}", at)
+        previous, value = index, _number(text)
+        if value is None:
+            raise BrokenRuleError("a value must be a number", at + len(name) + 1)
+        yield index, value
+
+
+def _number(token: bytes) -> float | None:
+    """Return the number that a token is, or None if it is none in a LETOR file, as 1_0."""
+    if token.lower() == b"null":
+        return math.nan
+    try:
+        return None if b"_" in token else float(token)
+    except ValueError:
+        return None

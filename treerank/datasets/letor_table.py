@@ -1,5 +1,6 @@
 """LETOR tables: rows of ranking data into which blocks of LETOR text are parsed."""
 
+import re
 import reprlib
 from concurrent.futures import Executor
 
@@ -7,18 +8,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_matrix
 
-from treerank.datasets.decimals import skip_token
-from treerank.datasets.letor_parser import (
-    LARGEST_INDEX,
-    RULES,
-    TEXT,
-    ParsedRows,
-    parse_chunk,
-    skip_line,
-    spread,
-)
+from treerank.datasets.letor_parser import BrokenRuleError, ParsedRows, parsed_rows
 from treerank.datasets.ranking_data import RankingData, check_density
-from treerank.files.blocks import TextBlock
+from treerank.files.compression import TextBlock
 from treerank.inputs.grouping import joined_ids
 
 #: Bytes of text that one thread parses at a time.
@@ -53,82 +45,55 @@ class LetorTable:
 
     def append(self, block: TextBlock) -> None:
         """Parse lines into the table; a ValueError names the first error and its place."""
-        chunks = list(self._pool.map(lambda ends: self._parsed(block, *ends), self._bounds(block)))
-        for rows, error, at in chunks:
-            self._read_uncertain(block, rows)
-            if error:
-                raise self._error(block, at, RULES[error].format(n_features=self._n_features))
+        chunks = list(self._pool.map(lambda ends: self._parsed(block, *ends), _bounds(block.text)))
         self._size += len(block.text)
-        self._add(block.text, [rows.parsed() for rows, *_ in chunks])
+        self._add(chunks)
 
-    def _bounds(self, block):
-        """Return the start and end of chunks of whole lines."""
-        bounds, start, text = [], 0, block.text
-        while start < len(text):
-            end = skip_line(text, min(start + CHUNK_SIZE, len(text)) - 1) + 1
-            bounds.append((start, end))
-            start = end
-        return bounds
+    def _parsed(self, block: TextBlock, start: int, end: int) -> ParsedRows:
+        try:
+            return parsed_rows(block.text[start:end], self._n_features)
+        except BrokenRuleError as broken:
+            raise self._error(block, start + broken.at, str(broken)) from None
 
-    def _parsed(self, block, start, end):
-        """Return the rows of a chunk, the number of its first error, and its place."""
-        rows = ParsedRows.empty(block.text[start:end], self._dtype)
-        largest = int(self._n_features or LARGEST_INDEX)
-        return rows, *parse_chunk(block.text, start, end, largest, rows)
-
-    def _read_uncertain(self, block, rows):
-        """Read the uncertain numbers of a chunk by Python's ``float``, in the order of the text."""
-        for at, place in rows.uncertain[: rows.sizes[2]].tolist():
-            number = _as_number(_token(block.text, at))
-            if number is None or (place < 0 and not np.isfinite(number)):
-                rule = "a value must be a number" if place >= 0 else "a label must be finite"
-                raise self._error(block, at, rule)
-            if place < 0:
-                rows.y[-1 - place] = number
-            else:
-                with np.errstate(over="ignore"):  # 1e39 is infinite as float32
-                    rows.values[place] = number
-
-    def _error(self, block, at, rule):
+    def _error(self, block: TextBlock, at: int, rule: str) -> ValueError:
         """Return the error for a broken rule, with file, line and column."""
-        before = block.text[:at].tobytes()
+        before, (token,) = block.text[:at], re.findall(rb"^[^\s#]*", block.text[at:])
         line = block.first_line + before.count(b"\n")
         start = before[before.rfind(b"\n") + 1 :]
         column = len(start.decode("utf-8", "replace")) + 1
-        token = _token(block.text, at).decode("utf-8", "replace")
-        found = reprlib.repr(token) if token else "the end of the row"
+        found = reprlib.repr(token.decode("utf-8", "replace")) if token else "the end of the row"
         example = " A row of a LETOR file is like '2 qid:7 1:0.5'." if line == 1 else ""
         place = f"{self._name}, line {line}, column {column}"
         return ValueError(f"{place}: {rule}; got {found}.{example}")
 
-    def _add(self, text, chunks):
+    def _add(self, chunks: list[ParsedRows]) -> None:
         """Add the parsed rows of a block."""
         first = self.n_rows
         for rows in chunks:
             self.n_rows += len(rows.y)
             self._n_entries += len(rows.values)
-            if self._n_features is None and len(rows.indices):
-                self._width = max(self._width, int(rows.indices.max()) + 1)
+            if self._n_features is None:
+                self._width = max(self._width, int(rows.indices.max(initial=0)))
             self._y.append(rows.y)
-            self._qids.append(_chunk_qids(text, rows))
+            self._qids.append(rows.qid)
             if self._comments is not None:
-                self._comments += [
-                    text[start:end].tobytes().strip().decode("utf-8", "surrogateescape")
-                    for start, end in rows.spans[:, 2:].tolist()
-                ]
-        entries = [(rows.values, rows.indices, rows.n_entries) for rows in chunks]
+                self._comments += rows.comments
         if self._is_sparse:
-            self._entries += entries
+            self._entries += [self._entry_arrays(rows) for rows in chunks]
             return
         if self._n_features is None:
             check_density(self._name, self.n_rows, self._width, self._n_entries)
         if self._X.shape[1] < self._width or len(self._X) < self.n_rows:
             self._X = self._enlarged(first)
-        ends = np.cumsum([first, *(len(rows.y) for rows in chunks)])
-        parts = np.split(self._X[first : self.n_rows], ends[1:-1] - first)
-        list(self._pool.map(lambda entry, part: spread(*entry, part), entries, parts))
+        ends = np.cumsum([len(rows.y) for rows in chunks])
+        list(self._pool.map(_fill, np.split(self._X[first : self.n_rows], ends[:-1]), chunks))
 
-    def _enlarged(self, n_kept):
+    def _entry_arrays(self, rows: ParsedRows) -> tuple[np.ndarray, ...]:
+        with np.errstate(over="ignore"):  # 1e39 is infinite as float32
+            values = rows.values.astype(self._dtype)
+        return values, (rows.indices - 1).astype(np.int32), rows.n_entries
+
+    def _enlarged(self, n_kept: int) -> np.ndarray:
         """Return the matrix with room for more rows, as many as the rest of the text may have."""
         # Reserved memory costs nothing until it is used, so the guess may be too high.
         to_come = max(1.5 if n_kept else 1.0, self._expected_size / self._size)
@@ -149,7 +114,7 @@ class LetorTable:
         X = self._sparse() if self._is_sparse else self._X[: self.n_rows]
         return RankingData(X, y, joined_ids(self._qids), comments)
 
-    def _sparse(self):
+    def _sparse(self) -> csr_matrix:
         """Return the entries as a sparse matrix."""
         values, indices, sizes = map(np.concatenate, zip(*self._entries, strict=True))
         indptr = np.append(0, np.cumsum(sizes))
@@ -158,22 +123,18 @@ class LetorTable:
         return X
 
 
-def _token(text, at):
-    """Return the token that starts at ``at``."""
-    return text[at : skip_token(text, at)].tobytes()
+def _bounds(text: bytes) -> list[tuple[int, int]]:
+    """Return the start and end of chunks of whole lines."""
+    bounds, start = [], 0
+    while start < len(text):
+        end = text.find(b"\n", min(start + CHUNK_SIZE, len(text)) - 1) + 1
+        bounds.append((start, end))
+        start = end
+    return bounds
 
 
-def _as_number(token):
-    """Return ``float(token)``, or None if it is no number in a LETOR file, as 1_0."""
-    try:
-        return None if b"_" in token else float(token)
-    except ValueError:
-        return None
-
-
-def _chunk_qids(text, rows):
-    """Return the query ids of a chunk: integers if all are, else strings."""
-    if not (rows.qid == TEXT).any():
-        return rows.qid
-    tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]
-    return np.array([token.decode("utf-8", "surrogateescape") for token in tokens])
+def _fill(X: np.ndarray, rows: ParsedRows) -> None:
+    """Write the entries of some rows into a dense matrix."""
+    X[:] = 0
+    with np.errstate(over="ignore"):  # 1e39 is infinite as float32
+        X[rows.row_of_entry, rows.indices - 1] = rows.values

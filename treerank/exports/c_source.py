@@ -19,8 +19,6 @@ from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
 from treerank.forests.traversal import column_keys
 
-_ROWS = 4096  # rows of a table that become texts together
-
 
 def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
     """Yield a table of numbers, or of structures of several columns; C has no empty ones.
@@ -38,11 +36,9 @@ def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
     row = ", ".join(["%r"] * len(columns))
     row = "{" + row + "}" if len(columns) > 1 else row
     yield f"\nstatic const {name}[] = {{\n"
-    for begin in range(0, len(columns[0]), _ROWS):
-        lists = (column[begin : begin + _ROWS].tolist() for column in columns)
-        block = ",\n".join([row % numbers for numbers in zip(*lists, strict=True)])
-        yield ",\n" * (begin > 0) + block.replace("inf", "INFINITY").replace("nan", "NAN")
-    yield "};\n"
+    lists = (column.tolist() for column in columns)
+    rows = ",\n".join([row % numbers for numbers in zip(*lists, strict=True)])
+    yield rows.replace("inf", "INFINITY").replace("nan", "NAN") + "};\n"
 
 
 #: Columns of several documents up to which these take little of a small stack.
@@ -142,8 +138,12 @@ _LINE = """
             }"""
 
 
-def write_c(written: Written) -> Iterator[str]:
-    """Yield the source."""
+def write_c(written: Written) -> str:
+    """Return the source."""
+    return "".join(_pieces(written))
+
+
+def _pieces(written: Written) -> Iterator[str]:
     forest = written.forest
     n_columns = len(column_keys(forest)[0])
     n_together = 8 if n_columns < _MOST_COLUMNS else 1

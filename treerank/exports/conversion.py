@@ -1,6 +1,5 @@
 """Conversion: a model in the words of a format, and what its program then evaluates."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,10 +53,10 @@ class ForestConversion:
             and {forest.sum_dtype} == {read.sum_dtype, consumer.score_dtype}
         )
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the content of the file."""
-        for piece in self.target.write(self.written):
-            yield piece.encode() if isinstance(piece, str) else piece
+    def content(self) -> bytes:
+        """Return the content of the file."""
+        content = self.target.write(self.written)
+        return content.encode() if isinstance(content, str) else content
 
     def deviations(self, X: Any) -> list[Deviation]:
         """Return which documents reach other leaves, and why."""
@@ -96,9 +95,9 @@ class LineConversion:
 
     is_exact = False
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the content of the file."""
-        yield self.file.write(self.line, self.names).encode()
+    def content(self) -> bytes:
+        """Return the content of the file."""
+        return self.file.write(self.line, self.names).encode()
 
     def deviations(self, X: Any) -> list[Deviation]:
         """Return in which documents a feature is missing."""

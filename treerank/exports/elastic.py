@@ -6,34 +6,37 @@ that none is below 0.
 """
 
 import json
-from collections.abc import Iterator
+from typing import Any
 
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
-from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import AT_MOST_OF_SINGLE
 from treerank.exports.written import Node, Written
 
 
-def write_elastic(written: Written) -> Iterator[str]:
-    """Yield the definition as JSON."""
+def write_elastic(written: Written) -> str:
+    """Return the definition as JSON."""
     head = {"feature_names": written.names, "target_type": "regression"}
-    begin = json.dumps({"tree": head})[:-2]
-    trees = (f'{begin}, "tree_structure": [{_nodes(tree)}]}}}}' for tree in written.trees())
-    ensemble = {"trained_models": trees, "aggregate_output": {"weighted_sum": {}}}
-    return json_pieces({"preprocessors": [], "trained_model": {"ensemble": head | ensemble}})
+    trees = [
+        {"tree": {**head, "tree_structure": [_node(node) for node in tree]}}
+        for tree in written.trees()
+    ]
+    ensemble = {**head, "trained_models": trees, "aggregate_output": {"weighted_sum": {}}}
+    return json.dumps({"preprocessors": [], "trained_model": {"ensemble": ensemble}})
 
 
-def _nodes(tree: list[Node]) -> str:
-    """Return the nodes of a tree, the root first."""
-    return ", ".join(
-        f'{{"node_index": {i}, "leaf_value": {value!r}}}'
-        if feature < 0
-        else f'{{"node_index": {i}, "split_feature": {feature}, "threshold": {threshold!r}, '
-        f'"decision_type": "lte", "default_left": {"true" if missing_left else "false"}, '
-        f'"left_child": {i + 1}, "right_child": {right}}}'
-        for i, feature, threshold, right, missing_left, value, _, _ in tree
-    )
+def _node(node: Node) -> dict[str, Any]:
+    if node.feature < 0:
+        return {"node_index": node.number, "leaf_value": node.value}
+    return {
+        "node_index": node.number,
+        "split_feature": node.feature,
+        "threshold": node.threshold,
+        "decision_type": "lte",
+        "default_left": node.missing_left,
+        "left_child": node.number + 1,
+        "right_child": node.right,
+    }
 
 
 ELASTIC = ExportFormat(

@@ -6,26 +6,22 @@ score differently is refused, with the reason.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
 
 from treerank.checks import check_choice, check_sequence, naming, shown, warn_user
 from treerank.exports.conversion import Conversion, ForestConversion, converted
 from treerank.exports.formats import format_named
-from treerank.exports.inputs import terms_of
 from treerank.exports.report import ExportReport, compare_scores, count_changed_pairs
 from treerank.exports.uploads import UPLOADS, request_of
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_fitted, check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import take_columns
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
@@ -44,10 +40,8 @@ def export(
 
     Parameters
     ----------
-    ranker : ranker or Pipeline
-        A fitted ranker of trees, lines, networks or sums of these, or a pipeline of scikit-learn
-        that ends in one. Its scalers and imputers become part of the model: see
-        :mod:`treerank.exports.inputs`.
+    ranker : ranker
+        A fitted ranker of trees, lines, networks or sums of these.
     path : str or path
         The file to write.
     format : str
@@ -103,28 +97,29 @@ def export(
         documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents.X
     names = shown_names(ranker)
-    conversion = converted(format, terms_of(ranker), names, X)
+    conversion = converted(format, ranker.terms(), names, X)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
-    pieces: Iterable[bytes] = conversion.pieces()
+    content = conversion.content()
     if name is not None:
-        pieces = [request_of(format, b"".join(pieces), names, name)]
+        content = request_of(format, content, names, name)
         report = replace(report, upload=UPLOADS[format].model.format(name=name))
     with replaced_file(path) as file:
-        file.writelines(pieces)
+        file.write(content)
     return report
 
 
 def _check_ranker(ranker: Any) -> None:
     """Refuse what is no fitted ranker, with the way for a model of another program."""
     check_fitted("ranker", ranker)
-    if not isinstance(ranker, Pipeline | Ranker):
+    if not isinstance(ranker, Ranker):
         raise TypeError(
             f"ranker must be a ranker of treerank; got {shown(ranker)}. For trees of another "
-            "program, write ForestRanker(read_forest(model))."
+            "program, write ForestRanker(read_forest(model)). In place of a pipeline, fit the "
+            "ranker alone: trees need no scaled columns, and lines and networks scale their own."
         )
 
 
@@ -164,13 +159,8 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     if len(parts) not in (1, 2, 3):
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
     X, y, qid = (*parts, None, None)[:3]
-    if isinstance(ranker, Pipeline):
-        X, (y, qid) = take_columns(X, y=y, qid=qid)
-        scores = ranker.predict(X)
-        X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
-    else:
-        X, y, qid = ranker.read(X, y, qid)
-        scores = ranker.scores_of(X)
+    X, y, qid = ranker.read(X, y, qid)
+    scores = ranker.scores_of(X)
     y = None if y is None else check_labels(y, X.shape[0], "y of check", some_unjudged=True)
     return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]))
 

@@ -13,18 +13,20 @@ its class in :mod:`treerank.feature_parts.network_term`, which says what it comp
 multiplied by ``weight`` and added up.
 """
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+import json
+import math
+from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from treerank.exports.formats import ExportFormat
-from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written
 from treerank.forests.forest_json import DTYPES, FORMAT, SET_DTYPES
 
 
-def write_forest_json(written: Written) -> Iterator[str]:
-    """Yield the arrays of the forest."""
+def write_forest_json(written: Written) -> str:
+    """Return the arrays of the forest."""
     forest, line = written.forest, written.line
     sets = forest.categories
     document = {
@@ -39,18 +41,18 @@ def write_forest_json(written: Written) -> Iterator[str]:
     if line is not None:
         document["line"] = {"coef": line.coef, "offset": line.offset}
     if written.networks:
-        document["networks"] = _plain(written.networks)
-    return json_pieces(document)
+        document["networks"] = written.networks
+    return json.dumps(document, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    """Return networks and layers as what :func:`~treerank.exports.json_text.json_pieces` takes."""
-    if isinstance(value, tuple):
-        return ("".join(json_pieces(_plain(each))) for each in value)
-    if is_dataclass(value):
-        kind = {"kind": type(value).__name__.lower()}
-        return kind | {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return value
+    """Return arrays, networks and layers as what JSON has words for."""
+    if isinstance(value, np.ndarray):
+        numbers = value.tolist()
+        is_finite = np.isfinite(value).all()
+        return numbers if is_finite else [x if math.isfinite(x) else str(x) for x in numbers]
+    kind = {"kind": type(value).__name__.lower()}
+    return kind | {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 JSON = ExportFormat(write_forest_json, adds=("line", "network"))

@@ -5,7 +5,7 @@ A module is imported only when its format is asked for.
 Format: how a model is written, and what the program that reads it computes.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +38,7 @@ class ExportFormat:
     Attributes
     ----------
     write : callable
-        Returns the pieces of the file for a :class:`~treerank.exports.written.Written`: texts, or
+        Returns the content of the file for a :class:`~treerank.exports.written.Written`: a text, or
         bytes.
     consumer : Consumer or None
         How the program scores documents; ``None`` if it does everything as a forest does.
@@ -55,7 +55,7 @@ class ExportFormat:
         How a line without anything else is written, if it has a file of its own.
     """
 
-    write: Callable[[Written], Iterable[str] | Iterable[bytes]]
+    write: Callable[[Written], str | bytes]
     consumer: Consumer | None = None
     single: Consumer | None = None
     max_depth: int | None = None

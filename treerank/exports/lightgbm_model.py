@@ -38,20 +38,20 @@ _CATEGORY, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
 _OF_SPLITS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 
 
-def write_lightgbm(written: Written) -> Iterator[str]:
-    """Yield the text of the model."""
+def write_lightgbm(written: Written) -> str:
+    """Return the text of the model."""
     missing = _ZERO if written.forest.missing_up_to >= 0 else _NAN
     texts = chain((_tree(tree, missing) for tree in written.trees()), _line_trees(written))
     trees = [f"Tree={i}\n{text}\n\n" for i, text in enumerate(texts)]  # their sizes come first
-    yield _HEADER.format(
+    head = _HEADER.format(
         last=written.forest.n_features - 1,
         names=" ".join(_name(name) for name in written.names),
         infos=" ".join(_infos(written)),
         sizes=" ".join(str(len(tree)) for tree in trees),
     )
-    yield from trees
     linear = "" if written.line is None else "[linear_tree: 1]\n"
-    yield f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
+    end = f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
+    return "".join([head, *trees, end])
 
 
 def _tree(tree: list[Node], missing: int) -> str:

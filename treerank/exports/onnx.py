@@ -32,8 +32,8 @@ from treerank.feature_parts.network_term import (
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 
 
-def write_onnx(written: Written) -> list[bytes]:
-    """Return the pieces of the model."""
+def write_onnx(written: Written) -> bytes:
+    """Return the model."""
     graph = Graph()
     others = [] if written.line is None else [_add_line(graph, written.line)]
     others += [_add_network(graph, network) for network in written.networks]
@@ -53,7 +53,8 @@ def _add_trees(graph: Graph, written: Written, target: str) -> str:
     is_single = written.thresholds.dtype == np.float32
     values = graph.add("Cast", "X", to=FLOAT) if is_single else "X"
     own_target = "" if is_single else target
-    sums = graph.add_node("TreeEnsemble", [values], _trees(written), own_target, "ai.onnx.ml")
+    trees = dict(_trees(written))
+    sums = graph.add("TreeEnsemble", values, target=own_target, domain="ai.onnx.ml", **trees)
     return graph.add("Cast", sums, target=target, to=DOUBLE) if is_single else sums
 
 
@@ -76,7 +77,6 @@ def _trees(written: Written) -> Iterator[tuple[str, Any]]:
     yield "leaf_targetids", np.zeros(n_leaves + len(extra), bool)
     leaves = np.append(forest.values[is_leaf, 0], forest.values[lone_leaves, 0])
     yield "leaf_weights", leaves.astype(dtype, copy=False)
-    del leaves
     yield "n_targets", 1
     yield "nodes_falseleafs", np.append(is_leaf[forest.right[is_split]], ones)
     yield "nodes_falsenodeids", np.append(place[forest.right[is_split]], n_leaves + extra)

@@ -7,7 +7,6 @@ the other, and takes a missing value as 0.
 """
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,6 @@ import numpy as np
 
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat, LineFile
-from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import AT_MOST_WITH_SLACK
 from treerank.exports.written import Node, Written, nested
 from treerank.feature_parts.linear_term import LinearTerm
@@ -23,37 +21,38 @@ from treerank.feature_parts.linear_term import LinearTerm
 #: Name of the model, and of the store of its features.
 NAME = "treerank"
 _PACKAGE = "org.apache.solr.ltr"
+_Words = dict[str, Any]
 
 
-def write_solr(written: Written) -> Iterator[str]:
-    """Yield the model as JSON; its features are those of a feature store of the same names."""
-    sides = [', "missing": "right"', ', "missing": "left"']
-    return json_pieces(_model(written, sides, {"isNullSameAsZero": False}))
+def write_solr(written: Written) -> str:
+    """Return the model as JSON; its features are those of a feature store of the same names."""
+    sides = {"missing": "right"}, {"missing": "left"}
+    return _model(written, sides, {"isNullSameAsZero": False})
 
 
-def write_solr_8(written: Written) -> Iterator[str]:
-    """Yield the model as JSON without the words for missing values, which Solr 9.1 refuses."""
-    return json_pieces(_model(written, ["", ""], {}))
+def write_solr_8(written: Written) -> str:
+    """Return the model as JSON without the words for missing values, which Solr 9.1 refuses."""
+    return _model(written, ({}, {}), {})
 
 
-def _model(written: Written, sides: list[str], params: dict[str, Any]) -> dict[str, Any]:
-    names = [json.dumps(name) for name in written.names]
-    trees = (f'{{"weight": "1", "root": {_root(tree, names, sides)}}}' for tree in written.trees())
-    return {
+def _model(written: Written, sides: tuple[_Words, _Words], params: _Words) -> str:
+    trees = [{"weight": "1", "root": _root(tree, written.names, sides)} for tree in written.trees()]
+    model = {
         "class": f"{_PACKAGE}.model.MultipleAdditiveTreesModel",
         "name": NAME,
         "store": NAME,
         "features": [{"name": name} for name in written.names],
         "params": params | {"trees": trees},
     }
+    return json.dumps(model)
 
 
-def _root(tree: list[Node], names: list[str], sides: list[str]) -> str:
-    def split(node: Node) -> str:
-        rule = f'"feature": {names[node.feature]}, "threshold": "{node.threshold!r}"'
-        return f'{{{rule}{sides[node.missing_left]}, "left": '
+def _root(tree: list[Node], names: list[str], sides: tuple[_Words, _Words]) -> _Words:
+    def split(node: Node, left: _Words, right: _Words) -> _Words:
+        rule = {"feature": names[node.feature], "threshold": repr(node.threshold)}
+        return {**rule, **sides[node.missing_left], "left": left, "right": right}
 
-    return nested(tree, lambda node: f'{{"value": "{node.value!r}"}}', split, ', "right": ', "}")
+    return nested(tree, lambda node: {"value": repr(node.value)}, split)
 
 
 def write_line(line: LinearTerm, names: list[str]) -> str:

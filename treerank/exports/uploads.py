@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treerank.checks import check_choice
-from treerank.exports.inputs import terms_of
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_fitted, shown_names
@@ -154,7 +153,7 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     check_choice("format", format, FEATURE_SETS)
     check_fitted("ranker", ranker)
     draft: Any = UPLOADS[format].draft
-    features = draft(shown_names(ranker), name, "trees" in terms_of(ranker).kinds)
+    features = draft(shown_names(ranker), name, "trees" in ranker.terms().kinds)
     with replaced_file(path) as file:
         file.write(json.dumps(features, indent=1).encode())
     return UPLOADS[format].features.format(name=name)

@@ -10,25 +10,25 @@ features are rank features or functions of the profile. Vespa adds doubles, and 
 thresholds and leaves of large models as floats.
 """
 
+import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
-from treerank.exports.json_text import json_pieces, separated
 from treerank.exports.split_rule import BELOW_SINGLE_THRESHOLD
 from treerank.exports.written import Node, Written, nested
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\([\w., ]*\)[\w.]*)?")
 
 
-def write_expression(written: Written) -> Iterator[str]:
-    """Yield the expression."""
+def write_expression(written: Written) -> str:
+    """Return the expression."""
     for name in written.names:
         if not _NAME.fullmatch(name):
             raise ValueError(f"names must be rank features of Vespa; got {name!r:.80}.")
-    yield from separated(_added(written), " +\n")
-    yield "\n"
+    return " +\n".join(_added(written)) + "\n"
 
 
 def _added(written: Written) -> Iterator[str]:
@@ -44,10 +44,10 @@ def _added(written: Written) -> Iterator[str]:
 
 
 def _tree(tree: list[Node], names: list[str]) -> str:
-    def split(node: Node) -> str:
-        return f"if ({_test(names[node.feature], node)}, "
+    def split(node: Node, left: str, right: str) -> str:
+        return f"if ({_test(names[node.feature], node)}, {left}, {right})"
 
-    return nested(tree, lambda node: repr(node.value), split, ", ", ")")
+    return nested(tree, lambda node: repr(node.value), split)
 
 
 def _test(name: str, node: Node) -> str:
@@ -67,24 +67,23 @@ VESPA_EXPRESSION = ExportFormat(
 )
 
 
-def write_vespa(written: Written) -> Iterator[str]:
-    """Yield the model as JSON."""
+def write_vespa(written: Written) -> str:
+    """Return the model as JSON."""
     places = _places(written)
     names = written.names
-    trees = (
-        f'{{"tree_index": {i}, "tree_structure": {_structure(tree, places)}}}'
-        for i, tree in enumerate(written.trees())
-    )
     model = {
         "name": "tree",
         "version": "v4",
         "objective": "lambdarank",
         "feature_names": names,
         "feature_infos": {names[feature]: {"values": [*places[feature]]} for feature in places},
-        "tree_info": trees,
+        "tree_info": [
+            {"tree_index": i, "tree_structure": _structure(tree, places)}
+            for i, tree in enumerate(written.trees())
+        ],
         "pandas_categorical": [[*places[feature]] for feature in places],
     }
-    return json_pieces(model)
+    return json.dumps(model)
 
 
 def _places(written: Written) -> dict[int, dict[int, int]]:
@@ -98,20 +97,23 @@ def _places(written: Written) -> dict[int, dict[int, int]]:
     }
 
 
-def _structure(tree: list[Node], places: dict[int, dict[int, int]]) -> str:
-    def split(node: Node) -> str:
-        sign, limit = "<=", repr(node.threshold)
+def _structure(tree: list[Node], places: dict[int, dict[int, int]]) -> dict[str, Any]:
+    def split(node: Node, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+        test: dict[str, Any] = {"decision_type": "<=", "threshold": node.threshold}
         if node.codes is not None:
             place = places[node.feature]
-            sign, limit = "==", f'"{"||".join(str(place[int(code)]) for code in node.codes)}"'
-        return (
-            f'{{"split_feature": {node.feature}, "decision_type": "{sign}", "threshold": {limit}, '
-            f'"default_left": {"true" if node.missing_left else "false"}, "missing_type": "NaN", '
-            '"left_child": '
-        )
+            among = "||".join(str(place[int(code)]) for code in node.codes)
+            test = {"decision_type": "==", "threshold": among}
+        return {
+            "split_feature": node.feature,
+            **test,
+            "default_left": node.missing_left,
+            "missing_type": "NaN",
+            "left_child": left,
+            "right_child": right,
+        }
 
-    ends = ', "right_child": ', "}"
-    return nested(tree, lambda node: f'{{"leaf_value": {node.value!r}}}', split, *ends)
+    return nested(tree, lambda node: {"leaf_value": node.value}, split)
 
 
 VESPA = ExportFormat(

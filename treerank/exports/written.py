@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.network_term import Network
 from treerank.forests.forest import Forest
+
+T = TypeVar("T")
 
 
 class Node(NamedTuple):
@@ -35,23 +37,18 @@ class Node(NamedTuple):
     codes: list[float] | None
 
 
-def nested(
-    tree: list[Node],
-    leaf: Callable[[Node], str],
-    split: Callable[[Node], str],
-    between: str,
-    end: str,
-) -> str:
-    """Return a tree as a text of texts: that of each leaf, and the begin of that of each split.
+def nested(tree: list[Node], leaf: Callable[[Node], T], split: Callable[[Node, T, T], T]) -> T:
+    """Return what ``split`` makes of the root and of what its two children have become.
 
-    After the left child of a split ``between`` is written, and ``end`` after the right one.
+    A child is what ``leaf`` makes of a leaf, or ``split`` of another split.
     """
-    next_depth = [*(node.depth for node in tree[1:]), 0]
-    whole = "".join(
-        split(node) if node.feature >= 0 else leaf(node) + end * (node.depth - following) + between
-        for node, following in zip(tree, next_depth, strict=True)
-    )
-    return whole[: len(whole) - len(between)]
+    made: dict[int, T] = {}
+    for node in reversed(tree):
+        if node.feature < 0:
+            made[node.number] = leaf(node)
+        else:
+            made[node.number] = split(node, made.pop(node.number + 1), made.pop(node.right))
+    return made[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ go right. Trees that were grown on a sparse matrix take zeros as missing if XGBo
 sparse matrix, which then has to be said: ``zero_up_to`` is -1 here.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,21 +14,20 @@ import numpy as np
 
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat
-from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import BELOW_SINGLE
 from treerank.exports.written import Written
 
 _NO_PARENT = 2**31 - 1
 
 
-def write_xgboost(written: Written) -> Iterator[str]:
-    """Yield the model as JSON."""
+def write_xgboost(written: Written) -> str:
+    """Return the model as JSON."""
     forest = written.forest
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(forest.n_trees)},
         "iteration_indptr": list(range(forest.n_trees + 1)),
         "tree_info": [0] * forest.n_trees,
-        "trees": ("".join(json_pieces(tree)) for tree in _trees(written)),
+        "trees": list(_trees(written)),
     }
     learner = {
         "attributes": {},
@@ -43,7 +43,7 @@ def write_xgboost(written: Written) -> Iterator[str]:
         },
         "objective": {"lambdarank_param": {}, "name": "rank:pairwise"},
     }
-    return json_pieces({"learner": learner, "version": [3, 0, 0]})
+    return json.dumps({"learner": learner, "version": [3, 0, 0]}, default=np.ndarray.tolist)
 
 
 def _trees(written: Written) -> Iterator[dict[str, Any]]:

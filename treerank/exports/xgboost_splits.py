@@ -10,38 +10,38 @@ are lower by the same number.
 """
 
 import json
-from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from treerank.exports.consumer import Consumer
 from treerank.exports.formats import ExportFormat, LineFile
-from treerank.exports.json_text import json_pieces
 from treerank.exports.split_rule import BELOW_SINGLE
 from treerank.exports.written import Node, Written, nested
 from treerank.feature_parts.linear_term import LinearTerm
 
 
-def write_xgboost_splits(written: Written) -> Iterator[str]:
-    """Yield the trees as a list of splits within splits."""
-    names = [json.dumps(name) for name in written.names]
-    return json_pieces(_tree(tree, names) for tree in written.trees())
+def write_xgboost_splits(written: Written) -> str:
+    """Return the trees as a list of splits within splits."""
+    return json.dumps([_tree(tree, written.names) for tree in written.trees()])
 
 
-def _tree(tree: list[Node], names: list[str]) -> str:
-    def leaf(node: Node) -> str:
-        return f'{{"nodeid": {node.number}, "leaf": {node.value!r}}}'
-
-    def split(node: Node) -> str:
+def _tree(tree: list[Node], names: list[str]) -> dict[str, Any]:
+    def split(node: Node, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
         yes, no = node.number + 1, node.right
-        return (
-            f'{{"nodeid": {node.number}, "depth": {node.depth}, "split": {names[node.feature]}, '
-            f'"split_condition": {node.threshold!r}, "yes": {yes}, "no": {no}, '
-            f'"missing": {yes if node.missing_left else no}, "children": ['
-        )
+        return {
+            "nodeid": node.number,
+            "depth": node.depth,
+            "split": names[node.feature],
+            "split_condition": node.threshold,
+            "yes": yes,
+            "no": no,
+            "missing": yes if node.missing_left else no,
+            "children": [left, right],
+        }
 
-    return nested(tree, leaf, split, ", ", "]}")
+    return nested(tree, lambda node: {"nodeid": node.number, "leaf": node.value}, split)
 
 
 def write_linear(line: LinearTerm, names: list[str]) -> str:

@@ -1,17 +1,17 @@
-"""Compression: gzip files are read and written like plain files."""
+"""Compression: gzip files are read and written like plain files, also as blocks of whole lines."""
 
 import gzip
 import io
 import os
-import select
 import stat
 import sys
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 #: The path that means standard input.
 STANDARD_INPUT = "-"
@@ -29,10 +29,7 @@ class Text:
     name: str
     #: Binary stream of the text, which is decompressed.
     stream: Any
-    #: Whether it is a regular file. If not, as with a pipe, its size is not known, and the next
-    #: bytes may be a long time in coming.
-    is_file: bool
-    #: Approximate number of bytes; 0 if it is not known.
+    #: Approximate number of bytes; 0 if it is not known, as of a pipe.
     expected_size: int
 
 
@@ -49,12 +46,48 @@ def open_text(path: str | Path) -> Iterator[Text]:
         try:
             is_gzip = str(path).endswith(".gz") or buffered.peek(1)[:1] == _GZIP_START
             stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
-            is_file = is_regular_file(path)
-            yield Text(name, stream, is_file, _expected_size(file, is_gzip) if is_file else 0)
+            size = _expected_size(file, is_gzip) if is_regular_file(path) else 0
+            yield Text(name, stream, size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
             raise ValueError(f"{name}: the gzip stream must be whole; got {damage}.") from damage
         finally:
             buffered.detach()  # so that standard input stays open
+
+
+class TextBlock(NamedTuple):
+    """Some whole lines, and the number of the first one, from 1."""
+
+    text: bytes
+    first_line: int
+
+
+def text_blocks(text: Text, block_size: int) -> Iterator[TextBlock]:
+    r"""Yield an open text in blocks of whole lines, reading so many bytes at a time.
+
+    The last line of the text gets a newline if it has none. The mark that some editors put before a
+    text in UTF-8 is left out.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "lines.txt"
+    >>> n_bytes = path.write_bytes(b"one\ntwo\nthree")
+    >>> with open_text(path) as text:
+    ...     [tuple(block) for block in text_blocks(text, block_size=8)]
+    [(b'one\ntwo\n', 1), (b'three\n', 3)]
+    """
+    first_line, rest = 1, b""
+    while piece := text.stream.read(block_size):
+        lines, newline, rest = (rest + piece).rpartition(b"\n")
+        if newline:
+            yield _block(lines, first_line)
+            first_line += lines.count(b"\n") + 1
+    if rest:
+        yield _block(rest, first_line)
+
+
+def _block(lines: bytes, first_line: int) -> TextBlock:
+    mark = BOM_UTF8 if first_line == 1 else b""
+    return TextBlock(lines.removeprefix(mark) + b"\n", first_line)
 
 
 def is_regular_file(path: str | Path) -> bool:
@@ -76,21 +109,10 @@ def _opened(path):
     """Open a file without a buffer; standard input stays open."""
     path = os.fspath(path)  # a number would be a file that is open already
     if str(path) != STANDARD_INPUT:
-        return io.FileIO(path) if is_regular_file(path) else _Pipe(path)
+        return io.FileIO(path)
     if sys.stdin is None:
         raise ValueError(f"standard input must be open to read {STANDARD_INPUT!r}; it is closed.")
     return nullcontext(sys.stdin.buffer)
-
-
-class _Pipe(io.FileIO):
-    """A pipe or a device. Waiting for it can be interrupted.
-
-    Some packages, once imported, let the system restart a read that a signal has interrupted.
-    """
-
-    def readinto(self, room):
-        select.select([self], [], [])
-        return super().readinto(room)
 
 
 def _expected_size(file, is_gzip):
