@@ -85,7 +85,7 @@ def test_two_or_three_workers_fit_the_model_of_one(launcher, name):
 
 def test_weights_stopping_calibration_and_names_are_those_of_one_worker(launcher):
     trees = XGBoostTrees(n_estimators=9, early_stopping_rounds=2, colsample_bytree=0.6, n_jobs=1)
-    ranker = TreeDirectRanker(trees, calibration="eval_set", random_state=1)
+    ranker = TreeDirectRanker(trees, random_state=1)
     frame = pd.DataFrame(X, columns=["a", "b c", "ü", "d", "e"])
     weight = (QID % 3).astype(float)
     columns = {"sample_weight": weight, "eval_set": (frame[::2], Y[::2], QID[::2])}
@@ -360,8 +360,6 @@ def test_workers_of_other_versions_are_refused():
         (TreeDirectRanker(HistogramTrees(warm_start=True)), "warm_start must be False for several"),
         (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),
         (TreeDirectRanker("xgboost", loss="half_squared_error"), "loss must compare documents"),
-        (TreeDirectRanker("xgboost", per_level=True), "per_level must be False for several"),
-        (TreeDirectRanker("xgboost", calibration=0.5), "calibration must be None or 'eval_set'"),
         (TreeDirectRanker("xgboost", metric=NDCG(ties="stable")), "metric must be a Metric that"),
     ],
 )

@@ -27,9 +27,9 @@ PARTS = [slice(700, N), slice(0, 33), slice(33, 34), slice(34, 700)]
 ORDER = np.concatenate([np.arange(N)[part] for part in PARTS])
 
 
-def ranker(kind=HistogramTrees, calibration="eval_set", **parameters):
+def ranker(kind=HistogramTrees, **parameters):
     part = kind(n_estimators=4, num_leaves=6, max_bin=15, n_jobs=1, **parameters)
-    return TreeDirectRanker(part, calibration=calibration, random_state=0)
+    return TreeDirectRanker(part, random_state=0)
 
 
 def batches(table):

@@ -49,7 +49,7 @@ def round_trip(ranker, path, **settings):
 
 @every_part
 def test_everything_fitted_comes_back_bit_for_bit(tmp_path, part):
-    ranker = TreeDirectRanker(part, tau="tanh", calibration=0.3, random_state=0).fit(X, y, qid)
+    ranker = TreeDirectRanker(part, tau="tanh", random_state=0).fit(X, y, qid)
     loaded = round_trip(ranker, tmp_path / "model")
     proba = ranker.predict_pair_proba(X, X[:1])
     np.testing.assert_array_equal(loaded.predict_pair_proba(X, X[:1]), proba)

@@ -73,13 +73,3 @@ def test_rows_of_weight_zero_and_their_pairs_are_gone(given):
     assert data.groups.codes.max() + 1 == data.groups.n_queries == 4
     i, j = given["given_pairs"][:, :2].astype(int).T
     assert len(data.pairs.i) == (kept[i] & kept[j]).sum()
-
-
-def test_splitting_by_query_parts_no_query_and_leaves_one_to_train_on(given):
-    data = training_set(given["X"], given["y"], given["qid"])
-    kept, held_out = data.split_by_query(0.4, np.random.RandomState(0))
-    assert (kept.groups.n_queries, held_out.groups.n_queries) == (3, 2)
-    assert sorted([*kept.rows, *held_out.rows]) == list(range(N))
-    assert not set(given["qid"][kept.rows]) & set(given["qid"][held_out.rows])
-    with pytest.raises(ValueError, match=r"calibration must leave a query .*; got 0.5 of 1"):
-        training_set(given["X"], given["y"]).split_by_query(0.5, np.random.RandomState(0))

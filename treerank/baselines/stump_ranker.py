@@ -23,8 +23,7 @@ from treerank.forests.scoring import forest_scores
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for, threads_of
 from treerank.objectives.base import Objective
-from treerank.parameters import Auto, Count, Rule, Seed
-from treerank.rankers.calibration import Calibration
+from treerank.parameters import Auto, Count, Rule
 from treerank.rankers.ranker import Ranker
 
 #: What ``fit`` keeps of each stump; ``missing`` is its value where the feature is missing.
@@ -37,7 +36,7 @@ class StumpRanker(Ranker):
 
     ``fit`` takes weights of documents, of queries and of your own pairs.
 
-    ``metric`` and ``calibration`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
+    ``metric`` is explained at :class:`~treerank.rankers.ranker.Ranker`, with
     the other attributes.
 
     Parameters
@@ -49,8 +48,6 @@ class StumpRanker(Ranker):
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
         up to the best. "auto" keeps the best of all, given an ``eval_set``. None keeps all.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the queries set aside for calibration.
 
     Attributes
     ----------
@@ -96,8 +93,6 @@ class StumpRanker(Ranker):
     n_thresholds: Annotated[int, Rule(check_count, at_most=MAX_THRESHOLDS)] = MAX_THRESHOLDS
     metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
-    calibration: Calibration = "eval_set"
-    random_state: Seed = None
 
     def terms(self) -> Terms:
         """Return the stumps as trees of one split."""

@@ -161,8 +161,6 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
         for name, value in rules.items():
             if getattr(owner, name) != value:
                 raise _refusal(name, f"be {value!r}", getattr(owner, name))
-    if ranker.calibration not in (None, "eval_set"):
-        raise _refusal("calibration", "be None or 'eval_set'", ranker.calibration)
     metric = get_metric(ranker.metric)
     if with_metric and (not isinstance(metric, Metric) or metric.ties == "stable"):
         rule = "be a Metric that does not depend on the order of rows"

@@ -40,7 +40,7 @@ THEIRS = {
 _OURS = {word: ours for ours, words in THEIRS.items() for word in words}
 #: Parameters of TreeDirectRanker that trees do not have.
 OF_RANKER = (
-    *("calibration", "clicks", "feature_part", "gain", "head_alpha", "k", "label_weights", "loss"),
+    *("clicks", "feature_part", "gain", "head_alpha", "k", "label_weights", "loss"),
     *("metric", "pairs", "per_level", "query_normalization", "sigma", "smoothing"),
     *("tau", "threshold", "weight"),
 )

@@ -32,6 +32,7 @@ _FOREST = "trees of a forest"
 _GONE = {
     **dict.fromkeys(("conditional", "head_penalty", "label_limits", "max_iter", "n_thresholds")),
     **dict.fromkeys(("init_model", "softness")),  # of soft trees
+    **dict.fromkeys(("calibration", "random_state")),
     **dict.fromkeys(("estimate", "target_margin")),  # of clicks, and of losses of pairs
     **{"output": "score", "tolerance": None, "weak_ranker": "feature"},
 }

@@ -2,7 +2,7 @@
 
 To add a setting, add a field to :class:`TreeDirectRanker`, document it, give it a default in
 :class:`~treerank.rankers.direct_ranker.DirectRanker`, and use it in one place: the objective, the
-feature part, the head or the calibration.
+feature part or the head.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,6 @@ from treerank.objectives.factory import Gain, Loss, Normalization
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
-from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
 from treerank.rankers.reading import Clicks
@@ -36,8 +35,7 @@ class TreeDirectRanker(DirectRanker):
 
     Rows may come in any order and queries may have any names: the model is the same, bit for bit.
 
-    ``metric`` and ``calibration`` are parameters of every ranker, explained at
-    :class:`~treerank.rankers.ranker.Ranker`. The attributes are explained there and at
+    ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker` and at
     :class:`~treerank.rankers.direct_ranker.DirectRanker`.
 
     Parameters
@@ -100,8 +98,8 @@ class TreeDirectRanker(DirectRanker):
         Whether ``fit`` continues the last fit: new trees are added up to the number of trees of
         the feature part.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random numbers of the objective, of the queries kept out for calibration, and
-        of the feature part if it has no seed of its own.
+        Seed of the random numbers of the objective, and of the feature part if it has no seed of
+        its own.
 
     References
     ----------
@@ -136,7 +134,6 @@ class TreeDirectRanker(DirectRanker):
     label_weights: Mapping[str, float] | Sequence[float] | None = None
     metric: AnyMetric = "ndcg@10"
     head_alpha: NotNegative = 10.0
-    calibration: Calibration = "eval_set"
     clicks: Clicks = None
     warm_start: bool = False
     random_state: Seed = None

@@ -12,7 +12,6 @@ from typing import Any
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Seed
-from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 
 
@@ -23,7 +22,7 @@ class NeuralRanker(DirectRanker):
     The parameters of gradient descent are explained at
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
 
-    ``metric``, ``calibration`` and ``random_state`` are explained at
+    ``metric`` and ``random_state`` are explained at
     :class:`~treerank.rankers.ranker.Ranker`, with the other attributes.
 
     Parameters
@@ -105,7 +104,6 @@ class NeuralRanker(DirectRanker):
     device: str = "auto"
     early_stopping_rounds: Auto | Count | None = "auto"
     metric: AnyMetric = "ndcg@10"
-    calibration: Calibration = "eval_set"
     warm_start: bool = False
     random_state: Seed = None
 
