@@ -155,12 +155,6 @@ def test_more_threads_than_a_machine_has_change_nothing(name):
     assert np.array_equal(few, many)
 
 
-def test_a_wrong_option_of_the_trees_of_a_ranker_is_named():
-    for options in (3, {"trees": 3}, {"n_estimators": 3}, {1: 2}):
-        with pytest.raises((TypeError, ValueError), match="tree_options"):
-            ranker_class("MART")(tree_options=options).fit(X, Y, QID)
-
-
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [

@@ -21,7 +21,6 @@ from treerank.feature_parts.network_term import (
     Function,
     Network,
     Products,
-    Scale,
     SoftSplits,
 )
 from treerank.feature_parts.scorer import Scorer
@@ -109,7 +108,7 @@ def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, tmp_path):
     np.testing.assert_array_equal(np.concatenate(parts), scores(X))
 
 
-LAYERS = {kind.__name__.lower(): kind for kind in (Affine, Function, Products, Scale, SoftSplits)}
+LAYERS = {kind.__name__.lower(): kind for kind in (Affine, Function, Products, SoftSplits)}
 
 
 def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(ranker, tmp_path):

@@ -73,7 +73,7 @@ def test_an_objective_of_ones_own_can_be_added_to_ours():
     assert total(np.ones(4))[0] == 4 + make_objective(Y, QID)(np.ones(4))[0]
 
 
-@pytest.mark.parametrize("settings", [{}, {"per_level": True}, {"loss": "half_squared_error"}])
+@pytest.mark.parametrize("settings", [{}, {"loss": "half_squared_error"}])
 def test_with_another_loss_an_objective_prices_the_same_labels(settings):
     weights, scores = {"sample_weight": [1, 2, 1, 3]}, np.arange(4.0)
     squared = make_objective(Y, QID, loss="half_squared_error", **weights)

@@ -27,7 +27,7 @@ from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Settings of the ranker without which several workers would fit another model.
-_RANKER_SETTINGS = {"per_level": False, "warm_start": False, "clicks": None}
+_RANKER_SETTINGS = {"warm_start": False, "clicks": None}
 
 
 def fit(

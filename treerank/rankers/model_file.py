@@ -33,6 +33,10 @@ _GONE = {
     **dict.fromkeys(("conditional", "head_penalty", "label_limits", "max_iter", "n_thresholds")),
     **dict.fromkeys(("init_model", "softness")),  # of soft trees
     **dict.fromkeys(("calibration", "random_state")),
+    **dict.fromkeys(("batches", "gradient_clip", "standardize", "warm_start")),  # of networks
+    **{"batch_norm": False, "final_gamma": None, "oblivious": False, "per_level": None},
+    **dict.fromkeys(("boosting", "importance_type", "multi_strategy", "tree_method")),  # of trees
+    "tree_options": None,
     **dict.fromkeys(("estimate", "target_margin")),  # of clicks, and of losses of pairs
     **{"output": "score", "tolerance": None, "weak_ranker": "feature"},
 }

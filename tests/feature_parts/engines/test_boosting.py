@@ -125,9 +125,11 @@ def test_one_word_per_quantity_serves_every_engine(part_class):
     assert not fitted(part_class, min_split_gain=1e9).feature_importances_.any()
 
 
+VECTORS = {"engine_params": {"multi_strategy": "multi_output_tree"}}
+
+
 @pytest.mark.parametrize(
-    ("part_class", "params"),
-    [*[(part, {}) for part in ALL], (XGBoostTrees, {"multi_strategy": "multi_output_tree"})],
+    ("part_class", "params"), [*[(part, {}) for part in ALL], (XGBoostTrees, VECTORS)]
 )
 def test_several_outputs_are_each_fitted_to_their_own(part_class, params):
     part = fitted(part_class, TARGETS, n_estimators=40, **params)
@@ -204,11 +206,10 @@ def test_a_state_is_made_of_plain_values_and_keeps_more_than_predictions(part_cl
 
 @own_trees_too
 def test_importances_are_shares_of_the_features_that_matter(part_class):
-    for kind in ("gain", "split"):
-        importances = fitted(part_class, X[:, 2], importance_type=kind).feature_importances_
-        assert importances.shape == (4,)
-        assert importances.sum() == pytest.approx(1.0)
-        assert importances.argmax() == 2
+    importances = fitted(part_class, X[:, 2]).feature_importances_
+    assert importances.shape == (4,)
+    assert importances.sum() == pytest.approx(1.0)
+    assert importances.argmax() == 2
     nothing = fitted(part_class, np.zeros(600)).feature_importances_
     assert not nothing.any()
 
@@ -273,7 +274,6 @@ def test_a_loss_that_overflows_is_named_with_the_iteration():
     ("params", "message"),
     [
         ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        ({"importance_type": "cover"}, "importance_type must be one of"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number but 0"),
         ({"early_stopping_rounds": 3}, "validation must be given where early_stopping_rounds is"),
         ({"engine_params": {"no_such": 1}}, "engine_params must be known to .*; got 'no_such'"),
@@ -304,20 +304,13 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
         (LightGBMTrees, "reg_lambda", 3, "reg_lambda"),
         (LightGBMTrees, "lambda", 3, "lambda_l2"),
         (LightGBMTrees, "app", "binary", "objective"),
+        (LightGBMTrees, "boosting_type", "dart", "boosting"),
         (LightGBMTrees, "linear_tree", True, "linear_tree"),
     ],
 )
 def test_no_name_of_an_argument_passes_as_an_engine_parameter(part_class, name, value, main):
     with pytest.raises(ValueError, match=f"engine_params must not hold .*'{main}'"):
         fitted(part_class, engine_params={name: value})
-
-
-def test_dropped_trees_and_early_stopping_exclude_each_other():
-    params = {"boosting": "dart", "early_stopping_rounds": 3}
-    with pytest.raises(ValueError, match="early_stopping_rounds must be None with boosting='dart'"):
-        fitted(LightGBMTrees, validation=VALIDATION, **params)
-    with pytest.raises(ValueError, match="boosting must be one of"):
-        fitted(LightGBMTrees, boosting="rf")
 
 
 def test_a_device_that_is_not_there_is_refused():

@@ -52,7 +52,6 @@ TREE_PARAMETERS = (
     *("colsample_bytree", "learning_rate", "max_bin", "max_depth", "min_child_weight"),
     *("min_split_gain", "num_leaves", "reg_alpha", "reg_lambda", "subsample"),
 )
-IMPORTANCE_TYPES = ("gain", "split")
 #: Engines store counts in 32 bits; more bins than this would not fit into memory.
 MOST, MOST_BINS = 2**31 - 1, 2**20
 
@@ -86,7 +85,7 @@ class BoostedTrees(BaseEstimator):
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
     - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
       engine does, or raises a ``ValueError`` if no forest can hold them;
-    - ``importance(kind)`` returns the gain or the number of splits of each feature;
+    - ``importance()`` returns the gain of each feature;
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
     - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
@@ -135,8 +134,6 @@ class BoostedTrees(BaseEstimator):
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted feature part, booster or stored model, default=None
         Trees to start from.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
         Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None
@@ -151,7 +148,7 @@ class BoostedTrees(BaseEstimator):
     evals_result_ : dict
         ``{"validation": {name of the metric: values}}``, one value per iteration.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1, or zeros if no tree has a split.
+        Shares in the gain, which sum to 1, or zeros if no tree has a split.
     n_features_in_, n_outputs_ : int
         Number of columns of X, and of ``transform``: one per output of the objective.
 
@@ -195,7 +192,6 @@ class BoostedTrees(BaseEstimator):
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
     init_model: Any = None
-    importance_type: Annotated[str, Rule.one_of(IMPORTANCE_TYPES)] = "gain"
     n_jobs: Jobs = None
     random_state: Seed = None
 
@@ -229,9 +225,10 @@ class BoostedTrees(BaseEstimator):
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
             return self
-        metric, rounds = validation and validation[1], self._patience(validation, sizes)
+        rounds = patience_of(self.early_stopping_rounds, validation, sizes.patience)
         saver = saver_of(self, rows, objective, start, sizes)
         newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
+        metric = validation and validation[1]
         progress = Progress(metric, rounds, start, start + n_new, saver, newest)
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
@@ -263,9 +260,9 @@ class BoostedTrees(BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the gain or in the splits; see ``importance_type``."""
+        """Share of each feature in the gain."""
         check_is_fitted(self)
-        importance = np.asarray(self.importance(self.importance_type), dtype=np.float64)
+        importance = np.asarray(self.importance(), dtype=np.float64)
         return importance / max(importance.sum(), np.finfo(np.float64).tiny)
 
     def n_threads_for(self, rows: Rows) -> int:
@@ -354,10 +351,6 @@ class BoostedTrees(BaseEstimator):
             numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
             say(f"{sizes.described()}; found from {numbers}")
         return sizes
-
-    def _patience(self, validation: Validation | None, sizes: Sizes) -> int | None:
-        """Return after how many iterations without a better value a fit stops."""
-        return patience_of(self.early_stopping_rounds, validation, sizes.patience)
 
     def _count_new(self, start: int, n_estimators: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""

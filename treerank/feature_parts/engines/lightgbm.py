@@ -14,7 +14,6 @@ from treerank.feature_parts.engines.arguments import (
     constraints_of,
     engine_names,
 )
-from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
@@ -24,12 +23,11 @@ from treerank.parameters import Auto, Options, Rule
 if TYPE_CHECKING:
     import lightgbm
 
-_BOOSTING = ("gbdt", "dart")
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
-_SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
+_SHARED = (*TREE_PARAMETERS, "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
 _OWN = (
-    *("bagging_fraction", "bagging_freq", "categorical_feature", "data_random_seed"),
+    *("bagging_fraction", "bagging_freq", "boosting", "categorical_feature", "data_random_seed"),
     *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
     *("lambda_l2", "linear_tree", "metric", "min_data_in_leaf", "min_gain_to_split"),
     *("min_sum_hessian_in_leaf", "monotone_constraints", "num_class", "num_iterations"),
@@ -60,10 +58,6 @@ class LightGBMTrees(BoostedTrees):
     max_bin : int, default=255
         Largest number of bins of a feature. They are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
-    boosting : {"gbdt", "dart"}, default="gbdt"
-        Plain boosting, or boosting with dropped trees (DART). DART rescales earlier trees, so
-        it cannot be combined with early stopping. With DART, LightGBM itself sometimes grows
-        other trees in a second fit that is the same in everything.
     init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None
         Trees to start from; a string is the text of a model or the path of its file. If neither
         rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
@@ -93,15 +87,11 @@ class LightGBMTrees(BoostedTrees):
            [1.]])
     """
 
-    settings_to_resume = BoostedTrees.settings_to_resume | {
-        "boosting": "gbdt",
-        "engine_params": None,
-    }
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
     subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
-    boosting: Annotated[str, Rule.one_of(_BOOSTING)] = "gbdt"
     engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "lightgbm.Booster":
@@ -141,9 +131,9 @@ class LightGBMTrees(BoostedTrees):
         """Return the trees of a booster as a forest."""
         return read_lightgbm(booster.model_to_string())
 
-    def importance(self, kind: str) -> np.ndarray:
-        """Return the gain or the number of splits of each feature."""
-        return self.booster_.feature_importance(kind)
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        return self.booster_.feature_importance("gain")
 
     def dump_booster(self, booster: "lightgbm.Booster") -> str:
         """Return LightGBM's text of the trees, which predicts the same bits."""
@@ -179,14 +169,6 @@ class LightGBMTrees(BoostedTrees):
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         self._engine_parameters()
-        if self.boosting == "dart" and self.early_stopping_rounds not in (None, "auto"):
-            raise ValueError(
-                "early_stopping_rounds must be None with boosting='dart', where later trees "
-                f"rescale earlier ones; got {self.early_stopping_rounds!r}."
-            )
-
-    def _patience(self, validation: Validation | None, sizes: Sizes) -> int | None:
-        return None if self.boosting == "dart" else super()._patience(validation, sizes)
 
     def _parameters(self, task: GrowthTask) -> dict[str, Any]:
         rows, derivatives, seed = task.rows, task.derivatives, task.seed

@@ -31,7 +31,6 @@ _ZEROS = "treerank_zeros"
 #: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
 #: as to read its bins.
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
-_MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
 
 
 @answering
@@ -69,18 +68,14 @@ class XGBoostTrees(BoostedTrees):
         Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
         128. They are found from about 50,000 rows, or from all rows if there are categories;
         XGBoost itself always reads all rows.
-    tree_method : {"hist"}, default="hist"
-        Only histograms are supported: other methods would need a copy of the data.
     device : str, default="cpu"
         ``"cuda"`` for a GPU; a device that the machine does not have is refused.
-    multi_strategy : {"one_output_per_tree", "multi_output_tree"}, default="one_output_per_tree"
-        For an objective with several outputs: separate trees for each output, or trees whose
-        leaves are vectors. The latter support neither monotone nor interaction constraints.
     init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
         Trees to start from; a string is the path of a model file, bytes are its content. A
         continued fit copies X.
     engine_params : dict, default=None
-        Further parameters of XGBoost; unknown names are refused.
+        Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
+        methods than histograms would need a copy of the data.
 
     Attributes
     ----------
@@ -124,9 +119,7 @@ class XGBoostTrees(BoostedTrees):
     min_child_weight: NotNegative = 1.0
     reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
-    tree_method: Annotated[str, Rule.one_of(["hist"])] = "hist"
     device: Annotated[str, Rule(check_text)] = "cpu"
-    multi_strategy: Annotated[str, Rule.one_of(_MULTI_STRATEGIES)] = "one_output_per_tree"
     engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "xgboost.Booster":
@@ -178,10 +171,9 @@ class XGBoostTrees(BoostedTrees):
         """Return the trees of a booster as a forest."""
         return read_xgboost(read_ubjson(self.dump_booster(booster)))
 
-    def importance(self, kind: str) -> np.ndarray:
-        """Return the gain or the number of splits of each feature."""
-        kinds = {"gain": "total_gain", "split": "weight"}
-        scores = self.booster_.get_score(importance_type=kinds[kind])
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        scores = self.booster_.get_score(importance_type="total_gain")
         names = self.booster_.feature_names or [f"f{i}" for i in range(self.n_features_in_)]
         return np.array([scores.get(name, 0.0) for name in names])
 

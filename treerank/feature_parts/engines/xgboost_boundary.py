@@ -24,7 +24,7 @@ _BATCH = 16_384
 #: Smallest number above 0 of normal single precision.
 _SMALLEST = float(np.finfo(np.float32).tiny)
 #: Arguments of XGBoostTrees that are passed to XGBoost.
-_SHARED = (*TREE_PARAMETERS, "device", "grow_policy", "multi_strategy", "tree_method")
+_SHARED = (*TREE_PARAMETERS, "device", "grow_policy")
 #: XGBoost's names of some of them.
 _RENAMED = {"min_split_gain": "gamma", "num_leaves": "max_leaves"}
 #: Parameters of XGBoost that ``fit`` sets itself, and further names of arguments.
@@ -32,7 +32,7 @@ _OWN = (
     *("alpha", "base_score", "booster", "disable_default_eval_metric", "eta", "eval_metric"),
     *("interaction_constraints", "lambda", "min_split_loss", "monotone_constraints", "n_jobs"),
     *("nthread", "num_class", "num_parallel_tree", "num_target", "objective", "random_state"),
-    *("seed", "verbosity"),
+    *("seed", "tree_method", "verbosity"),
 )
 #: Names that ``engine_params`` must not have.
 TAKEN = (*_SHARED, *_RENAMED.values(), *_OWN)
@@ -170,13 +170,12 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
     params = {_RENAMED.get(name, name): _legible(value) for name, value in given.items()}
     params |= {
         "num_target": derivatives.n_outputs,
+        "tree_method": "hist",
         "max_bin": part.n_bins_for(rows),
         "nthread": part.n_threads_for(rows),
         "disable_default_eval_metric": 1,
         "seed": task.seed + derivatives.iteration,  # a continued fit must not draw the same rows
     }
-    if derivatives.n_outputs == 1:
-        del params["multi_strategy"]
     if task.earlier is None:
         params["base_score"] = 0.0
     constraints = constraints_of(part, rows.shape[1], rows.feature_names)

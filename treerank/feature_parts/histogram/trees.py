@@ -115,12 +115,10 @@ class HistogramTrees(BoostedTrees):
         """Return the trees, which are a forest."""
         return booster
 
-    def importance(self, kind: str) -> np.ndarray:
-        """Return the gain or the number of splits of each feature."""
-        forest = self.booster_
-        split = ~forest.is_leaf
-        weight = forest.gain[split] if kind == "gain" else None
-        return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        forest, split = self.booster_, ~self.booster_.is_leaf
+        return np.bincount(forest.feature[split], forest.gain[split], forest.n_features)
 
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain values."""

@@ -10,7 +10,7 @@ first row that applies:
 ================ ==================== ==========================================================
 derivatives      value and these      what is set
 ================ ==================== ==========================================================
-``listed_pairs`` ``listed_pairs``     pairs sampled or given
+``listed_pairs`` ``listed_pairs``     pairs given
 ``exact_pairs``  ``exact_pairs``      pairs with ties
 ``fast_pairs``   ``exact_pairs``      loss logistic, half_squared_tanh, squared_sigmoid or
                                       fidelity
