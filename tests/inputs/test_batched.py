@@ -42,12 +42,10 @@ def small_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}, "continued"], ids=str
+    "parameters", [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}], ids=str
 )
 @pytest.mark.parametrize("table", [X, FRAME], ids=["array", "frame"])
 def test_the_model_is_that_of_the_rows_in_memory(table, parameters):
-    if parameters == "continued":
-        parameters = {"init_model": ranker().fit(table, Y, QID).feature_part_}
     expected = ranker(**parameters).fit(table, Y, QID, eval_set=(table, Y, QID))
     found = ranker(**parameters).fit(batches(table), eval_set=batches(table))
     assert found.evals_result_ == expected.evals_result_

@@ -8,7 +8,6 @@ import xgboost
 from boosted_regression import ALL, SMALL, TARGET, TARGETS, VALIDATION, X, fitted, own_trees_too
 from forest_cases import values_of_trees
 from own_objective import Given, HalfSquare
-from sklearn.exceptions import NotFittedError
 
 from treerank.feature_parts import BoostedTrees, HistogramTrees, LightGBMTrees, XGBoostTrees
 from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
@@ -327,12 +326,11 @@ def test_another_number_of_features_or_outputs_is_refused(part_class):
         part.transform(X[:, :3])
     with pytest.raises(ValueError, match="X must have 4 features; got 2"):
         fitted(part_class, validation=(HELD_OUT[:, :2], held_out_fit))
-    with pytest.raises(ValueError, match="init_model must have as many features as X, 3; got 4"):
-        fitted(part_class, data=X[:, :3], init_model=part)
-    with pytest.raises(ValueError, match=r"init_model must have as many outputs .* 3; got 1"):
-        fitted(part_class, TARGETS, init_model=part)
-    with pytest.raises(NotFittedError):
-        fitted(part_class, init_model=part_class())
+    part.set_params(warm_start=True, n_estimators=50)
+    with pytest.raises(ValueError, match=r"X must have as many features as in .* 4; got 3"):
+        part.fit(X[:, :3], HalfSquare(TARGET))
+    with pytest.raises(ValueError, match=r"objective must have as many outputs as in .* 1; got 3"):
+        part.fit(X, HalfSquare(TARGETS))
 
 
 def test_a_metric_that_is_no_number_is_refused(part_class):

@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, has_methods, naming, shown, warn_user
+from treerank.checks import check_count, check_sequence, has_methods, warn_user
 from treerank.feature_parts.base import Validation, check_validation
-from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices, engine_names
+from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
@@ -88,15 +88,13 @@ class BoostedTrees(BaseEstimator):
     - ``importance()`` returns the gain of each feature;
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
-    - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
-    - ``describe(booster)`` returns its numbers of features, of outputs and of iterations, and the
-      names of its columns, ``None`` where X had none.
+    - ``describe(booster)`` returns its numbers of features, of outputs and of iterations.
 
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of iterations: with ``warm_start`` in all, with ``init_model`` of new ones. This and
-        the other "auto" come from the numbers of documents, queries and features, see
+        Number of iterations, with ``warm_start`` in all. This and the other "auto" come from the
+        numbers of documents, queries and features, see
         :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
@@ -132,8 +130,6 @@ class BoostedTrees(BaseEstimator):
         values before it compares them. None keeps all trees.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
-    init_model : fitted feature part, booster or stored model, default=None
-        Trees to start from.
     n_jobs : int, default=None
         Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None
@@ -191,7 +187,6 @@ class BoostedTrees(BaseEstimator):
     ) = None
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
-    init_model: Any = None
     n_jobs: Jobs = None
     random_state: Seed = None
 
@@ -306,12 +301,6 @@ class BoostedTrees(BaseEstimator):
         booster = self.restore_booster(state["model"])
         return self._set_booster(booster, state["evals_result_"], sizes)
 
-    def init_part(self) -> "BoostedTrees":
-        """Return the trees of ``init_model`` as a fitted feature part, which can be saved."""
-        if isinstance(self.init_model, BoostedTrees):
-            return self.init_model
-        return type(self)()._set_booster(self.load_booster(self.init_model), {})
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without what is read from the booster."""
         state = super().__getstate__()
@@ -322,12 +311,6 @@ class BoostedTrees(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy that shares ``init_model``: its trees are needed by ``fit``."""
-        params = self.get_params(deep=False)
-        kept = {"init_model": params.pop("init_model")}
-        return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
 
     def _continues_itself(self) -> bool:
         return self.warm_start and "booster_" in vars(self)
@@ -354,7 +337,7 @@ class BoostedTrees(BaseEstimator):
 
     def _count_new(self, start: int, n_estimators: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
-        n_new = n_estimators - (start if self._continues_itself() else 0)
+        n_new = n_estimators - start
         if self.n_estimators == "auto":
             return max(n_new, 0)
         if n_new < 0:
@@ -366,39 +349,16 @@ class BoostedTrees(BaseEstimator):
 
     def _earlier_booster(self, rows: Rows, n_scores: int) -> Any:
         """Return the booster to continue, or None; refuse one that does not fit the data."""
-        if self._continues_itself():
-            earlier, name = self, "the earlier fit"
-        elif self.init_model is not None:
-            earlier, name = self.init_model, "init_model"
-        else:
+        if not self._continues_itself():
             return None
-        own = isinstance(earlier, BoostedTrees)
-        if own:
-            check_is_fitted(earlier, msg=f"{name} must be fitted; got %(name)s.")
-        try:
-            booster = self.load_booster(earlier.booster_ if own else earlier)
-        except (ImportError, MemoryError):
-            raise
-        except Exception as error:  # of many kinds: engines have their own
-            raise ValueError(
-                f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."
-            ) from error
-        n_features, n_outputs, _, known = self.describe(booster)
-        kinds, needed = ("features as X", "outputs as the objective"), (rows.shape[1], n_scores)
-        for kind, number, found in zip(kinds, needed, (n_features, n_outputs), strict=True):
-            if found != number:
-                raise ValueError(f"{name} must have as many {kind}, {number}; got {found}.")
-        given = engine_names(rows.feature_names)
-        if known is not None and given is not None and known != given:
-            place = next(i for i, name in enumerate(given) if known[i] != name)
-            raise ValueError(
-                f"{name} must have been fitted to the columns of X, in their order; got "
-                f"{shown(known[place])} where X has {shown(given[place])}."
-            )
-        if not own:  # those that were grown here can be scored
-            with naming(name):
-                self.read_booster(booster)
-        return booster
+        n_features, n_outputs, _ = self.describe(self.booster_)
+        for name, found, known in (
+            ("X must have as many features", rows.shape[1], n_features),
+            ("objective must have as many outputs", n_scores, n_outputs),
+        ):
+            if found != known:
+                raise ValueError(f"{name} as in the earlier fit, {known}; got {found}.")
+        return self.booster_
 
     def _resumed(self, earlier, start, n_new, progress):
         """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
@@ -423,7 +383,7 @@ class BoostedTrees(BaseEstimator):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
         self.__dict__.pop("_forest", None)  # that of an earlier fit
-        self.n_features_in_, self.n_scores_, self.best_iteration_, _ = self.describe(booster)
+        self.n_features_in_, self.n_scores_, self.best_iteration_ = self.describe(booster)
         return self
 
 

@@ -1,7 +1,6 @@
 """Feature part of trees grown by LightGBM."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -58,10 +57,9 @@ class LightGBMTrees(BoostedTrees):
     max_bin : int, default=255
         Largest number of bins of a feature. They are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
-    init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None
-        Trees to start from; a string is the text of a model or the path of its file. If neither
-        rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
-        fit copies X.
+    warm_start : bool, default=False
+        Whether ``fit`` adds trees to those of the fit before. If neither rows nor columns are
+        drawn, a continued fit equals one long fit bit for bit. A continued fit copies X.
     engine_params : dict, default=None
         Further parameters of LightGBM, under any of their names; unknown names are refused, and so
         is ``linear_tree``: leaves are numbers.
@@ -125,7 +123,8 @@ class LightGBMTrees(BoostedTrees):
             init_model=earlier,
             keep_training_booster=True,
         )
-        return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
+        text = booster.model_to_string(num_iteration=progress.kept() or -1)
+        return lightgbm.Booster(model_str=text)
 
     def read_booster(self, booster: "lightgbm.Booster") -> Forest:
         """Return the trees of a booster as a forest."""
@@ -151,20 +150,10 @@ class LightGBMTrees(BoostedTrees):
         except Exception as error:  # LightGBM does not export its class
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
-    def load_booster(self, model: "lightgbm.Booster | str | Path") -> "lightgbm.Booster":
-        """Return a booster from a booster, the text of a model or the path of its file."""
-        import lightgbm
-
-        if isinstance(model, lightgbm.Booster):
-            return model
-        text = str(model) if "\n" in str(model) else Path(model).read_text(encoding="utf-8")
-        return lightgbm.Booster(model_str=text)
-
-    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int, list[str] | None]:
-        """Return what a booster is of; it numbers the columns if X had no names."""
-        names, n_outputs = booster.feature_name(), booster.num_model_per_iteration()
-        known = None if names == [f"Column_{i}" for i in range(len(names))] else names
-        return len(names), n_outputs, booster.num_trees() // n_outputs, known
+    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int]:
+        """Return what a booster is of."""
+        n_outputs = booster.num_model_per_iteration()
+        return booster.num_feature(), n_outputs, booster.num_trees() // n_outputs
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)

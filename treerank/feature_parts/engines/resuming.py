@@ -14,7 +14,7 @@ from treerank.objectives.base import Objective
 from treerank.team import current_team
 
 #: Parameters that may differ between a fit and the one that goes on with it.
-_FREE = ("n_estimators", "n_jobs", "init_model", "warm_start")
+_FREE = ("n_estimators", "n_jobs", "warm_start")
 #: About so many rows tell whether features are the same.
 _N_ROWS = 1000
 

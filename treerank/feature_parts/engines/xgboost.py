@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
-from treerank.feature_parts.engines.arguments import Names, check_engine_params, engine_names
+from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.rows import Rows
@@ -70,9 +69,6 @@ class XGBoostTrees(BoostedTrees):
         XGBoost itself always reads all rows.
     device : str, default="cpu"
         ``"cuda"`` for a GPU; a device that the machine does not have is refused.
-    init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
-        Trees to start from; a string is the path of a model file, bytes are its content. A
-        continued fit copies X.
     engine_params : dict, default=None
         Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
         methods than histograms would need a copy of the data.
@@ -100,7 +96,6 @@ class XGBoostTrees(BoostedTrees):
 
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,
-        "init_model": None,
         "subsample": 1.0,
         "device": "cpu",
     }
@@ -189,25 +184,15 @@ class XGBoostTrees(BoostedTrees):
             raise ValueError(f"A model of XGBoost must be UBJSON; got {type(model)}.")
         read_xgboost(read_ubjson(model))
         try:
-            return self.load_booster(model)
+            return xgboost.Booster(model_file=bytearray(model))
         except xgboost.core.XGBoostError as error:
             raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
 
-    def load_booster(self, model: "xgboost.Booster | bytes | str | Path") -> "xgboost.Booster":
-        """Return a booster from a booster, its bytes or the path of its file."""
-        import xgboost
-
-        if isinstance(model, xgboost.Booster):
-            return model
-        source = bytearray(model) if isinstance(model, bytes | bytearray) else str(Path(model))
-        return xgboost.Booster(model_file=source)
-
-    def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int, Names]:
+    def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int]:
         """Return what a booster is of."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
         n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
-        n_iterations = booster.num_boosted_rounds()
-        return booster.num_features(), n_outputs, n_iterations, booster.feature_names
+        return booster.num_features(), n_outputs, booster.num_boosted_rounds()
 
     def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
         """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""
