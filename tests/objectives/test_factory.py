@@ -26,7 +26,6 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         ({"sample_weight": [1, 1]}, "sample_weight must have one entry.*got 2 for 4"),
         ({"query_weight": [1, 2, 1, 1]}, "query_weight must be constant within a query"),
         ({"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equal"),
-        ({"pairs": "balanced", "weight": "ndcg"}, "weight must be one of .* for balanced pairs"),
         ({"pairs": "adjacent", "given_pairs": [[0, 1]]}, "pairs must be None or 'all' when"),
         ({"loss": "listnet", "gain": [0, 1]}, "gain must be 'exponential' for loss"),
         ({"loss": "listnet", "given_pairs": [[0, 1]]}, "given_pairs must be None for loss"),

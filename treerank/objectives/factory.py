@@ -264,9 +264,9 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
 
 
 def _refuse_weightless(weight: PairWeight, pairs: Pairs) -> None:
-    if (pairs.ties or pairs.balanced) and not weight.separates:
+    if pairs.ties and not weight.separates:
         allowed = sorted(name for name, known in PAIR_WEIGHTS.items() if known.separates)
         raise ValueError(
-            f"weight must be one of {allowed} for balanced pairs, and for pairs of equal labels, "
-            f"which weigh nothing under the others; got {pairs!r}."
+            f"weight must be one of {allowed} for pairs of equal labels, which weigh nothing under "
+            f"the others; got {pairs!r}."
         )

@@ -35,6 +35,7 @@ _GONE = {
     **dict.fromkeys(("batches", "gradient_clip", "standardize", "warm_start")),  # of networks
     **{"batch_norm": False, "final_gamma": None, "oblivious": False, "per_level": None},
     **dict.fromkeys(("boosting", "importance_type", "multi_strategy", "tree_method")),  # of trees
+    "device": None,
     "tree_options": None,
     **dict.fromkeys(("estimate", "target_margin")),  # of clicks, and of losses of pairs
     **{"output": "score", "tolerance": None, "weak_ranker": "feature"},

@@ -299,7 +299,7 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
 @pytest.mark.parametrize(
     ("part_class", "name", "value", "main"),
     [
-        *[(XGBoostTrees, name, 1, name) for name in ("gamma", "max_leaves", "num_leaves")],
+        *[(XGBoostTrees, name, 1, name) for name in ("device", "gamma", "max_leaves")],
         (LightGBMTrees, "reg_lambda", 3, "reg_lambda"),
         (LightGBMTrees, "lambda", 3, "lambda_l2"),
         (LightGBMTrees, "app", "binary", "objective"),
@@ -310,13 +310,6 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
 def test_no_name_of_an_argument_passes_as_an_engine_parameter(part_class, name, value, main):
     with pytest.raises(ValueError, match=f"engine_params must not hold .*'{main}'"):
         fitted(part_class, engine_params={name: value})
-
-
-def test_a_device_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="device must be one that XGBoost knows; got 'abacus'"):
-        fitted(XGBoostTrees, device="abacus")
-    with pytest.raises(ValueError, match="device must be one that is there; got 'cuda:99'"):
-        fitted(XGBoostTrees, device="cuda:99")
 
 
 @own_trees_too

@@ -129,9 +129,7 @@ class RankNetStar(NeuralRanker):
         Whether to compare documents of different queries too, as the paper does. Choose it by
         validation.
     pairs : str or Pairs, default="adjacent"
-        Which pairs of a batch count; "balanced" gives every two neighboring levels the same weight,
-        as the sampling of the paper's authors does, so that rare levels count. Choose it by
-        validation.
+        Which pairs of a batch count.
     decay : {None, "step", "exponential", "inverse_time"}, default="step"
         How the learning rate falls; None keeps it.
     weight_decay : float, default=0.0001

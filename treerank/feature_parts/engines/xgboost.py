@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import check_count, check_text
+from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
@@ -67,11 +67,9 @@ class XGBoostTrees(BoostedTrees):
         Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
         128. They are found from about 50,000 rows, or from all rows if there are categories;
         XGBoost itself always reads all rows.
-    device : str, default="cpu"
-        ``"cuda"`` for a GPU; a device that the machine does not have is refused.
     engine_params : dict, default=None
-        Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
-        methods than histograms would need a copy of the data.
+        Further parameters of XGBoost; unknown names are refused, and so are ``device``, as no
+        test has a GPU, and ``tree_method``: other methods than histograms copy the data.
 
     Attributes
     ----------
@@ -94,11 +92,7 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
-    settings_by_workers: ClassVar[dict[str, Any] | None] = {
-        "warm_start": False,
-        "subsample": 1.0,
-        "device": "cpu",
-    }
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "subsample": 1.0}
     settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
@@ -114,7 +108,6 @@ class XGBoostTrees(BoostedTrees):
     min_child_weight: NotNegative = 1.0
     reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
-    device: Annotated[str, Rule(check_text)] = "cpu"
     engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "xgboost.Booster":
@@ -207,13 +200,11 @@ class XGBoostTrees(BoostedTrees):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
-        from treerank.feature_parts.engines.xgboost_boundary import TAKEN, check_device, check_known
+        from treerank.feature_parts.engines.xgboost_boundary import TAKEN, check_known
 
         if self.engine_params:
             check_engine_params(self.engine_params, TAKEN)
             check_known(self.engine_params)
-        if self.device != "cpu":
-            check_device(self.device)
 
 
 def _treatment_of_zeros(rows, earlier):

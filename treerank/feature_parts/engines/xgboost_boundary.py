@@ -24,12 +24,13 @@ _BATCH = 16_384
 #: Smallest number above 0 of normal single precision.
 _SMALLEST = float(np.finfo(np.float32).tiny)
 #: Arguments of XGBoostTrees that are passed to XGBoost.
-_SHARED = (*TREE_PARAMETERS, "device", "grow_policy")
+_SHARED = (*TREE_PARAMETERS, "grow_policy")
 #: XGBoost's names of some of them.
 _RENAMED = {"min_split_gain": "gamma", "num_leaves": "max_leaves"}
 #: Parameters of XGBoost that ``fit`` sets itself, and further names of arguments.
 _OWN = (
-    *("alpha", "base_score", "booster", "disable_default_eval_metric", "eta", "eval_metric"),
+    *("alpha", "base_score", "booster", "device", "disable_default_eval_metric", "eta"),
+    "eval_metric",
     *("interaction_constraints", "lambda", "min_split_loss", "monotone_constraints", "n_jobs"),
     *("nthread", "num_class", "num_parallel_tree", "num_target", "objective", "random_state"),
     *("seed", "tree_method", "verbosity"),
@@ -132,34 +133,19 @@ class ProgressCallback(xgboost.callback.TrainingCallback):
 
 def check_known(engine_params: dict[str, Any]) -> None:
     """Refuse parameters that XGBoost does not know, or values that it does not accept."""
-    try:
-        messages = _warnings_of(engine_params)
+    matrix = xgboost.DMatrix(np.zeros((2, 1)), label=np.zeros(2), nthread=1)
+    try:  # a tiny training: XGBoost has no other check of parameters
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            xgboost.train({"nthread": 1, "tree_method": "hist", **engine_params}, matrix, 1)
     except xgboost.core.XGBoostError as error:
         raise ValueError(
             f"engine_params must be what XGBoost takes; got {shown(engine_params)}: {shown(error)}"
         ) from error
+    messages = [str(warning.message) for warning in caught]
     for unused in (text for text in messages if "are not used" in text):
         names = re.findall(r'"(\w+)"', unused)
         raise ValueError(f"engine_params must be known to XGBoost; got {', '.join(names)!r}.")
-
-
-def check_device(device: str) -> None:
-    """Refuse a device that the machine does not have; XGBoost itself would use the CPU."""
-    try:
-        messages = _warnings_of({"device": device})
-    except xgboost.core.XGBoostError as error:
-        raise ValueError(f"device must be one that XGBoost knows; got {shown(device)}.") from error
-    if messages:
-        raise ValueError(f"device must be one that is there; got {shown(device)}.")
-
-
-def _warnings_of(params: dict[str, Any]) -> list[str]:
-    """Return the warnings of a tiny training: XGBoost has no other check of parameters."""
-    matrix = xgboost.DMatrix(np.zeros((2, 1)), label=np.zeros(2), nthread=1)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        xgboost.train({"nthread": 1, "tree_method": "hist", **params}, matrix, 1)
-    return [str(warning.message) for warning in caught]
 
 
 def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:

@@ -20,8 +20,8 @@ derivatives      value and these      what is set
                                       hinge
 ================ ==================== ==========================================================
 
-A weight of labels alone is uniform, query or label; pairs that are not cut off are all, adjacent or
-balanced ones. ``fast_pairs`` computes in single precision, the others in double precision. Where
+A weight of labels alone is uniform, query or label; pairs that are not cut off are all or adjacent
+ones. ``fast_pairs`` computes in single precision, the others in double precision. Where
 ``k`` or ``top`` is short beside the queries, ``fast_pairs`` visits only pairs with a document near
 the top.
 """

@@ -79,10 +79,7 @@ class PairProblem:
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gain = self.weight.gains(self.judgments.y[row], groups, self)
-        document = self.judgments.sample_weight[row]
-        if self.pairs.balanced:
-            gain = gain * self.labels.balance(document)
-        return Weights(np.ascontiguousarray(gain, np.float64), document)
+        return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
 
     @cached_property
     def weights(self) -> Weights:

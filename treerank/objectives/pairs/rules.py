@@ -33,11 +33,6 @@ class Pairs:
         first. In long queries only these pairs are visited.
     ties : bool, default=False
         Also pairs of equal labels, where each order is right with probability 1/2 (RankNet).
-    balanced : bool, default=False
-        Give every two neighboring levels of a query pairs of the same total weight, however rare a
-        level is; the total of the query stays. It is what the authors of the DirectRanker paper
-        draw in expectation: as many pairs from every two neighboring levels. For ``adjacent``
-        pairs whose weight is "uniform", "query" or "label".
 
     Examples
     --------
@@ -48,15 +43,9 @@ class Pairs:
     adjacent: bool = False
     top: Size | None = None
     ties: bool = False
-    balanced: bool = False
 
     def __post_init__(self):
         check_parameters(self)
-        if self.balanced and (not self.adjacent or self.top or self.ties):
-            raise ValueError(
-                "balanced must be False unless all adjacent pairs and no others count; "
-                f"got {self!r}."
-            )
 
     #: Whether pairs are visited one by one from a list.
     is_listed: ClassVar[bool] = False
@@ -75,7 +64,6 @@ class Pairs:
 PAIRS = {
     "all": Pairs(),
     "adjacent": Pairs(adjacent=True),
-    "balanced": Pairs(adjacent=True, balanced=True),
     "top_10": Pairs(top=10),
     "with_ties": Pairs(ties=True),
 }
