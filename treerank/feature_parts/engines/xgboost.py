@@ -93,7 +93,6 @@ class XGBoostTrees(BoostedTrees):
     """
 
     settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "subsample": 1.0}
-    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
@@ -116,12 +115,12 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.engines import xgboost_boundary as boundary
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _ = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
-            "whole": whole,
+            "whole": earlier is not None,
             "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
             "max_bin": self.n_bins_for(rows),
             "n_threads": self.n_threads_for(rows),
@@ -130,7 +129,7 @@ class XGBoostTrees(BoostedTrees):
         data = boundary.make_matrix(rows, **options)
         held_out = []
         if validation_rows is not None:
-            reference = None if whole else data
+            reference = data if earlier is None else None
             matrix = boundary.make_matrix(validation_rows, reference=reference, **options)
             held_out = [(matrix, "held_out")]
         booster = xgboost.train(
@@ -140,7 +139,7 @@ class XGBoostTrees(BoostedTrees):
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
-            callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
+            callbacks=[boundary.ProgressCallback(progress)],
             verbose_eval=False,
             xgb_model=earlier,
         )

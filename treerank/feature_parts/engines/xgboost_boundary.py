@@ -122,13 +122,13 @@ def make_matrix(
 class ProgressCallback(xgboost.callback.TrainingCallback):
     """A callback that records each iteration and stops XGBoost when ``progress`` does."""
 
-    def __init__(self, progress: Progress, dump: Callable[[Any], Any]):
+    def __init__(self, progress: Progress):
         super().__init__()
-        self.progress, self.dump = progress, dump
+        self.progress = progress
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Return whether to stop."""
-        return self.progress.record(model.num_boosted_rounds(), lambda: self.dump(model))
+        return self.progress.record(model.num_boosted_rounds())
 
 
 def check_known(engine_params: dict[str, Any]) -> None:
