@@ -38,8 +38,7 @@ PARTS = {
     "mlp": MLP((4, 3), activation="relu", n_outputs=2, **NETWORK),
     "polynomial": Polynomial(3, **NETWORK),
     "sigmoid": MLP((4,), activation="sigmoid", output_activation="tanh", **NETWORK),
-    "oblivious": SoftTrees(4, oblivious=True, n_outputs=2, batch_norm=True, **NETWORK),
-    "soft_trees": SoftTrees(4, depth=3, gamma=1.0, **NETWORK),
+    "soft_trees": SoftTrees(4, depth=3, gamma=1.0, n_outputs=2, **NETWORK),
 }
 RANKERS = {
     **{name: TreeDirectRanker(part, random_state=0) for name, part in PARTS.items()},

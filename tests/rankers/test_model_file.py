@@ -217,3 +217,11 @@ def test_a_truncated_or_foreign_file_says_so(saved, tmp_path):
         load(path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nowhere")
+
+
+def test_a_file_names_no_other_file_to_start_from(saved, tmp_path):
+    def change(content):
+        set_in(content, "params", "feature_part", "params", "init_model", "/dev/zero")
+
+    loaded = load(forged(saved, tmp_path / "forged", change))
+    assert "init_model" not in loaded.feature_part.get_params()

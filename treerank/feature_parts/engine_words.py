@@ -67,7 +67,7 @@ WORDS = {
     "group": "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row",
     "group_id": "qid in fit, one query id per row in any order",
     "groups": "qid in fit, one query id per row in any order",
-    "init_model": "warm_start=True to go on, or treerank.evaluation.refresh(ranker, X, y, qid)",
+    "init_model": "warm_start=True, or treerank.evaluation.refresh(ranker, X, y, qid)",
     "loss_function": _LOSS,
     "objective": _LOSS,
     "positions": "position, from 1, in fit of the ranker",
