@@ -49,13 +49,13 @@ def test_several_outputs_that_nobody_weighs_are_refused():
 
 
 def test_a_start_goes_with_its_rows_and_with_the_convex_form():
-    start, scores = RNG.normal(size=(len(X), 1)), RNG.normal(size=len(X))
+    start, scores = RNG.normal(size=(2, len(X)))
     objective = Started(make_objective(Y, QID, loss="hinge"), start)
     rows = objective.groups.order[: objective.groups.sizes[0]]
     alone = make_objective(Y[rows], loss="hinge")
-    assert taken(objective, rows)(scores[rows])[0] == alone(start[rows, 0] + scores[rows])[0]
+    assert taken(objective, rows)(scores[rows])[0] == alone(start[rows] + scores[rows])[0]
     convex = make_objective(Y, QID, loss="hinge").convex()
-    assert objective.convex()(scores)[0] == convex(start[:, 0] + scores)[0]
+    assert objective.convex()(scores)[0] == convex(start + scores)[0]
     assert (2 * objective)(scores)[0] == 2 * objective(scores)[0]
 
 

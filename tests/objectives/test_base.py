@@ -48,7 +48,7 @@ def test_what_an_objective_says_of_itself_counts():
     assert (objective.name, objective.steepness) == ("told", 2.0)
     assert objective.convex_or_itself().name == "Flat"
     assert objective.has_anything_to_learn()
-    started = Started(Told(GROUPS), np.zeros((4, 1)))
+    started = Started(Told(GROUPS), np.zeros(4))
     assert (started.name, started.steepness, started.has_anything_to_learn()) == ("told", 2.0, True)
 
 

@@ -86,7 +86,7 @@ def plain_loss(margin):
 def test_errors_call_an_objective_by_its_loss():
     own, listed = make_objective([1, 0], loss=plain_loss), make_objective([1, 0], loss="listnet")
     assert [own.name, listed.name] == ["plain_loss", "ListNetLoss"]
-    assert Started(own, np.zeros((2, 1))).name == "plain_loss"
+    assert Started(own, np.zeros(2)).name == "plain_loss"
     assert (0.5 * own + make_objective([1, 0])).name == "plain_loss + logistic"
 
 

@@ -98,6 +98,9 @@ def test_probabilities_are_calibrated_on_the_eval_set():
     on_eval_set = some_ranker(sigma=2.0).fit(*own, eval_set=other)
     by_hand = clone(uncalibrated).fit(*own).calibrate(*other)
     assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
+    singles = X, y, np.arange(len(y))
+    with pytest.raises(ValueError, match="eval_set must hold out a query with two different"):
+        some_ranker(metric=lambda *_: 0.0).fit(*own, eval_set=singles)
 
 
 def test_weights_matter():

@@ -22,7 +22,7 @@ from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, count, size
 from treerank.objectives.base import Objective
-from treerank.objectives.sums import Started, from_start
+from treerank.objectives.sums import Started
 from treerank.parameters import Seed
 
 
@@ -38,7 +38,7 @@ class _MetricFromStart:
         return str(getattr(self.metric, "name", "metric"))
 
     def __call__(self, scores: np.ndarray) -> float:
-        return float(self.metric(from_start(self.start, scores)))
+        return float(self.metric(self.start + scores))
 
 
 def _check_parts(name, parts, sizes):
@@ -104,12 +104,12 @@ class Chain(PartList):
         self._check_parts(objective)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_, self.parts_ = rows.shape[1], []
-        start = np.zeros((len(rows), 1))
+        start = np.zeros(len(rows))
         for part in self._seeded_parts(check_random_state(self.random_state)):
             part.fit(rows, Started(objective, start), validation=self._watched(validation))
             check_outputs(part)
             self.parts_.append(part)
-            start = start + _score(part, rows)
+            start = start + _score(part, rows)[:, 0]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -136,7 +136,7 @@ class Chain(PartList):
         if validation is None or not self.parts_:
             return validation
         X, metric = validation
-        return X, _MetricFromStart(metric, self.transform(X))
+        return X, _MetricFromStart(metric, self.transform(X)[:, 0])
 
 
 def _score(part: Any, X: Any) -> np.ndarray:
