@@ -9,7 +9,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.random_keys import uniform
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
-from treerank.objectives.lists.losses import LISTWISE, ListMLE, ListNetLoss
+from treerank.objectives.lists.losses import LISTWISE, ApproxNDCG, ListMLE, ListNetLoss
 
 pytestmark = pytest.mark.slow
 
