@@ -2,8 +2,8 @@
 
 A rule is a :class:`Pairs`, whose fields combine: ``Pairs(adjacent=True, top=10)`` compares
 neighboring levels of relevance where at least one of the two documents stands in the top 10.
-Pairs are listed only if they are given. Otherwise, with the documents of a query sorted
-by label, the less relevant partners of a document are one run of places.
+Pairs are listed only if they are given. Otherwise, with the documents of a query sorted by label,
+the less relevant partners of a document are one run of places.
 
 To name a rule, list it in ``PAIRS``.
 """
@@ -44,11 +44,11 @@ class Pairs:
     top: Size | None = None
     ties: bool = False
 
-    def __post_init__(self):
-        check_parameters(self)
-
     #: Whether pairs are visited one by one from a list.
     is_listed: ClassVar[bool] = False
+
+    def __post_init__(self):
+        check_parameters(self)
 
     @property
     def is_whole(self) -> bool:
