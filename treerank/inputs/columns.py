@@ -91,7 +91,8 @@ class Columns:
             return X
         dtypes = {column.dtype for column in frame.iter_columns()}
         if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
-            matrix = frame.to_numpy()
+            matrix = matrix_below(frame.to_native())
+            matrix = frame.to_numpy() if matrix is None else matrix
             if matrix.dtype.kind == "f":  # pandas' own missing values make it an object array
                 return matrix
         matrix = np.empty(frame.shape, dtype=_common_dtype(dtypes))
@@ -199,6 +200,38 @@ def as_csr(X: Any) -> csr_matrix:
         by_rows.sum_duplicates()
         by_rows.eliminate_zeros()
     return by_rows
+
+
+def matrix_below(table: Any) -> np.ndarray | None:
+    """Return the matrix that a pyarrow table is a view of, or None if it is no such view.
+
+    Other libraries of data frames find it by themselves.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> X = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> found = matrix_below(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    >>> np.shares_memory(found, X)
+    True
+    """
+    if type(table).__module__.partition(".")[0] != "pyarrow" or len(table) == 0:
+        return None
+    if any(column.num_chunks != 1 or column.null_count for column in table.columns):
+        return None
+    columns = [column.chunk(0) for column in table.columns]
+    whole = [column.buffers()[1] for column in columns]  # of all rows, if these are some of them
+    size, offset, first = whole[0].size, columns[0].offset, columns[0].to_numpy()
+    # One behind the other: two that are anywhere else would make strides that numpy cannot follow.
+    if any(each.address != whole[0].address + i * size for i, each in enumerate(whole)):
+        return None
+    if any((each.size, c.offset) != (size, offset) for each, c in zip(whole, columns, strict=True)):
+        return None
+    import pyarrow as pa
+
+    memory = pa.foreign_buffer(whole[0].address, size * len(whole), base=table)
+    shape, strides = (len(table), len(columns)), (first.itemsize, size)
+    return np.ndarray(shape, first.dtype, memory, offset * first.itemsize, strides)
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
