@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from leaderboard_table import render
 from scipy.stats import rankdata, sem
 
 from treerank import TreeDirectRanker
@@ -30,6 +29,7 @@ comparisons, contestants, data_sets = map(
 parameters, protocol, readme_table = map(
     importlib.import_module, ("parameters", "protocol", "readme_table")
 )
+render = importlib.import_module("leaderboard_table").render
 METRIC, BEST = "ndcg@10", "TreeDirectRanker.best"
 ENGINES = {"LGBMRanker": "lightgbm", "XGBRanker": "xgboost", "CatBoostRanker": "catboost"}
 
@@ -58,18 +58,23 @@ def run_set(arguments, folder, rankers, about, metric):
     error = [sem(by_query[:, c]) for c in range(len(ranks))]
     if len(splits) > 1:
         error = [corrected_standard_error(v, comparison.test_to_train) for v in by_split.T]
-    fits = comparison.fits
     columns = {
         "mean": by_split.mean(axis=0),
         "error": error,
         "rank": ranks,
-        "seconds": [fits.where(ranker=name)["fit_seconds"].mean() for name in rankers],
+        "seconds": [seconds_of(comparison, name) for name in rankers],
     }
     found = {
         label: {n: round(float(v), 4) for n, v in zip(rankers, values, strict=True) if v == v}
         for label, values in columns.items()
     }
     return found | {"n_queries": len(by_query), "failures": list(map(str, comparison.failures))}
+
+
+def seconds_of(comparison, ranker):
+    """Return the mean seconds of the fits of a ranker, NaN without any."""
+    seconds = [found.seconds[1] for found in comparisons.outcomes_of(comparison, ranker)]
+    return np.mean(seconds) if seconds else np.nan
 
 
 def main(argv=None):

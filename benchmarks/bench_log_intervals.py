@@ -16,7 +16,7 @@ from treerank.clicks import Items, evaluate_from_log, simulate_clicks
 
 N_QUERIES, N_DOCUMENTS, N_POSITIONS = 25, 8, 5
 THETA = 1 / np.arange(1.0, N_POSITIONS + 1)
-ESTIMATORS = ("ips", "clipped", "self_normalized", "doubly_robust")
+ESTIMATORS = ("ips", "self_normalized", "doubly_robust")
 #: Whether the old ranker knows relevance, sessions of a query, and scale of exploration.
 SETTINGS = {
     "like the new one": (True, 40, 1.0),

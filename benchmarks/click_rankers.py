@@ -33,7 +33,7 @@ WAYS = {
 def drawn_clicks(log, y, severity, rng, noise=0.1, trust=0.0, after_click=1.0):
     """Return clicks; a click changes the examination of all positions below it."""
     gain = (np.exp2(y) - 1) / (2 ** y.max() - 1)
-    clicked, reach = np.empty(len(log.item), dtype=bool), np.ones(log.n_sessions)
+    clicked, reach = np.empty(len(log.item), dtype=bool), np.ones(len(log))
     ends = np.cumsum(log.n_at)
     for place, rows in enumerate(map(slice, ends - log.n_at, ends), start=1):
         row = log.items.document[log.item[rows]]

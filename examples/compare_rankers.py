@@ -61,20 +61,13 @@ assert summary.cells["stump", "ndcg@10"].verdict == "worse"
 # -------------------
 # Fisher's randomization test compares the values of single queries instead.
 
-print(comparison.test("ndcg@10", "randomization"))
+print(comparison.test("ndcg@10", "trees, delta NDCG", "line", test="randomization"))
 
 # %%
 # All values
 # ----------
-# A table holds each value by ranker, split, query and metric. It converts to pandas and polars.
+# Columns hold each value by ranker, split, query and metric, for a data frame of any kind.
 
-print(comparison.values.to_polars().head())
+import polars as pl
 
-# %%
-# A figure
-# --------
-# The p-values of all pairs of rankers.
-
-from treerank.plots import p_value_matrix
-
-p_value_matrix(comparison.test("ndcg@10"))
+print(pl.DataFrame(comparison.values).head())

@@ -46,8 +46,8 @@ new = ranker.predict(X[live])
 
 # %%
 # The estimates are clicks of a session, new ranker less old ranker, with 95 % intervals. "ips" has
-# no bias where the log shows all documents. "clipped" varies less, but is too small, and
-# "self_normalized" corrects most of that. An interval above 0 says that the new ranker is better.
+# no bias where the log shows all documents. "self_normalized" varies less. An interval above 0 says
+# that the new ranker is better.
 
 found = evaluate_from_log(log, new, baseline=old[live], candidates=candidates, random_state=0)
 print("difference in clicks:", found, sep="\n")

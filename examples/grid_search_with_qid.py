@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer
 
 from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, make_web_search
-from treerank.metrics import make_ranking_scorer
+from treerank.metrics import RankingScorer
 
 X, y, qid = make_web_search(n_queries=60, documents_per_query=20, n_features=30, random_state=0)
 
@@ -35,11 +35,11 @@ print("best:", search.best_params_, f"NDCG@10 {search.best_score_:.3f}")
 # %%
 # Pipelines and other metrics
 # ---------------------------
-# A pipeline passes ``qid`` on. ``make_ranking_scorer`` makes a scorer of any metric.
+# A pipeline passes ``qid`` on. ``RankingScorer`` makes a scorer of any metric.
 
 pipeline = make_pipeline(QuantileTransformer(n_quantiles=50), search.best_estimator_)
 with sklearn.config_context(enable_metadata_routing=True):
-    scoring = {"map": make_ranking_scorer("map"), "ndcg@5": make_ranking_scorer("ndcg@5")}
+    scoring = {"map": RankingScorer("map"), "ndcg@5": RankingScorer("ndcg@5")}
     results = cross_validate(pipeline, X, y, cv=QueryKFold(3), params={"qid": qid}, scoring=scoring)
 for name in scoring:
     print(f"{name}: {results[f'test_{name}'].mean():.3f}")

@@ -32,11 +32,14 @@ print("propensities:", ranker.propensities_.round(2))
 # %%
 # The truth is 1/k, as the clicks were simulated.
 
-from treerank.plots import propensity_curves
+import matplotlib.pyplot as plt
 
 estimated = ranker.propensities_
-truth = 1 / np.arange(1, len(estimated) + 1)
-propensity_curves({"estimated": estimated / estimated[0], "truth": truth})
+position = np.arange(1, len(estimated) + 1)
+plt.plot(position, estimated / estimated[0], marker="o", label="estimated")
+plt.plot(position, 1 / position, linestyle="--", label="truth")
+plt.xlabel("position")
+plt.legend()
 
 # %%
 # Is it better than the old one? The log of other queries answers before any user sees it. It needs

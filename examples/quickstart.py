@@ -53,9 +53,14 @@ print(f"NDCG@10 {found:.3f}; of a random order {by_chance:.3f}")
 # %%
 # How far down is the order good? NDCG@k by k, beside one feature alone.
 
-from treerank.plots import ndcg_over_k
+import matplotlib.pyplot as plt
 
-ndcg_over_k(y[test], {"ranker": scores, "feature 5": X[test, 4]}, qid[test])
+ks = range(1, 21)
+for name, ordering in {"ranker": scores, "feature 5": X[test, 4]}.items():
+    plt.plot(ks, [NDCG(k=k)(y[test], ordering, qid[test]) for k in ks], label=name)
+plt.xlabel("k")
+plt.ylabel("NDCG@k")
+plt.legend()
 
 assert found == ndcg(y[test], scores, qid[test])
 assert found > by_chance + 0.1

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_logs import random_log
 
-from treerank.clicks import make_click_log
 from treerank.datasets.web_search import make_web_search
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -67,7 +67,7 @@ COUNTS = {
 def test_a_drawn_click_that_ends_all_interest_is_the_only_one_of_its_session(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     clicks = importlib.import_module("click_rankers").drawn_clicks
-    log = make_click_log(300, random_state=0)
+    log = random_log(300)
     y = np.arange(log.items.document.max() + 1) % 4
     drawn = clicks(log, y, 0.0, np.random.default_rng(0), after_click=0.0)
     assert np.bincount(drawn.session[drawn.clicked], minlength=300).max() == 1

@@ -32,7 +32,7 @@ LAZY = {
     for path in sorted(ROOT.rglob("__init__.pyi"))
 }
 FRAMES = {"pandas", "polars", "pyarrow"}
-HEAVY = FRAMES | {"lightgbm", "xgboost", "torch", "catboost", "matplotlib", "typer"}
+HEAVY = FRAMES | {"lightgbm", "xgboost", "torch", "catboost", "typer"}
 EXAMPLE = re.compile("Examples\n-----[^>]*>>> ", re.DOTALL)
 
 
@@ -74,7 +74,7 @@ def test_an_unknown_name_is_refused_as_in_any_module():
 WITHOUT_EXTRAS = """
 import importlib, pydoc
 from importlib.machinery import PathFinder
-find, extras = PathFinder.find_spec, ("torch", "xgboost", "matplotlib", "pyarrow")
+find, extras = PathFinder.find_spec, ("torch", "xgboost", "pyarrow")
 PathFinder.find_spec = lambda name, *rest: None if name in extras else find(name, *rest)
 for name in NAMES:
     package, found = importlib.import_module(name), {}
@@ -118,7 +118,7 @@ def test_names_in_registries_are_those_of_classes():
         ("from treerank import LightGBMTrees", {"lightgbm", "pandas", "pyarrow"}),
         ("from treerank.baselines import RankSVM", set()),
         ("import treerank; dir(treerank)", set()),
-        ("import treerank.plots, treerank.feature_parts.standardization", set()),
+        ("import treerank.feature_parts.standardization", set()),
     ],
 )
 def test_a_name_loads_no_more_than_it_needs(statement, allowed):

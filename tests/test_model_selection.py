@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank.metrics import NDCG, AveragePrecision, make_ranking_scorer
+from treerank.metrics import NDCG, AveragePrecision, RankingScorer
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 
 SPLITTERS = [
@@ -125,7 +125,7 @@ class OneFeature(BaseEstimator):
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("scoring", [None, make_ranking_scorer("map")], ids=str)
+@pytest.mark.parametrize("scoring", [None, RankingScorer("map")], ids=str)
 @pytest.mark.parametrize("piped", [False, True])
 def test_grid_search_routes_qid_everywhere_by_default(scoring, piped):
     ranker = make_pipeline(StandardScaler(), OneFeature()) if piped else OneFeature()
@@ -141,7 +141,7 @@ def test_grid_search_routes_qid_everywhere_by_default(scoring, piped):
 
 @pytest.mark.usefixtures("routing")
 def test_cross_validate_routes_qid_by_default():
-    scoring, splitter = {"map": make_ranking_scorer("map")}, SPLITTERS[1]
+    scoring, splitter = {"map": RankingScorer("map")}, SPLITTERS[1]
     result = cross_validate(OneFeature(), X, Y, scoring=scoring, cv=splitter, params={"qid": QID})
     splits = splitter.split(X, Y, QID)
     expected = [AveragePrecision()(Y[test], X[test, 0], QID[test]) for _, test in splits]

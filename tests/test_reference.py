@@ -14,8 +14,6 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def pages():
-    pytest.importorskip("torch")
-    pytest.importorskip("matplotlib")
     spec = importlib.util.spec_from_file_location("pages", ROOT / ".docs" / "pages.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -4,9 +4,9 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.baselines`, other rankers in :mod:`treerank.rankers`, trees, networks and other
 feature parts in :mod:`treerank.feature_parts`, metrics in :mod:`treerank.metrics`, readers and
 synthetic data in :mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`,
-comparisons in :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
-:mod:`treerank.plots`, explanations and failures in :mod:`treerank.inspection`, pages that show them
-in :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models in
+comparisons in :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`,
+explanations and failures in :mod:`treerank.inspection`, pages that show them in
+:mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models in
 :func:`read_forest`, fits by several processes in :mod:`treerank.distributed`, learning from
 clicks in :mod:`treerank.clicks`, and result lists that are diverse or explore in
 :mod:`treerank.results`.

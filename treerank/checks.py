@@ -264,13 +264,19 @@ def check_column(
             )
         allowed = np.isfinite(column) | (unjudged & some_unjudged)
         refuse_where(~allowed, column, f"{name} must be finite")
-    # Large integers, such as times in nanoseconds: as doubles, some would be equal.
-    are_large = max(column.max(initial=0), -column.min(initial=0)) > 2**53
-    if are_large and np.asarray(values).dtype.kind in "iu":
-        rule = f"{name} must be at most 2**53 in size as integers"
-        advice = f" Larger ones are rounded: subtract a number from all of {name}."
-        refuse_where(np.abs(column) > 2**53, column, rule, advice)
+    refuse_rounded(name, values, column)
     return column
+
+
+def refuse_rounded(name: str, values: Any, column: np.ndarray) -> None:
+    """Refuse large integers, such as times in nanoseconds: as doubles, some would be equal."""
+    rounded = np.abs(column) >= 2**53
+    if rounded.any():
+        given = np.asarray(values)
+        if given.dtype.kind in "iu" or (given.dtype == object and any(map(is_whole, given.flat))):
+            rule = f"{name} must be below 2**53 in size as integers"
+            advice = f" Larger ones are rounded: subtract a number from all of {name}."
+            refuse_where(rounded, column, rule, advice)
 
 
 def refuse_where(wrong: np.ndarray, values: np.ndarray, rule: str, advice: str = "") -> None:

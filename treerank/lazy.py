@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 #: The extra of this package that installs another package.
-EXTRAS = {"torch": "torch", "xgboost": "xgboost", "matplotlib": "plots", "pyarrow": "parquet"}
+EXTRAS = {"torch": "torch", "xgboost": "xgboost", "pyarrow": "parquet"}
 
 
 def load_object(path: str) -> Any:

@@ -42,21 +42,16 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
     def tell(line: str) -> None:
         console.print(f"  {line}", markup=False)
 
-    with progress_bar(text, console=console) as show, listening(show, tell):
+    with progress_bar(text, console) as show, listening(show, tell):
         yield
 
 
 @contextmanager
-def progress_bar(
-    text: str, total: int | None = None, console: "Console | None" = None
-) -> Iterator[Listener]:
-    """Show a bar on a terminal, or lines elsewhere, and yield the listener that moves it.
-
-    ``text`` is the name of the work, and ``total`` the number of its steps, if it is known.
-    """
+def progress_bar(text: str, console: "Console | None" = None) -> Iterator[Listener]:
+    """Show a bar for some work on a terminal, or lines elsewhere; yield what moves it."""
     console = make_console() if console is None else console
     if console.is_terminal:
-        with _bar(text, total, console) as show:
+        with _bar(text, console) as show:
             yield show
         return
     console.print(text, markup=False)
@@ -71,7 +66,7 @@ def make_console(quiet: bool = False) -> "Console":
 
 
 @contextmanager
-def _bar(text, total, console):
+def _bar(text, console):
     """Show a bar; yield the function that moves it."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -80,7 +75,7 @@ def _bar(text, total, console):
     ]
     columns = texts[0], BarColumn(), TimeElapsedColumn(), texts[1]
     with Progress(*columns, console=console, disable=console.quiet) as bars:
-        bar = bars.add_task(text, total=total, note=FIRST)
+        bar = bars.add_task(text, total=None, note=FIRST)
 
         def show(n_done, n_total, note):
             bars.update(bar, completed=n_done, total=n_total, note=_counted(n_done, n_total, note))

@@ -1,6 +1,6 @@
 """Comparisons: run a comparison of rankers and reduce it to what a file of results holds."""
 
-import ast
+import itertools
 import warnings
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.spatial.distance import squareform
 
 from treerank.evaluation import compare
 from treerank.progress import listening
+from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import corrected_standard_error
 
 
@@ -70,39 +71,45 @@ def _tests(comparison, metric, complete):
     results, untested = {}, []
     for test, adjust in (("corrected_t", False), ("randomization", True)):
         try:
-            result = comparison.test(metric, test, rankers=complete, adjust=adjust)
+            pairs = itertools.combinations(complete, 2)
+            p_values = [comparison.test(metric, *pair, test=test).p_value for pair in pairs]
         except ValueError as error:  # a single ranker, or two that are alike
             untested.append(str(error))
             continue
         results[test] = {
-            "names": list(result.names),
-            "p_values": result.p_values[np.triu_indices(len(result.names), 1)].tolist(),
-            "adjusted": result.adjusted,
+            "names": complete,
+            "p_values": adjust_holm(p_values).tolist() if adjust else p_values,
+            "adjusted": adjust,
         }
     return results | ({"untested": untested} if untested else {})
 
 
 def _seconds(comparison):
-    fits = comparison.fits
     names = ("search_seconds", "fit_seconds", "predict_seconds")
-    return {
-        ranker: {name: round(float(fits.where(ranker=ranker)[name].mean()), 4) for name in names}
+    means = {
+        ranker: np.mean([outcome.seconds for outcome in outcomes_of(comparison, ranker)], axis=0)
         for ranker in comparison.complete
+    }
+    return {
+        ranker: dict(zip(names, mean.round(4).tolist(), strict=True))
+        for ranker, mean in means.items()
     }
 
 
 def _best_params(comparison):
-    fits = comparison.fits
-    return {
-        ranker: by_parameter(fits.where(ranker=ranker)["best_params"].tolist())
+    chosen = {
+        ranker: [outcome.best_params for outcome in outcomes_of(comparison, ranker)]
         for ranker in comparison.complete
+    }
+    return {
+        ranker: {name: [params[name] for params in by_split] for name in by_split[0]}
+        for ranker, by_split in chosen.items()
     }
 
 
-def by_parameter(texts):
-    """Return a list over splits for each parameter, from one printed dictionary per split."""
-    by_split = [ast.literal_eval(text) for text in texts]
-    return {name: [chosen[name] for chosen in by_split] for name in by_split[0]}
+def outcomes_of(comparison, ranker):
+    """Return the results of a ranker on each split that it was fitted to."""
+    return [found for (name, _), found in comparison.outcomes.items() if name == ranker]
 
 
 def square(p_values):

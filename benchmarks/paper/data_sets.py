@@ -115,7 +115,7 @@ def _read(folder):
         return [_read_msrd(folder / "msrd.npz")]
     parts = sorted(p for p in folder.iterdir() if _PART.fullmatch(p.name))
     if not parts:
-        return [Split(f.name, f.train, f.test, f.validation) for f in load_folds(folder)]
+        return list(load_folds(folder))
     return _rotated([read_letor(part) for part in parts])
 
 

@@ -16,8 +16,7 @@ import figure5
 import figure6
 import numpy as np
 from protocol import FIGURES, PROTOCOLS, RESULTS, read, say
-
-from treerank.plots.style import COLORS, GRAY, line_styles, make_axes, tidy
+from style import COLORS, GRAY, line_styles, tidy
 
 LABELS = {
     "n_classes": "relevance classes",
@@ -130,7 +129,7 @@ def draw_lists(content, data):
     drawn = [entry for entry in content["results"] if "list" in entry["result"]]
     figure, axes = panel_axes(len(drawn))
     for axis, entry in zip(axes, drawn, strict=True):
-        draw_list(make_axes(axis), entry["result"]["list"])
+        draw_list(axis, entry["result"]["list"])
         how = "classes merged in training" if entry["point"]["merged"] else "all classes trained"
         axis.set_title(f"{data}, {how}", fontsize=8, loc="left")
     shared_legend(figure, axes, title="label", handlelength=0.8)

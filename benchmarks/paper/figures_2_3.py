@@ -14,11 +14,16 @@ import numpy as np
 from comparisons import square
 from draw import save
 from protocol import FIGURES, RESULTS, read
+from style import COLORS, LIGHT, tidy
 from table1 import shown
 
-from treerank.statistics.pairwise_tests import PairwiseResult
+from treerank.statistics.paired import format_p
 
-TEST = "corrected resampled t-test"
+#: Level at which a p-value is significant.
+LEVEL = 0.05
+#: Arrow and color of a p-value: not significant, the row is better, the column is better.
+ARROWS = ("", "\N{LEFTWARDS ARROW}", "\N{UPWARDS ARROW}")
+CELL_COLORS = (LIGHT, COLORS[0], COLORS[1])
 FIGURE_OF_TEST = {"binary": "figure2", "multi-class": "figure3"}
 
 
@@ -41,25 +46,43 @@ def draw_matrices(result, data, path):
     """Draw one matrix per metric next to each other."""
     import matplotlib.pyplot as plt
 
-    from treerank.plots import p_value_matrix
-
     metrics = list(result["metrics"])
     n_rankers = len(result["rankers"])
     size = (4.2 * len(metrics), 0.42 * n_rankers + 1.2)
     figure, axes = plt.subplots(1, len(metrics), figsize=size, layout="constrained", squeeze=False)
     for axis, metric in zip(axes[0], metrics, strict=True):
-        p_value_matrix(pairwise_result(result["metrics"][metric]), ax=axis)
+        draw_matrix(axis, result["metrics"][metric])
         axis.set_title(f"{metric}, {data}, corrected t-test", fontsize=8)
     save(figure, path)
 
 
-def pairwise_result(metric):
-    """Return the p-values of a file as the plot wants them."""
+def draw_matrix(axis, metric):
+    """Draw the p-value of every pair; a significant one is colored and points to the better."""
     test = metric["corrected_t"]
-    names = test["names"]
-    means = np.array([metric["mean"][ranker] for ranker in names])
-    differences = np.subtract.outer(means, means)
-    return PairwiseResult(TEST, tuple(names), differences, square(test["p_values"]), False)
+    names, p_values = test["names"], square(test["p_values"])
+    k = len(names)
+    for row, column in zip(*np.tril_indices(k, -1), strict=True):
+        difference = metric["mean"][names[row]] - metric["mean"][names[column]]
+        winner = 0 if p_values[row, column] > LEVEL else 1 if difference > 0 else 2
+        draw_p_value(axis, column, row - 1, p_values[row, column], winner)
+    axis.set_xlim(-0.5, k - 1.5)
+    axis.set_ylim(k - 1.5, -0.5)
+    axis.set_xticks(range(k - 1), names[:-1], rotation=30, ha="right", rotation_mode="anchor")
+    axis.set_yticks(range(k - 1), names[1:])
+    tidy(axis).grid(visible=False)
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0)
+
+
+def draw_p_value(axis, x, y, p_value, winner):
+    """Draw a p-value in a cell; ``winner`` is 0 for nobody, 1 for the row, 2 for the column."""
+    from matplotlib.patches import Rectangle
+
+    color = CELL_COLORS[winner]
+    axis.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=color, linewidth=0))
+    text = f"{ARROWS[winner]} {format_p(p_value)}".strip().replace("0.", ".")
+    look = {"color": "white", "fontweight": "bold"} if winner else {"color": "black"}
+    axis.text(x, y, text, ha="center", va="center", fontsize=7, **look)
 
 
 if __name__ == "__main__":

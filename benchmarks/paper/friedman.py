@@ -11,10 +11,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from mean_ranks import critical_difference
 from protocol import RESULTS, read
+from scipy.stats import friedmanchisquare, rankdata
 from table1 import shown
-
-from treerank.statistics import friedman_test, nemenyi_test
 
 METRIC = "ndcg@10"
 #: Rankers that are not in the paper's table.
@@ -46,12 +46,14 @@ def folds_of(parts):
 
 def say(names, rows):
     """Print the tests, mean ranks best first, and which rankers differ."""
-    friedman, nemenyi = friedman_test(rows), nemenyi_test(rows)
-    print(f"{len(rows)} folds, chi-squared {friedman.chi_squared:.1f}, p = {friedman.p_value:.2g}")
-    for place in np.argsort(nemenyi.mean_ranks, kind="stable"):
-        print(f"{nemenyi.mean_ranks[place]:6.2f} {names[place]}")
-    print(f"critical difference {nemenyi.critical_difference:.2f}")
-    for pair in np.argwhere(np.triu(nemenyi.p_values < nemenyi.alpha)):
+    chi_squared, p_value = friedmanchisquare(*rows.T)
+    print(f"{len(rows)} folds, chi-squared {chi_squared:.1f}, p = {p_value:.2g}")
+    mean_ranks = rankdata(-rows, axis=1).mean(axis=0)
+    for place in np.argsort(mean_ranks, kind="stable"):
+        print(f"{mean_ranks[place]:6.2f} {names[place]}")
+    critical = critical_difference(len(names), len(rows))
+    print(f"critical difference {critical:.2f}")
+    for pair in np.argwhere(np.triu(np.subtract.outer(mean_ranks, mean_ranks) ** 2 > critical**2)):
         print("they differ:", " and ".join(names[place] for place in pair))
 
 

@@ -16,7 +16,7 @@ from comparisons import square
 from contestants import shown
 from protocol import RESULTS, read
 
-from treerank.statistics.pairwise_tests import adjust_holm
+from treerank.statistics.paired import adjust_holm
 
 METRIC, LEVEL = "ndcg@10", 0.05
 MARKS = {"over folds": " ↓", "over queries": " †"}

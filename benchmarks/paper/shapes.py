@@ -20,7 +20,7 @@ import table2
 from protocol import RESULTS, read
 from scipy import stats
 
-from treerank.statistics.pairwise_tests import adjust_holm
+from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import corrected_resampled_t_test
 
 LISTWISE = "ListNet"

@@ -1,5 +1,3 @@
-"""What the rankers of the literature have in common: docstrings, refusals and warnings."""
-
 import inspect
 import re
 
@@ -7,7 +5,7 @@ import numpy as np
 import pytest
 from ranking_sample import make_ranking_sample
 
-from treerank.baselines import BASELINES
+from treerank.baselines import BASELINES, RankBoost, RankSVM
 from treerank.metrics import get_metric
 from treerank.registry import ranker_class
 
@@ -94,6 +92,14 @@ REFUSED = [
 def test_weights_without_a_meaning_are_refused_with_the_reason(name, weight, reason):
     with pytest.raises(ValueError, match=f"{weight} must be None.*{reason}"):
         small(name).fit(X, Y, QID, **{weight: WEIGHTS[weight]})
+
+
+@pytest.mark.parametrize("ranker", [RankBoost(n_estimators=5), RankSVM(normalized=False)])
+def test_given_pairs_replace_those_of_labels(ranker):
+    pairs = np.argwhere((QID[:, None] == QID) & (Y[:, None] > Y))
+    by_label = ranker.fit(X, Y, QID).predict(X)
+    by_list = ranker.fit(X, 0 * Y, QID, given_pairs=pairs).predict(X)
+    np.testing.assert_allclose(by_list, by_label, rtol=1e-4, atol=1e-6)
 
 
 def test_prank_refuses_too_many_levels():

@@ -63,13 +63,6 @@ def test_every_step_of_frank_lowers_its_loss():
     assert (np.diff(values) < 0).all()
 
 
-def test_given_pairs_replace_those_of_labels():
-    pairs = np.argwhere((qid[:, None] == qid) & (y[:, None] > y))
-    by_label = RankBoost(n_estimators=5).fit(X, y, qid)
-    by_list = RankBoost(n_estimators=5).fit(X, 0 * y, qid, given_pairs=pairs)
-    np.testing.assert_allclose(by_list.predict(X), by_label.predict(X))
-
-
 @pytest.mark.parametrize("ranker_class", [RankBoost, FRank])
 def test_perfect_separation_has_finite_scores(ranker_class):
     X = np.arange(12.0)[:, None]

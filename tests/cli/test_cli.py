@@ -294,7 +294,7 @@ def test_export_reads_a_table_with_ids(files, tmp_path):
 
 
 def test_export_refuses_before_it_writes(files, tmp_path):
-    output = tmp_path / "model"
+    output = tmp_path / "model.json"
     features, unchecked = tmp_path / "features.json", ("solr", "--allow", "unchecked")
     for code, message, *options in (
         (1, "--check must be given: documents; --allow unchecked accepts this", "solr"),
@@ -302,7 +302,8 @@ def test_export_refuses_before_it_writes(files, tmp_path):
         (2, "got 'word'", "word"),
         (2, "got 'all'", "c", "--allow", "all"),
         (1, "format must be one of", "c", "--features", features),
-        (1, "model: the features must not be written to", *unchecked, "--features", output),
+        (2, "--features: must be a file to write, such as f", *unchecked, "--features", "a,b"),
+        (1, "model.json: the features must not be written to", *unchecked, "--features", output),
     ):
         assert message in run("export", files.model, output, "--format", *options, code=code).stderr
     assert not output.exists()
@@ -319,3 +320,16 @@ def test_a_file_without_names_is_read_in_the_order_of_a_model_with_names(files, 
     result = run("evaluate", model, files.test)
     assert f"{files.test}: features are taken in the order of the model; 1 is " in result.stderr
     assert "warning" not in result.stderr
+
+
+def test_the_label_is_named_for_the_table_where_the_other_file_is_letor(files, tmp_path):
+    model = tmp_path / "m"
+    paths = {name: tmp_path / f"{name}.csv" for name in ("train", "valid")}
+    for name, path in paths.items():
+        run("convert", getattr(files, name), path)
+        path.write_text(path.read_text().replace('"label"', '"grade"', 1))
+    said = []
+    for train, valid in [(paths["train"], files.valid), (files.train, paths["valid"])]:
+        run("fit", train, "--valid", valid, "--label", "grade", "-m", model, *SMALL)
+        said.append(run("evaluate", model, files.test, "-q").stdout)
+    assert said[0] == said[1]

@@ -64,6 +64,10 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     assert found.stdout.splitlines()[3:] == f"{expected.summary()}".splitlines()[3:]
     assert row_of(found.stdout) == row_of(f"{expected.summary()}")
     assert row_of(run(*command, "--folds", 3).stdout) != row_of(found.stdout)
+    apart = list(QueryTimeSplit(qid, n_splits=3, gap=4).split(*data))
+    expected = compare({"RankSVM": RankSVM()}, data, cv=apart, metrics=["ndcg@10", "map"])
+    assert row_of(run(*command, "--folds", 3, "--gap", 4).stdout) == row_of(f"{expected.summary()}")
+    assert row_of(run(*command, "--folds", 3).stdout) != row_of(f"{expected.summary()}")
     late = "--time: must come without --hold-outs"
     one = "--folds must be below the number of queries, 1; got 5. Queries that share a group"
     refused = [
@@ -82,7 +86,7 @@ def test_folds_of_a_folder_are_not_split_again(tmp_path):
     (tmp_path / "Fold1").mkdir()
     for name in ("train", "vali", "test"):
         (tmp_path / "Fold1" / f"{name}.txt").write_text("1 qid:1 1:0.5\n")
-    said = refusal("compare", tmp_path, "--ranker", "PRank", "--folds", 2)
+    said = refusal("compare", tmp_path, "--ranker", "PRank", "--folds", 2, "--quiet")
     assert said == "treerank: cv must be None for data in folds; got 2.\n"
 
 

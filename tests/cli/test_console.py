@@ -30,7 +30,7 @@ def test_a_terminal_gets_bars_and_tables(files, tmp_path):
 
 def test_brackets_in_names_are_no_markup_and_long_lines_stay_whole(capsys):
     name = "[bold]x[/bold] " * 20
-    with console.Reporter().counting(name, 1) as show:
+    with console.Reporter().counting(name) as show:
         show(1, 1, "[red]")
     assert capsys.readouterr().err == f"{name}\n  1/1  [red]\n"
 

@@ -39,7 +39,7 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
     cases = {
         ("evaluate", tmp_path / "no", files.test): "no: No such file or directory",
         ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
-        ("rank", files.test, files.test): "path must hold a model that is a sum of trees",
+        ("rank", files.test, files.test): "XGBoost, treerank's JSON. Write the model first",
         ("fit", files.train, "-m", tmp_path / "no" / "m"): "no/m: No such file or directory",
         (*fit, "--feature-part", "linear"): "--feature-part must grow trees of leaves; got 'lin",
         ("rank", files.model, files.test, "--memory", "1GB", "--sparse"): "sparse must not be set",
@@ -76,6 +76,20 @@ def test_advice_names_options_that_the_command_has(files, tmp_path):
         assert f"Write --id doc if it is the id of documents, {advice}" in said
 
 
+def test_a_table_that_does_not_fit_a_model_without_names_is_to_be_converted(files, tmp_path):
+    path = tmp_path / "test.csv"
+    run("convert", files.test, path)
+    path.write_text(path.read_text().replace('"label"', '"grade"', 1))
+    said = run("rank", files.model, path, code=1).stderr
+    assert f"so there must be 8 columns of features; got 9. `treerank convert {path}" in said
+    assert "warning" not in said
+    run("convert", path, tmp_path / "test.txt", "--label", "grade")
+    listed = run("rank", files.model, tmp_path / "test.txt").stdout
+    assert listed == run("rank", files.model, files.test).stdout
+    path.write_text("label,query,day\n1,2,2026-11-27\n")
+    assert "or drop it by `treerank convert`." in run("rank", files.model, path, code=1).stderr
+
+
 FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
 
 
@@ -88,7 +102,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--learning-rate", "0"], "learning_rate must be a finite number above 0; got 0.0"),
         ([*FIT, "--early-stopping-rounds", "5"], "must come with --valid"),
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
-        ([*FIT, "--trees", "5"], "No such option"),
+        ([*FIT, "--trees", "5"], "No such option --trees: write --n-estimators. See"),
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
         (["export", "m", "o", "--seed", "3"], "No such option: --seed"),
         ([*FIT, "--metric", "map,ndcg"], "must be one metric, by which"),
@@ -102,6 +116,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*COMPARE, "--ranker", "PRank", "--metric", "ndgc"], "got 'ndgc'"),
         ([*COMPARE, "--ranker", "PRank", "--folds", 1], "--folds"),
         ([*COMPARE, "--ranker", "PRank", "--folds", 3, "--hold-outs", 3], "come without --folds"),
+        ([*COMPARE, "--ranker", "PRank", "--gap", 3], "--gap: must come with --time"),
         (COMPARE, "Missing option"),
     ],
 )

@@ -6,15 +6,15 @@ from treerank.clicks import interleaving_preference, team_draft
 pytestmark = pytest.mark.slow
 
 
-def test_each_of_three_rankers_places_a_document_in_every_round():
-    lists = [np.roll(np.arange(12), shift) for shift in (0, 4, 8)]
+def test_each_ranker_places_a_document_in_every_round():
+    lists = [np.roll(np.arange(12), shift) for shift in (0, 6)]
     orders = set()
     for seed in range(30):
         found = team_draft(*lists, k=12, random_state=seed)
         assert sorted(found.documents.tolist()) == list(range(12))
-        assert (np.sort(found.team.reshape(-1, 3), axis=1) == [0, 1, 2]).all()
-        orders.add(tuple(found.team[:3].tolist()))
-    assert len(orders) == 6
+        assert (np.sort(found.team.reshape(-1, 2), axis=1) == [0, 1]).all()
+        orders.add(tuple(found.team[:4].tolist()))
+    assert len(orders) == 4
     assert len(team_draft(*lists, k=5).documents) == 5
 
 
@@ -22,8 +22,8 @@ def test_lists_may_differ_in_length_and_repeat_documents():
     found = team_draft(["a", "a"], ["b", "a", "c", "d"], k=10, random_state=0)
     assert sorted(found.documents.tolist()) == ["a", "b", "c", "d"]
     assert len(team_draft([], [], random_state=0).documents) == 0
-    with pytest.raises(ValueError, match=r"^others\[0\] must not be missing"):
-        team_draft([1], [2], [np.nan])
+    with pytest.raises(ValueError, match=r"^second must not be missing"):
+        team_draft([1], [np.nan])
 
 
 def test_the_better_ranker_wins_and_sessions_without_clicks_are_ties():

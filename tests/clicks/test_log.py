@@ -1,10 +1,12 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from random_logs import random_log
 
 from treerank import clicks
-from treerank.clicks import ClickCounts, ClickLog, make_click_log
+from treerank.clicks import ClickCounts, ClickLog
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -16,7 +18,6 @@ TABLE = {
 
 
 def as_parquet(table, folder):
-    pytest.importorskip("pyarrow")
     path = folder / "clicks.parquet"
     pl.DataFrame(table).write_parquet(path)
     return path
@@ -60,11 +61,7 @@ def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read()
             ClickLog.from_table(table, **{"session": "user"} | others)
 
 
-def as_arrow(table):
-    return pytest.importorskip("pyarrow").table(table)
-
-
-@pytest.mark.parametrize("given", [dict, pd.DataFrame, pl.DataFrame, as_arrow, as_parquet])
+@pytest.mark.parametrize("given", [dict, pd.DataFrame, pl.DataFrame, pa.table, as_parquet])
 def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
     order = np.random.default_rng(0).permutation(6)  # that of rows does not matter, nor do names
     table = TABLE | {"seconds": [np.nan, 40.0, np.nan, np.nan, 5.0, 6.0], "device": [*"tssuuu"]}
@@ -135,7 +132,7 @@ def counted(table):
 
 @pytest.mark.parametrize("ids", [int, str])
 def test_counts_of_a_table_are_those_of_the_log(ids):
-    table = as_table(make_click_log(500, random_state=0))
+    table = as_table(random_log(500))
     table |= {name: table[name].astype(ids) for name in ("query", "document")}
     found = ClickCounts.from_table(counted(table))
     expected = ClickLog.from_table(table).counts()
@@ -146,7 +143,7 @@ def test_counts_of_a_table_are_those_of_the_log(ids):
 
 
 def test_counts_teach_what_their_log_does():
-    log = make_click_log(2000, random_state=0)
+    log = random_log(2000)
     table = as_table(log)
     days = [{name: column[day::2] for name, column in table.items()} for day in (0, 1)]
     counts = ClickCounts.from_table(pl.concat(map(counted, days)))  # rows are added up
@@ -185,7 +182,6 @@ def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():
 
 
 def test_a_file_without_a_column_says_which_argument_names_another(tmp_path):
-    pytest.importorskip("pyarrow")
     pd.DataFrame(TABLE).rename(columns={"document": "sku"}).to_csv(tmp_path / "log.csv")
     message = r"csv, column 'document': the column for document must exist; .*'sku'.* Write doc"
     with pytest.raises(ValueError, match=message + "ument='NAME'"):

@@ -1,9 +1,7 @@
-from functools import partial
-
 import numpy as np
 import pytest
 
-from treerank.clicks import propensity_intervals, regression_propensities, simulate_clicks
+from treerank.clicks import regression_propensities, simulate_clicks
 
 pytestmark = pytest.mark.slow
 
@@ -38,15 +36,6 @@ def test_sums_of_a_log_and_documents_it_never_shows_change_nothing():
     falling = regression_propensities(log, more, monotone=True, **options)
     assert (np.diff(found) > 0).any()
     assert (np.diff(falling) <= 0).all()
-
-
-def test_intervals_come_from_any_estimate_of_propensities():
-    log, features, _ = fixed_rankings(1.0, n_queries=60)
-    settings = {"features": features, "feature_part": "line", "random_state": 0}
-    estimate = partial(regression_propensities, **settings)
-    found = propensity_intervals(log, estimate=estimate, n_resamples=10, random_state=0)
-    assert (found.estimate == estimate(log)).all()
-    assert (found.low[1:] < found.high[1:]).all()
 
 
 def test_bad_input_of_a_regression_is_named():

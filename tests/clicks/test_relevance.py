@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from random_logs import random_log
 from scipy import sparse
 
 from treerank import NDCG, LightGBMTrees, make_objective
-from treerank.clicks import ClickLog, ClickRelevance, ClickShares, make_click_log, simulate_clicks
+from treerank.clicks import ClickLog, ClickRelevance, ClickShares, simulate_clicks
 from treerank.clicks.cross_fits import CrossFits
-from treerank.clicks.propensities import estimate_propensities, propensity_intervals
+from treerank.clicks.propensities import estimate_propensities
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.feature_parts.bags import deal_bags
 from treerank.objectives.batches import taken
@@ -19,8 +20,6 @@ from treerank.objectives.batches import taken
 pytestmark = pytest.mark.slow
 
 FEW_TREES = LightGBMTrees(n_estimators=20, n_jobs=1)
-
-
 # Documents whose first feature is relevance and whose second one is the old ranking.
 X, qid = np.random.default_rng(0).normal(size=(600, 3)), np.repeat(np.arange(60), 10)
 y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
@@ -38,57 +37,23 @@ def fitted():
 
 @pytest.mark.parametrize("severity", [0.0, 1.0, 2.0])
 def test_propensities_of_many_sessions_are_the_true_ones(severity):
-    log = make_click_log(100_000, severity=severity, random_state=0)
+    log = random_log(100_000, severity=severity)
     expected = np.arange(1.0, 6.0) ** -severity
     assert estimate_propensities(log) == pytest.approx(expected, abs=0.02)
 
 
 def test_propensities_have_no_bias_where_items_have_few_impressions():
-    logs = [make_click_log(2000, n_queries=200, random_state=seed) for seed in range(20)]
+    logs = [random_log(2000, n_queries=200, seed=seed) for seed in range(20)]
     found = np.mean([estimate_propensities(log) for log in logs], axis=0)
     assert found == pytest.approx(1 / np.arange(1.0, 6.0), abs=0.03)
 
 
 def test_monotone_propensities_never_rise():
-    log = make_click_log(1000, severity=0.0, random_state=0)
+    log = random_log(1000, severity=0.0)
     free, monotone = (estimate_propensities(log, monotone=each) for each in (False, True))
     assert (np.diff(free) > 0).any()
     assert (np.diff(monotone) <= 0).all()
     assert monotone[0] == 1.0
-
-
-def test_intervals_of_propensities_hold_the_truth():
-    log = make_click_log(3000, random_state=1)
-    found = propensity_intervals(log, n_resamples=50, random_state=0)
-    truth = 1 / np.arange(1.0, 6.0)
-    assert ((found.low <= truth) & (truth <= found.high)).sum() >= 4
-    assert ((found.high - found.low)[1:] < 0.2).all()
-
-
-def test_too_few_clicks_for_intervals_are_told_from_none():
-    log = make_click_log(300, random_state=0)
-    at_last = np.flatnonzero(log.clicked & (log.position == 5))
-    rare = log.clicked.copy()
-    rare[at_last[1:]] = False
-    with pytest.raises(ValueError, match=r"log must have enough clicks for intervals.* at \[5\]"):
-        propensity_intervals(log.with_clicks(rare), random_state=0)
-
-
-def test_intervals_need_sessions_of_the_full_length():
-    log = make_click_log(300, random_state=0)
-    long = np.flatnonzero(log.clicked & (log.position == 5))[0]
-    session = log.session[long]
-    kept = (log.position < 5) | (log.session == session)
-    columns = log.session, log.query[log.session], log.items.document[log.item], log.position
-    rare = ClickLog.from_columns(*(column[kept] for column in (*columns, log.clicked)))
-    with pytest.raises(ValueError, match="log must have enough sessions of 5 documents for int"):
-        propensity_intervals(rare, random_state=0)
-
-
-def test_a_position_without_a_click_has_no_propensity():
-    log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [1, 2] * 2, [1, 0, 1, 0])
-    with pytest.raises(ValueError, match=r"position must have a click .* got none at \[2\]\."):
-        estimate_propensities(log)
 
 
 def test_click_shares_have_the_derivatives_of_their_value():
@@ -203,7 +168,6 @@ def test_features_are_found_by_query_and_document(fitted, kind, tmp_path):
     if kind is sparse.coo_matrix:
         features = kind(X), qid, np.arange(len(y))
     elif kind == "Parquet":
-        pytest.importorskip("pyarrow")
         features = tmp_path / "features.parquet"
         pl.DataFrame(shuffled).write_parquet(features)
     else:

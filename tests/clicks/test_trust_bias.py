@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
+from random_logs import random_log
 
-from treerank.clicks import ClickCounts, estimate_trust_bias, make_click_log
+from treerank.clicks import ClickCounts, estimate_trust_bias
 
 
 @pytest.fixture(scope="module")
 def trusting():
     """A log of users who trust the first positions, and what they do."""
-    log, rng = make_click_log(40_000, n_queries=20, random_state=0), np.random.default_rng(0)
+    log, rng = random_log(40_000, n_queries=20), np.random.default_rng(0)
     attraction = rng.beta(1, 3, size=len(log.items))
     examination, trust = np.array([[0.7, 0.4, 0.3, 0.2, 0.15], [0.3, 0.1, 0.03, 0.0, 0.0]])
     at = log.position - 1

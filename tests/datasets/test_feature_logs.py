@@ -9,8 +9,6 @@ from treerank import TreeDirectRanker, read_feature_log
 from treerank.datasets import Qrels
 from treerank.exports import write_feature_set
 
-pytest.importorskip("pyarrow")
-
 JUDGMENTS = Qrels(*(np.array(column) for column in zip(*JUDGED, strict=True)))
 QUERIES = list(LOGGED)
 ROWS = [(query, name, *values) for query in LOGGED for name, values in LOGGED[query].items()]

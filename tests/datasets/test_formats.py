@@ -1,31 +1,22 @@
-import gzip
-
 import pytest
-from command_line import refusal, run
+from command_line import refusal
 
 from treerank.datasets import formats
 
 
-@pytest.mark.parametrize("name", ["plain.txt", "packed.txt.gz", "rows"])
-def test_a_file_is_converted_by_the_suffix(tmp_path, name):
-    source = tmp_path / "a.csv" / "b.csv"  # the suffix of a folder says nothing
-    source.parent.mkdir()
-    source.write_text("label,query,x,comment\n1,7,1,a\n0,7,0.5,\n")
-    run("convert", source, source.with_name(name))
-    content = source.with_name(name).read_bytes()
-    text = gzip.decompress(content) if name.endswith(".gz") else content
-    assert text == b"1 qid:7 1:1 # a\n0 qid:7 1:0.5\n"
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.dat", "a.gz", "txt"])
-def test_any_other_suffix_is_letor(name):
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.csv/rows", "a.dat", "a.gz", "txt"])
+def test_any_other_suffix_is_letor(name):  # that of a folder says nothing
     assert formats.format_of(name) is formats.LETOR
+    if name not in ("a.dat", "a.gz"):
+        assert formats.format_to_write(name) is formats.LETOR
 
 
-def test_an_option_of_tables_for_another_name_is_told_the_names_of_tables():
+def test_an_option_of_another_format_is_refused_with_the_names_of_tables():
     message = r"label must not be set for .* LETOR; .* for shop\. .*\(\.parquet, \.csv,"
     with pytest.raises(ValueError, match=message):
         formats.read_ranking_data("shop", label="grade")
+    with pytest.raises(ValueError, match="sparse must not be set for a file of format Parquet"):
+        formats.read_ranking_data("shop.parquet", sparse=True)
 
 
 @pytest.mark.parametrize("name", ["a.xls", "a.txt.bz2", "a.gz", "A.PARQUET", "a.parquet.gz"])

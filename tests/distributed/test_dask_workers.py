@@ -3,17 +3,13 @@ import signal
 import threading
 import time
 
-import numpy as np
-import pandas as pd
-import pytest
-
-pytest.importorskip("distributed")
-pytest.importorskip("xgboost")
-
 import dask
 import dask.array as da
 import dask.dataframe as dd
 import distributed
+import numpy as np
+import pandas as pd
+import pytest
 from certificates import make_certificate
 from ranking_sample import make_ranking_sample
 

@@ -11,11 +11,10 @@ from contextlib import ExitStack, closing
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-
-pytest.importorskip("xgboost")
-
 from command_line import refusal, run
+from pyarrow import parquet
 from ranking_sample import make_ranking_sample
 from sklearn.base import clone
 from worker_fits import SETTINGS, assert_same, model_of
@@ -317,12 +316,9 @@ def test_workers_read_their_shares_of_a_file(launcher, tmp_path, form):
     if form == "LETOR":
         write_letor(path, X[rows], Y[rows], QID[rows])
     else:
-        arrow = pytest.importorskip("pyarrow")
-        from pyarrow import parquet
-
         columns = {f"f{j}": X[rows, j] for j in range(X.shape[1])}
         path = tmp_path / "train.parquet"
-        table = arrow.table({"grade": Y[rows], "user": QID[rows].astype(str), **columns})
+        table = pa.table({"grade": Y[rows], "user": QID[rows].astype(str), **columns})
         parquet.write_table(table, path, row_group_size=50)
     ranker = TreeDirectRanker(TREES, random_state=0)
     names = () if form == "LETOR" else ("grade", "user")

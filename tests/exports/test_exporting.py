@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 import xgboost
 from drawn_forests import drawn_documents, drawn_forest
+from forest_cases import goes_left
 from lightgbm import LGBMRanker
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from treerank import MLP, HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, read_letor
+from treerank import MLP, LightGBMTrees, TreeDirectRanker, read_letor
 from treerank.baselines import SortNet
 from treerank.datasets import make_web_search, read_batches, write_letor
 from treerank.exports import export, write_feature_set
@@ -27,39 +28,16 @@ from treerank.inputs import QueryGroups
 from treerank.rankers import ForestRanker
 
 NAMES = ["a", "b", "c", "d"]
-every_format = pytest.mark.parametrize("format", FORMATS)
-PARTS = {
-    "lightgbm": LightGBMTrees(n_estimators=8),
-    "xgboost": XGBoostTrees(n_estimators=8),
-    "histogram": HistogramTrees(n_estimators=8),
-}
-
-
+TREES = LightGBMTrees(n_estimators=8)
 X, y, qid = DATA = make_web_search(12, documents_per_query=20, n_features=10, random_state=0)
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    return TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*DATA)
+    return TreeDirectRanker(TREES, random_state=0).fit(*DATA)
 
 
-@pytest.fixture(scope="module", params=PARTS)
-def ranker(request):
-    return TreeDirectRanker(PARTS[request.param], random_state=0).fit(*DATA)
-
-
-@every_format
-def test_dense_documents_of_every_engine_keep_their_order(format, ranker, tmp_path):
-    path = tmp_path / "model"
-    report = export(ranker, path, format=format, check=DATA)
-    assert path.stat().st_size > 0
-    assert report.n_documents == len(DATA[0])
-    assert report.n_changed_pairs == 0
-    assert report.largest_difference <= 1e-6 * report.score_range
-    assert report.ndcg == report.ndcg_of_program
-
-
-@every_format
+@pytest.mark.parametrize("format", FORMATS)
 def test_no_document_that_a_program_scores_differently_is_silent(format):
     random = np.random.default_rng(0)
     for _ in range(15):
@@ -103,10 +81,6 @@ def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differ
     assert len(found) >= 2
 
 
-def goes_left(forest, node, value):
-    return forest.missing_left[node] if np.isnan(value) else value <= forest.threshold[node]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_changed_pairs_are_those_of_brute_force(seed):
     random = np.random.default_rng(seed)
@@ -129,7 +103,7 @@ def test_a_constant_as_a_tree_changes_no_score():
 
 def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_warning(tmp_path):
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
-    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(holes, y, qid)
+    ranker = TreeDirectRanker(TREES, random_state=0).fit(holes, y, qid)
     path = tmp_path / "model.json"
     refusal = r"format 'solr-8' differs: feature 'f\d+' is missing in \d+; .* of 240 documents"
     with pytest.raises(ValueError, match=refusal):
@@ -222,7 +196,7 @@ def test_what_a_reader_returned_is_checked_and_is_in_memory(fitted, tmp_path):
 
 def test_names_of_columns_are_the_names_of_features(tmp_path):
     frame = pd.DataFrame(X, columns=[f"price {i}" for i in range(X.shape[1])])
-    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(frame, y, qid)
+    ranker = TreeDirectRanker(TREES, random_state=0).fit(frame, y, qid)
     path = tmp_path / "model.json"
     export(ranker, path, format="solr", check=(frame, y, qid))
     model = json.loads(path.read_text())

@@ -40,8 +40,6 @@ PIPELINES = {
     "xgboost": make_pipeline(MinMaxScaler(), ranker(XGBoostTrees(8, n_jobs=1))),
     "sum": make_pipeline(RobustScaler(), ranker(Ensemble(["line", TREES], n_bags=2))),
 }
-
-
 X, y, qid = DATA = make_web_search(12, documents_per_query=20, n_features=6, random_state=0)
 X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 

@@ -7,7 +7,7 @@ import pytest
 from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scipy.sparse import csr_matrix
 
-from treerank import MLP, HistogramTrees, LightGBMTrees, TreeDirectRanker
+from treerank import MLP, LightGBMTrees, TreeDirectRanker
 from treerank.feature_parts.scorer import Scorer
 from treerank.feature_parts.terms import Terms
 from treerank.forests.scoring import forest_leaves, forest_scores
@@ -54,25 +54,14 @@ def test_trees_of_a_whole_word_and_of_one_leaf_more_are_scored(n_leaves):
     assert_scored(forest, drawn_documents(random, forest, 300))
 
 
-@pytest.mark.parametrize("part", [LightGBMTrees, HistogramTrees])
-def test_a_scorer_of_a_ranker_predicts(part):
-    random = np.random.default_rng(0)
-    X, qid = random.normal(size=(120, 4)), np.repeat(np.arange(6), 20)
-    y = np.clip(np.round(X[:, 0] + 1), 0, 2)
-    ranker = TreeDirectRanker(part(n_estimators=5, n_jobs=1), random_state=0).fit(X, y, qid)
-    scorer = ranker.scorer()
-    for rows in (X, X[:7], np.asfortranarray(X), X.astype(np.float32), X.tolist()):
-        np.testing.assert_array_equal(scorer(rows), ranker.predict(rows))
-
-
 @pytest.mark.parametrize("n", [1, 5, 200])
-def test_a_scorer_refuses_what_predict_refuses(n):
+def test_a_scorer_takes_and_refuses_what_predict_does(n):
     random = np.random.default_rng(0)
     ranker = ForestRanker(drawn_forest(random, n_trees=3))
     X = random.normal(size=(n, 4))
     X[:, 1] = np.nan
-    np.testing.assert_array_equal(ranker.scorer()(X), ranker.predict(X))
-    np.testing.assert_array_equal(ranker.scorer()(X * np.nan), ranker.predict(X * np.nan))
+    for rows in (X, X * np.nan, np.asfortranarray(X), X.astype(np.float32), X.tolist()):
+        np.testing.assert_array_equal(ranker.scorer()(rows), ranker.predict(rows))
     for infinite in (np.inf, -np.inf):
         wrong = X.copy()
         wrong[-1, 3] = infinite

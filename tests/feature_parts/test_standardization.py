@@ -30,9 +30,3 @@ def test_a_feature_that_does_not_vary_is_not_scaled(value):
     rows = Rows(np.full((50, 1), value))
     assert Standardization.of(rows).scale == 1.0
     np.testing.assert_array_equal(standardized(rows.values), np.zeros((50, 1)))
-
-
-def test_without_a_standardization_only_missing_values_change():
-    data = np.array([[1.0, np.nan], [3.0, 4.0]])
-    result = Standardization(np.zeros(2), np.ones(2))(Rows(data))
-    np.testing.assert_array_equal(result, [[1.0, 0.0], [3.0, 4.0]])

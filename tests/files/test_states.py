@@ -151,6 +151,28 @@ def test_a_state_is_taken_and_none_with_another_entry(fitted, name):
         copy.copy(fitted[name]).set_state(state)
 
 
+def empty(state):
+    """Change all that a state holds, in place."""
+    for value in state.values() if isinstance(state, dict) else state:
+        if isinstance(value, np.ndarray):
+            value[...] = 0
+        elif isinstance(value, dict | list | tuple):
+            empty(value)
+        elif hasattr(value, "get_state"):
+            empty(value.get_state())
+    if isinstance(state, dict | list):
+        state.clear()
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_model_stays_as_it_is_if_its_state_is_changed(fitted, name):
+    X = np.random.default_rng(1).normal(size=(20, 3))
+    scores = fitted[name].predict(X)
+    empty(fitted[name].get_state())
+    assert fitted[name].get_state()["learned"]
+    np.testing.assert_array_equal(fitted[name].predict(X), scores)
+
+
 OTHERS = [MLP((30_000, 30_000)), MLP((4,) * 3), MLP((1,) * 10**5), Polynomial(3), Polynomial(10**9)]
 
 

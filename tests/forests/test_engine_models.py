@@ -8,7 +8,6 @@ from boosted_regression import TARGET, X, fitted
 from forest_cases import documents_for, engine_scores, fitted_part
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_objective import HalfSquare
 
 from treerank.feature_parts import LightGBMTrees, XGBoostTrees
 from treerank.forests.lightgbm_model import read_lightgbm
@@ -218,14 +217,6 @@ def test_a_model_in_a_state_is_never_a_path(part_class, model, tmp_path, monkeyp
     (tmp_path / "a path").write_bytes(saved if isinstance(saved, bytes) else saved.encode())
     with pytest.raises(ValueError, match=r"A model of (LightGBM|XGBoost) must"):
         part_class().set_state(whole.get_state() | {"model": model})
-
-
-def test_a_restored_part_goes_on_from_its_trees():
-    part = fitted(LightGBMTrees)
-    restored = LightGBMTrees(**part.get_params() | {"warm_start": True, "n_estimators": 18})
-    restored.set_state(part.get_state()).fit(X, HalfSquare(TARGET))
-    longer = fitted(LightGBMTrees, n_estimators=18)
-    np.testing.assert_array_equal(restored.transform(X), longer.transform(X))
 
 
 def test_classes_of_xgboost_are_outputs():

@@ -257,8 +257,7 @@ UNBIASED = {"lambdarank_unbiased": True}
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [STOPPED, STOPPED | {"num_parallel_tree": 2}, {"lambdarank_unbiased": True}, SEVERAL],
+    "settings", [STOPPED, STOPPED | {"num_parallel_tree": 2}, UNBIASED, SEVERAL]
 )
 @pytest.mark.parametrize("name", ["model.json", "model.ubj", None])
 def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):

@@ -13,13 +13,14 @@ from functools import cache, partial
 import numpy as np
 
 from tests.fuzz import attempt, folder, pick
+from tests.support.random_logs import random_log
 from treerank import LightGBMTrees, clicks, compare, get_metric, inspection, report, statistics
 from treerank.baselines import RankSVM
 from treerank.datasets import make_web_search, write_letor, write_parquet
 from treerank.datasets.trec import write_trec_qrels, write_trec_run
 from treerank.exports import export, write_feature_set
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
-from treerank.metrics import METRICS, alpha_ndcg, err_ia, exposure_by_group, make_ranking_scorer
+from treerank.metrics import METRICS, RankingScorer, alpha_ndcg, err_ia, exposure_by_group
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import Pairs, make_objective
 from treerank.objectives.lists.losses import LISTWISE
@@ -76,7 +77,7 @@ def ranker():
 @cache
 def log():
     """Return a log of 60 sessions."""
-    return clicks.make_click_log(60, random_state=0)
+    return random_log(60)
 
 
 def of_ranker():
@@ -96,7 +97,7 @@ def of_ranker():
     yield fitted.score, DATA
     methods = fitted.compare, fitted.explain, fitted.predict_pair_proba, fitted.explain_interactions
     yield from ((method, pair) for method in methods)
-    yield make_ranking_scorer, {"metric": "ndcg@3"}
+    yield RankingScorer, {"metric": "ndcg@3"}
     rows = {"X": X, "qid": QID, "rows": [3]}
     yield inspection.explain_standing, {"ranker": fitted} | rows
     yield inspection.explain_moves, {"old": fitted, "new": fitted} | rows
@@ -130,8 +131,6 @@ def of_clicks():
     columns = {"session": shown.session, "query": shown.query[shown.session].astype(str)}
     columns |= {"document": documents[shown.item].astype(str), "position": shown.position}
     yield clicks.ClickLog.from_columns, columns | {"click": shown.clicked.astype(int)}
-    sizes = {"n_sessions": 9, "n_queries": 3, "n_documents": 6, "n_positions": 4}
-    yield clicks.make_click_log, sizes | {"severity": 1.0} | seed
     user = {"n_sessions": 3, "n_positions": 4, "severity": 1.0, "noise": 0.1, "exploration": 0.2}
     yield clicks.simulate_clicks, LABELED | {"scores": SCORES} | user | seed
     yield clicks.estimate_propensities, {"log": shown, "monotone": True}
@@ -139,8 +138,6 @@ def of_clicks():
     yield clicks.count_data, joined
     bags = {"feature_part": "line", "n_bags": 2, "monotone": True}
     yield clicks.regression_propensities, joined | bags | seed
-    long = {"log": clicks.make_click_log(2000, n_positions=2, random_state=0)}
-    yield clicks.propensity_intervals, long | {"n_resamples": 20, "level": 0.9} | seed
     rankings = {"log": shown, "scores": np.arange(n_items, dtype=float)}
     rankings |= {"baseline": np.ones(n_items), "relevance": np.full(n_items, 0.2)}
     settings = {"propensities": propensities, "reward": "clicks", "clip": 5.0}
@@ -191,12 +188,7 @@ def of_statistics():
     yield statistics.adjust_holm, {"p_values": [0.1, 0.5]}
     yield statistics.bootstrap_interval, values | resamples
     yield statistics.corrected_interval, values | {"test_to_train": 0.5}
-    yield statistics.friedman_test, {"values": X}
-    yield statistics.nemenyi_test, {"values": X, "alpha": 0.1}
-    names = {"names": ["a", "b", "c"], "test": "wilcoxon", "adjust": True}
-    yield statistics.pairwise_tests, {"values": X} | names
     yield statistics.randomization_test, samples | resamples
-    yield statistics.wilcoxon_test, samples
     yield statistics.corrected_resampled_t_test, samples | {"test_to_train": 0.5}
 
 
@@ -286,8 +278,6 @@ def drawn_value(random, call, name):
     near = [*NEAR, *(rule or Rule(None)).bounds.get("allowed", ())]
     kinds = (VALUES, near) if isinstance(call, type) else (VALUES, near, COLUMNS)
     value = pick(random, pick(random, kinds))
-    if name == "test" and callable(value):
-        return "wilcoxon"
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     endless = value > 3 if name in ITERATIONS else AMOUNTS.search(name) and 5 < value < 2**63

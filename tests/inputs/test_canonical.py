@@ -1,5 +1,3 @@
-"""Canonical order depends on what the rows say and on nothing else."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

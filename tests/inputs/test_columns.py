@@ -25,11 +25,6 @@ TEXT_COLUMNS = {
 }
 
 
-def frame_of(column):
-    frame = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
-    return frame({"price": NUMBERS["price"], "color": column})
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_numbers_and_booleans_are_numbers(frame):
     table = frame(NUMBERS)
@@ -40,7 +35,8 @@ def test_numbers_and_booleans_are_numbers(frame):
 
 @pytest.mark.parametrize("column", TEXT_COLUMNS.values(), ids=TEXT_COLUMNS)
 def test_text_becomes_its_place_among_the_sorted_categories_of_fit(column):
-    table = frame_of(column)
+    frame = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
+    table = frame({"price": NUMBERS["price"], "color": column})
     columns = Columns.of(table)
     assert columns.categories == {1: ["blue", "red"]}
     np.testing.assert_array_equal(columns.numbers(table)[:, 1], [1, np.nan, 0])

@@ -5,9 +5,10 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from example_rankers import Column
 from own_objective import HalfSquare
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, load, make_objective
@@ -169,20 +170,10 @@ def test_views_of_sparse_rows_gather_sparse_rows():
     assert Rows(SPARSE, np.arange(len(X))).array() is SPARSE
 
 
-class Dense(BaseEstimator):
-    """A feature part that says nothing of sparse matrices."""
-
-    def fit(self, X, objective, *, validation=None):
-        raise AssertionError
-
-    def transform(self, X):
-        raise AssertionError
-
-
 DENSE = {
     "TreeDirectRanker.*Line": TreeDirectRanker(Line()),
     "TreeDirectRanker.*mlp": TreeDirectRanker("mlp"),
-    "TreeDirectRanker.*Dense": TreeDirectRanker(Dense()),
+    "TreeDirectRanker.*Column": TreeDirectRanker(Column()),  # which says nothing of them
     "RankSVM": RankSVM(),
 }
 

@@ -1,4 +1,4 @@
-"""What no metric can measure is refused by name."""
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from treerank import NDCG, get_metric
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import METRICS, exposure_by_group, ndcg_bounds
 from treerank.metrics import ExpectedReciprocalRank as ERR
-from treerank.metrics.registry import make_ranking_scorer, with_convention
+from treerank.metrics.registry import RankingScorer, with_convention
 from treerank.metrics.threshold_metrics import AveragePrecision
 
 
@@ -24,7 +24,7 @@ from treerank.metrics.threshold_metrics import AveragePrecision
         (([0, 1], [-np.inf, 2.0]), r"scores must be finite; got -inf in row 0\."),
         (
             ([0, 1], [2**60, 2**60 + 1]),
-            r"scores must be at most 2\*\*53 in size as integers; got 1",
+            r"scores must be below 2\*\*53 in size as integers; got 1",
         ),
         (([], []), r"y must have at least one entry; got \[\]\."),
         (([[1, 0]], [[1, 0]]), r"y must be one-dimensional; got shape \(1, 2\)\."),
@@ -34,6 +34,14 @@ from treerank.metrics.threshold_metrics import AveragePrecision
 def test_bad_input_is_named(metric, arguments, message):
     with pytest.raises(ValueError, match=message):
         metric(*arguments)
+
+
+def test_many_documents_without_qid_are_told_to_be_one_query():
+    y = np.tile([1, 0], 500)
+    with pytest.warns(UserWarning, match="qid is None, so all 1000 documents are taken for one"):
+        NDCG(10)(y, y)
+    with warnings.catch_warnings(action="error"):
+        assert NDCG(10)(y, y, np.zeros(1000)) == NDCG(k=10)(y[1:], y[1:])
 
 
 @pytest.mark.parametrize(
@@ -58,7 +66,7 @@ def test_bad_input_is_named(metric, arguments, message):
         (lambda: get_metric("ndcg@" + "9" * 5000), r"metric must be one of .*\.\.\."),
         (lambda: get_metric("ndcg@0"), r"k must be a whole number of at least 1; got 0\."),
         (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
-        (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
+        (lambda: RankingScorer("auc"), r"metric must be one of .*; got 'auc'\."),
         (lambda: with_convention("ndcg", "trec"), r"convention must be one of .*; got 'trec'\."),
         (lambda: with_convention("mrr", "letor4"), r"one of \['ndcg', 'map', 'p'\] .*; got 'mrr'"),
         (lambda: with_convention(max, "letor4"), r"convention='letor4'; got 'max'\."),

@@ -207,11 +207,12 @@ def test_max_label_fixes_the_scale_of_err():
 
 def test_err_of_a_long_tie_is_the_sum_over_subsets_cut_off_where_it_vanishes():
     n, stops = 3000, 3 / 4  # all equal: a_t = (1 - R)^t
+    ties = np.zeros(n), np.zeros(n)
     expected = sum(stops * (1 - stops) ** t / (t + 1) for t in range(60))
-    np.testing.assert_allclose(ExpectedReciprocalRank()(np.full(n, 2), np.zeros(n)), expected)
+    np.testing.assert_allclose(ExpectedReciprocalRank()(np.full(n, 2), *ties), expected)
     rare = np.arange(n) == 0  # one document of R = 1/2, anywhere
     expected = np.mean(0.5 / np.arange(1, n + 1))
-    np.testing.assert_allclose(ExpectedReciprocalRank()(rare, np.zeros(n)), expected)
+    np.testing.assert_allclose(ExpectedReciprocalRank()(rare, *ties), expected)
 
 
 def top_label(y, scores, qid):

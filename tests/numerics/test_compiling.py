@@ -69,7 +69,6 @@ def run(script, folder, package=Path(treerank.__file__).parent, **environment):
 
 @pytest.mark.slow
 def test_stored_kernels_have_the_bits_of_fresh_ones(tmp_path):
-    pytest.importorskip("torch")
     *fresh, hits = run(BITS, tmp_path)
     assert hits == "0"
     *stored, hits = run(BITS, tmp_path)

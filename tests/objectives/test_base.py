@@ -1,9 +1,8 @@
-"""An objective of the user's own gets what it does not say by default, and only that."""
-
 import numpy as np
 import pytest
 from own_objective import Flat
 
+from treerank import MLP, HistogramTrees
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
@@ -67,12 +66,6 @@ def test_objectives_are_wrapped_once():
     assert as_objective(ours) is ours
 
 
-def test_an_objective_of_ones_own_can_be_added_to_ours():
-    total = as_objective(Flat(GROUPS)) + make_objective(Y, QID)
-    assert total.name == "Flat + logistic"
-    assert total(np.ones(4))[0] == 4 + make_objective(Y, QID)(np.ones(4))[0]
-
-
 @pytest.mark.parametrize("settings", [{}, {"loss": "half_squared_error"}])
 def test_with_another_loss_an_objective_prices_the_same_labels(settings):
     weights, scores = {"sample_weight": [1, 2, 1, 3]}, np.arange(4.0)
@@ -82,6 +75,15 @@ def test_with_another_loss_an_objective_prices_the_same_labels(settings):
         found = (factor * objective).with_loss(HalfSquaredError()).derivatives(scores)
         np.testing.assert_allclose(found, factor * np.array(squared.derivatives(scores)))
     assert (squared + as_objective(Told(GROUPS))).with_loss(HalfSquaredError()) is None
+
+
+@pytest.mark.parametrize("part", [HistogramTrees(1, subsample_queries=0.5), MLP((2,), n_epochs=1)])
+def test_what_needs_the_queries_of_an_objective_says_how_to_add_them(part):
+    objective = Flat(None)
+    with pytest.raises(TypeError, match=r"objective must have groups.*QueryGroups\.from_qid"):
+        part.fit(np.eye(4), objective)
+    objective.groups = GROUPS
+    part.fit(np.eye(4), objective)
 
 
 def test_without_documents_there_is_nothing_to_learn():

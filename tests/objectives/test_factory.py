@@ -10,40 +10,30 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"weight": "dcg"}, r"weight must be a PairWeight or one of \['err'.*got 'dcg'"),
-        ({"sigma": 0}, "sigma must be a finite number above 0; got 0"),
-        ({"sigma": np.nan}, "sigma must be a finite number above 0; got nan"),
-        ({"smoothing": -1.0}, "smoothing must be a finite number of at least 0; got -1.0"),
-        ({"query_normalization": 1}, "query_normalization must be one of .*got 1"),
-        ({"k": 0}, "k must be a whole number of at least 1; got 0"),
-        ({"k": 2**63}, "k must be a whole number"),
-        ({"k": 10**30}, "k must be a whole number"),
-        ({"weight": "ndcg", "gain": [0, 1]}, "y must be integers below 2.*got 2.0"),
-        ({"sample_weight": [1, 1, np.nan, 1]}, "sample_weight must be finite; got nan in row 2"),
-        ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; got -1.0 in row"),
-        ({"sample_weight": [1, 1]}, "sample_weight must have one entry.*got 2 for 4"),
-        ({"query_weight": [1, 2, 1, 1]}, "query_weight must be constant within a query"),
-        ({"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equal"),
-        ({"pairs": "adjacent", "given_pairs": [[0, 1]]}, "pairs must be None or 'all' when"),
-        ({"loss": "listnet", "gain": [0, 1]}, "gain must be 'exponential' for loss"),
-        ({"loss": "listnet", "given_pairs": [[0, 1]]}, "given_pairs must be None for loss"),
-        ({"given_pairs": np.empty((0, 3))}, "given_pairs must list at least one pair; got 0"),
-        ({"given_pairs": np.ones((1, 1))}, r"must have the columns.*got shape \(1, 1\)"),
-        ({"given_pairs": np.ones((1, 5))}, r"must have the columns.*got shape \(1, 5\)"),
-        ({"random_state": 0.5}, r"random_state must be a whole number.*got 0\.5"),
-        ({"random_state": -1}, "random_state must be a whole number.*got -1"),
-    ],
-)
-def test_says_argument_rule_and_value(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        make_objective(Y, QID, **arguments)
-
-
-@pytest.mark.parametrize(
     ("y", "settings", "message"),
     [
+        (Y, {"weight": "dcg"}, r"weight must be a PairWeight or one of \['err'.*got 'dcg'"),
+        (Y, {"sigma": 0}, "sigma must be a finite number above 0; got 0"),
+        (Y, {"sigma": np.nan}, "sigma must be a finite number above 0; got nan"),
+        (Y, {"smoothing": -1.0}, "smoothing must be a finite number of at least 0; got -1.0"),
+        (Y, {"query_normalization": 1}, "query_normalization must be one of .*got 1"),
+        (Y, {"k": 0}, "k must be a whole number of at least 1; got 0"),
+        (Y, {"k": 2**63}, "k must be a whole number"),
+        (Y, {"k": 10**30}, "k must be a whole number"),
+        (Y, {"weight": "ndcg", "gain": [0, 1]}, "y must be integers below 2.*got 2.0"),
+        (Y, {"sample_weight": [1, 1, np.nan, 1]}, "sample_weight must be finite; got nan in row 2"),
+        (Y, {"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; got -1.0 in r"),
+        (Y, {"sample_weight": [1, 1]}, "sample_weight must have one entry.*got 2 for 4"),
+        (Y, {"query_weight": [1, 2, 1, 1]}, "query_weight must be constant within a query"),
+        (Y, {"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equ"),
+        (Y, {"pairs": "adjacent", "given_pairs": [[0, 1]]}, "pairs must be None or 'all' when"),
+        (Y, {"loss": "listnet", "gain": [0, 1]}, "gain must be 'exponential' for loss"),
+        (Y, {"loss": "listnet", "given_pairs": [[0, 1]]}, "given_pairs must be None for loss"),
+        (Y, {"given_pairs": np.empty((0, 3))}, "given_pairs must list at least one pair; got 0"),
+        (Y, {"given_pairs": np.ones((1, 1))}, r"must have the columns.*got shape \(1, 1\)"),
+        (Y, {"given_pairs": np.ones((1, 5))}, r"must have the columns.*got shape \(1, 5\)"),
+        (Y, {"random_state": 0.5}, r"random_state must be a whole number.*got 0\.5"),
+        (Y, {"random_state": -1}, "random_state must be a whole number.*got -1"),
         ([0, np.nan, 1], {}, "y must be finite; got nan in row 1"),
         ([0, np.inf, 1], {"loss": "listnet"}, "y must be finite; got inf in row 1"),
         ([0, -1], {"weight": "ndcg"}, "y must not be negative where it has a gain, as in .*-1.0"),
@@ -54,14 +44,23 @@ def test_says_argument_rule_and_value(arguments, message):
         ([-1, 1], {"loss": "approx_ndcg"}, "y must be at least 0"),
     ],
 )
-def test_refuses_labels_that_the_weight_or_the_loss_cannot_use(y, settings, message):
+def test_says_argument_rule_and_value(y, settings, message):
     with pytest.raises(ValueError, match=message):
         make_objective(y, **settings)
 
 
-def test_pair_losses_take_any_ordered_label():
-    shifted = make_objective([-5.5, 0.25, 100])(np.zeros(3))
-    np.testing.assert_allclose(shifted[1], make_objective([0, 1, 2])(np.zeros(3))[1])
+ORDERED, BEYOND_EXPONENTIALS = [-5.5, 0.25, 100], [5000, 5001, 5002]
+
+
+@pytest.mark.parametrize(
+    ("loss", "y"),
+    [("logistic", ORDERED), ("listmle", ORDERED), ("listnet", BEYOND_EXPONENTIALS)],
+)
+def test_losses_without_gains_take_any_labels(loss, y):
+    scores = np.array([0.3, -0.2, 0.7])
+    found, expected = (make_objective(labels, loss=loss)(scores) for labels in (y, [0, 1, 2]))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "exponential", "listnet", "half_squared_error"])

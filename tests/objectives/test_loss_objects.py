@@ -58,7 +58,7 @@ def assert_same_objective(one, other):
 @pytest.mark.parametrize("loss", LOSSES)
 @every_part
 def test_every_loss_trains_without_further_settings(part, loss):
-    assert np.ptp(fitted(part, loss=loss).predict(X)) > 0
+    assert fitted(part, loss=loss).score(X, Y, QID) > 0.9
 
 
 @every_part

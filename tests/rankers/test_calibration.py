@@ -177,3 +177,10 @@ def test_scores_worse_than_chance_say_nothing_and_labels_without_a_pair_are_refu
         assert fit_steepness([0.0, 1.0], [1, 0]) == 0
     with pytest.raises(ValueError, match="y must hold two different labels in some query"):
         fit_steepness([0.0, 1.0], [1, 0], [1, 2])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_that_are_equal_within_each_query_say_nothing(seed):
+    rng, qid = np.random.default_rng(seed), np.repeat(range(12), 10)
+    with pytest.warns(UserWarning, match="no better than chance"):
+        assert fit_steepness(rng.normal(size=12)[qid], rng.integers(4, size=120), qid) == 0

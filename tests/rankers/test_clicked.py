@@ -155,6 +155,7 @@ def test_columns_of_text_are_categories_of_both_fits():
     clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, (frame(X), *DOCUMENTS[1:]))
     other = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
     assert ranker.columns_.categories == {0: list("abcdef")}
+    assert ranker.forest().categories is not None  # text is split by sets
     seen = []
 
     class Noting(LightGBMTrees):
@@ -250,6 +251,8 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
     batches = read_batches(tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match="positions must be None where X is Batches"):
         TreeDirectRanker("histogram").fit(batches, position=ROWS["position"])
+    with pytest.raises(ValueError, match=r"qid, .* must be None where X is Batches"):
+        fitted.score(batches, Y, QID)
     with pytest.raises(ValueError, match=r"clicks must .* for several workers; got"):
         fit_by_workers(small().set_params(feature_part="histogram"), X, Y, QID)
 

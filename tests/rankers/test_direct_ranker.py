@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from example_rankers import Column, ranking_data
+from own_objective import HalfSquare
 
 from treerank import TreeDirectRanker, make_objective
 from treerank.feature_parts import Line
@@ -47,29 +48,11 @@ def test_with_nothing_to_learn_the_model_is_constant(settings, y, message):
     assert (ranker.predict(X) == 0).all()
 
 
-class Plain:
-    """The squared error, as an objective without more than the members that it must have."""
-
-    n_outputs = 1
-
-    def __init__(self, y, groups):
-        self.y, self.groups = y, groups
-
-    def __call__(self, scores, *, iteration=0):
-        return float(((scores - self.y) ** 2).sum() / 2), *self.derivatives(scores)
-
-    def derivatives(self, scores, *, iteration=0):
-        return scores - self.y, np.ones_like(scores)
-
-    def taking(self, rows, groups):
-        return Plain(self.y[rows], groups)
-
-
 class PlainLoss:
-    """A loss that makes such objectives."""
+    """A loss whose objectives have no convex form."""
 
     def bind(self, judgments):
-        return Plain(judgments.y - judgments.y.mean(), judgments.groups)
+        return HalfSquare(judgments.y - judgments.y.mean(), groups=judgments.groups)
 
 
 def test_several_labels_take_a_loss_without_a_convex_form():
@@ -80,6 +63,6 @@ def test_several_labels_take_a_loss_without_a_convex_form():
 
 def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
     groups = QueryGroups.from_qid(QID)
-    both = make_objective(Y, QID) + Plain(Y - Y.mean(), groups)
+    both = make_objective(Y, QID) + HalfSquare(Y - Y.mean(), groups=groups)
     line = Line().fit(X, both)
     assert line.coef_[0] > 0

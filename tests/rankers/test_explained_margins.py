@@ -20,6 +20,7 @@ def test_parts_have_names_and_a_sentence_for_each_pair(data, name):
     parts = ranker.explain(data[:2], data[2:4])
     assert list(parts.by_name()[0].values()) == sorted(parts[0].tolist(), key=abs, reverse=True)
     assert parts.sum(axis=1).shape == (2,)
+    assert str(parts[0]) == str(parts).splitlines()[0]
     for sentence, row in zip(str(parts).splitlines(), np.asarray(parts), strict=True):
         assert sentence.startswith(f"A is {'above' if row.sum() > 0 else 'below'} B because of ")
         assert f"{name} {row[0]:+.3g}" in sentence

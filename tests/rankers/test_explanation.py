@@ -115,18 +115,12 @@ def test_trees_and_a_line_are_explained_exactly():
 
 
 def interactions_by_all_coalitions(scores_of, a, b):
-    """Return the mean change that two features make together, beyond the changes of each."""
-    n = len(a)
-    matrix = np.zeros((n, n))
-    has = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
-    scores, sizes = scores_of(np.where(has, a, b)), has.sum(axis=1)
-    for i in range(n):
-        for j in set(range(n)) - {i}:
-            rest = np.flatnonzero(~has[:, i] & ~has[:, j])
-            both = scores[rest + 2**i + 2**j] + scores[rest]
-            effect = both - scores[rest + 2**i] - scores[rest + 2**j]
-            share = [math.factorial(k) * math.factorial(n - k - 2) for k in sizes[rest]]
-            matrix[i, j] = np.sum(np.array(share) * effect) / math.factorial(n - 1) / 2
+    """Return half of what each feature does more if another one is that of ``a`` than of ``b``."""
+    matrix = np.zeros((len(a), len(a)))
+    for j, is_j in enumerate(np.eye(len(a), dtype=bool)):
+        with_a = shapley_by_all_coalitions(scores_of, a, np.where(is_j, a, b))
+        with_b = shapley_by_all_coalitions(scores_of, np.where(is_j, b, a), b)
+        matrix[:, j] = (with_a - with_b) / 2
     np.fill_diagonal(matrix, shapley_by_all_coalitions(scores_of, a, b) - matrix.sum(axis=1))
     return matrix
 

@@ -48,6 +48,12 @@ def test_a_ranker_of_several_queries_warns_without_qid_also_when_it_is_loaded(tm
         assert seen[0].filename == __file__ or kind == "SortNet"
 
 
+def test_metrics_of_one_large_query_do_not_warn_beside_the_ranker():
+    many = np.tile(np.arange(160), 7)
+    with warnings.catch_warnings(action="error"):
+        fitted("RankSVM", several=False).score(X[many], Y[many])
+
+
 @every_kind
 @every_question
 def test_nobody_is_warned_who_gives_qid_or_has_one_query_or_one_row(kind, ask):

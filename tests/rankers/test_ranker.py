@@ -1,9 +1,8 @@
 import copy
 
 import numpy as np
-import polars as pl
 import pytest
-from example_rankers import PARTS, Column, every_part, fitted_rankers, ranking_data, some_ranker
+from example_rankers import PARTS, Column, fitted_rankers, ranking_data, some_ranker
 from sklearn.base import clone
 
 from treerank import NDCG, TreeDirectRanker, get_metric
@@ -65,30 +64,11 @@ def test_the_order_of_rows_does_not_matter_to_weights():
     np.testing.assert_array_equal(again.predict(X), first.predict(X))
 
 
-@every_part
-def test_a_column_of_text_is_split_as_categories(part):
-    qid = np.arange(1600) // 20
-    colors = np.random.default_rng(0).choice(list("abcdefgh"), size=1600)
-    y = np.isin(colors, list("aceg")).astype(int)  # no threshold on codes parts these
-    ranker = TreeDirectRanker(part, random_state=0)
-    table = pl.DataFrame({"color": colors, "noise": np.zeros(1600)})
-    scores = ranker.fit(table, y, qid).predict(table)
-    assert ranker.columns_.categories == {0: list("abcdefgh")}
-    assert scores[y == 1].min() > scores[y == 0].max()
-    unseen = pl.DataFrame({"color": ["never seen", None], "noise": [0.0, 0.0]})
-    assert ranker.compare(unseen[:1], unseen[1:]) == 0
-
-
 def test_several_outputs_get_a_head_fitted_to_the_pairs():
     ranker = TreeDirectRanker(Column((0, 1, 3)), head_alpha=1e-2).fit(X, y, qid)
     assert ranker.head_.weight.shape == (3,)
     assert ranker.head_.weight[0] > 10 * abs(ranker.head_.weight[1])
     assert ranker.feature_part_.transform(X).shape == (160, 3)
-
-
-@pytest.mark.parametrize("loss", ["listnet", "listmle", "xendcg", "approx_ndcg"])
-def test_listwise_losses_train_without_pairs(loss):
-    assert some_ranker(loss=loss, weight=None).fit(X, y, qid).score(X, y, qid) > 0.9
 
 
 def test_probabilities_are_calibrated_on_the_eval_set():
@@ -109,14 +89,3 @@ def test_weights_matter():
     for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
         ranker = some_ranker(smoothing=0.0).fit(X, y, qid, **{name: values})
         assert np.abs(ranker.predict(X) - plain).max() > 0.01  # more than by the order of sums
-
-
-def test_the_users_own_pairs_replace_those_of_the_labels():
-    X, qid = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
-    i, j = np.nonzero((qid[:, None] == qid) & (X < X.T))  # the smaller is to win
-    ranker = some_ranker(weight="uniform")
-    ranker.fit(X, X[:, 0] // 10, qid, given_pairs=np.column_stack([i, j, np.ones(len(i))]))
-    assert ranker.compare([[0.0]], [[39.0]]) > 0
-    there_and_back = np.column_stack([j, i, np.ones(len(i)), np.zeros(len(i))])
-    again = clone(ranker).fit(X, X[:, 0] // 10, qid, given_pairs=there_and_back)
-    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))

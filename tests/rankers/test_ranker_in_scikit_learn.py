@@ -1,5 +1,3 @@
-"""A ranker is at home in scikit-learn: its checks, searches, pipelines and routing."""
-
 import pickle
 
 import numpy as np
@@ -52,16 +50,6 @@ def test_parameters_survive_copies_and_show_in_the_repr(ranker):
 def test_a_streaming_ranker_has_the_parameters_of_a_tree_direct_ranker():
     streaming, direct = StreamingRanker().get_params(), TreeDirectRanker().get_params()
     assert streaming == direct | {"feature_part": "streaming"}
-
-
-def test_auto_is_ndcg_with_noise_for_pairs_and_nothing_for_other_losses():
-    for loss, *said in (("logistic", "ndcg", 1.0), ("listnet", None, 0.0)):
-        gradients = []
-        for settings in ({}, dict(zip(("weight", "smoothing"), said, strict=True))):
-            ranker = TreeDirectRanker(Column(), loss=loss, random_state=0, **settings)
-            objective = ranker.fit(X, y, qid).feature_part_.objective_
-            gradients.append(objective.derivatives(np.zeros(len(y)))[0])
-        np.testing.assert_array_equal(*gradients)
 
 
 @pytest.mark.usefixtures("routing")

@@ -4,10 +4,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from example_rankers import PARTS, ranking_data, some_ranker
 from scipy import sparse
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
+from treerank import MLP, XGBoostTrees
+from treerank.baselines import RankSVM
 from treerank.datasets.ranking_data import RankingData
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -25,6 +28,11 @@ def test_nothing_works_before_fit():
         ranker.feature_importances_  # noqa: B018
 
 
+def test_predict_says_that_it_takes_documents_alone():
+    with pytest.raises(TypeError, match=r"X must be alone; write predict\(X\), or rank\(X, qid\)"):
+        some_ranker().fit(X, y, qid).predict(X, qid)
+
+
 ONES = np.ones(160)
 
 
@@ -35,17 +43,17 @@ ONES = np.ones(160)
         ({"qid": [None] * 160}, "qid must not be missing; got None in row 0"),
         ({"y": ONES * np.nan}, "y must hold a label in some row; got NaN"),
         ({"y": ONES * np.inf}, "y must be finite; got inf in row 0"),
-        ({"y": -ONES}, "y must not be negative where it .*; got -1"),
         ({"X": np.full((160, 2), np.inf)}, "X must not hold infinity"),
         ({"sample_weight": -ONES}, "sample_weight must not be negative; got -1"),
         ({"query_weight": np.arange(160)}, "query_weight must be constant within a q"),
-        ({"given_pairs": [[0, 150, 1]]}, "i and j must be of one query"),
         ({"eval_set": 3}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
         ({"eval_set": [(np.eye(4),)]}, "eval_set must .*or a list of such tuples"),
         ({"eval_metric": "map"}, "eval_set must be given where eval_metric is"),
         ({"eval_set": ([[1.0]], [1])}, "X has 1 features, but TreeDirectRanker is exp"),
         ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must have something to find"),
         ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, "eval_set: qid must not be m"),
+        ({"y": pd.Series([2**53, 2**53 + 1] * 80, dtype="Int64")}, "y must be below 2..53 in s"),
+        ({"y": np.full(160, 2**53 + 1, dtype=object)}, "y must be below 2..53 in size as int"),
         ({"y": ["good"] * 160}, "y must be numbers; got"),
         ({"y": ONES + 1j}, "y: Complex data not supported"),
         ({"y": np.ma.array(ONES, mask=ONES > 0)}, "y must have no masked entries"),
@@ -105,6 +113,26 @@ def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted():
         some_ranker().fit(pd.DataFrame(X).rename(columns=str), y, qid).predict(X)
     for same in (X.astype(">f8"), np.asfortranarray(X), X[::-1][::-1], X.tolist()):
         np.testing.assert_array_equal(ranker.predict(same), ranker.predict(X))
+
+
+def test_infinity_is_refused_where_scikit_learn_is_told_that_there_is_none():
+    infinite, ranker = np.where(X > X.max() - 1e-9, np.inf, X), RankSVM()
+    with sklearn.config_context(assume_finite=True):
+        for wrong in (infinite, pd.DataFrame(infinite), sparse.csr_matrix(infinite)):
+            with pytest.raises(ValueError, match="X must not hold infinity"):
+                some_ranker().fit(wrong, y, qid)
+        with pytest.raises(ValueError, match="X must not hold infinity"):
+            ranker.fit(X, y, qid).predict(infinite)
+
+
+@pytest.mark.parametrize("tau", ["identity", "softsign"])
+@pytest.mark.parametrize("part", ["line", XGBoostTrees(4, n_jobs=1), MLP((4,), n_epochs=2)])
+def test_numpy_may_be_told_to_raise_errors(part, tau):
+    tiny = X * [1, 0, 1e-300, 1e-160]  # thresholds of 0, variances below the smallest number
+    with np.errstate(all="raise"):
+        for ranker in (TreeDirectRanker(part, tau=tau), RankSVM()):
+            ranker.fit(tiny, y, qid).compare(X[:1], X[:1] + 1e-300)
+            ranker.predict_pair_proba(X, 1e9 * X)
 
 
 def test_an_index_out_of_range_is_refused_before_compiled_code_follows_it():

@@ -13,54 +13,40 @@ from treerank.feature_parts.head_fitting import fit_head
 from treerank.rankers import NestedRanker, StreamingRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
 ZEROS = np.zeros(160)
 STREAM = StreamingRanker(StreamingTrees(3, n_jobs=1))
 NESTED = NestedRanker(some_ranker(), sizes=(3,))
 CONSTANT, CHANCE = "the model is constant", "no better than chance"
+STOPPED, TRAINING = "The weights stopped.* raise head_alpha", "first eval_set is the training set"
+AN_ID, LABEL = "'qid' of X .* its name says that it is an id", r"Column \d+ of X equals y in all"
 
 
-def labeled(X, y):
-    return pd.DataFrame({"price": X[:, 0], "Label": y})
+def with_column(X, **column):
+    return pd.DataFrame({"price": X[:, 0], **column})
 
 
-def seven(*columns):
-    return np.tile(np.column_stack(columns), (7, 1))
+def seven_times(X, y, qid):
+    return np.tile(np.column_stack([X, y]), (7, 1)), np.tile(y, 7), np.tile(qid, 7)
+
+
+def two_sets(first, data):
+    return [first, (data[0][:9], data[1][:9])]
 
 
 #: Words of a warning, and a call that it is to point at.
 CALLS = [
-    ("'Label' of X .* its name", lambda X, y, qid: some_ranker().fit(labeled(X, y), y, qid)),
-    (
-        "'qid' of X .* its name says that it is an id",
-        lambda X, y, qid: some_ranker().fit(pd.DataFrame({"a": X[:, 0], "qid": qid}), y, qid),
-    ),
-    (
-        r"Column \d+ of X equals y in all 1120 rows",
-        lambda X, y, qid: some_ranker().fit(seven(X, y), seven(y)[:, 0], seven(qid)[:, 0]),
-    ),
+    ("'Label' of X .* its name", lambda X, y, q: some_ranker().fit(with_column(X, Label=y), y, q)),
+    (AN_ID, lambda X, y, qid: some_ranker().fit(with_column(X, qid=qid), y, qid)),
+    (LABEL, lambda *data: some_ranker().fit(*seven_times(*data))),
     (CONSTANT, lambda X, y, qid: some_ranker().fit(X, ZEROS, qid)),
     (CONSTANT, lambda X, y, qid: NESTED.fit(X, ZEROS, qid)),
     (CONSTANT, lambda X, y, qid: STREAM.partial_fit(X, ZEROS, qid)),
-    (
-        "The weights stopped.* raise head_alpha",
-        lambda X, y, qid: fit_head(X, make_objective(y, qid), alpha=1e-6, max_iter=1),
-    ),
+    (STOPPED, lambda X, y, qid: fit_head(X, make_objective(y, qid), alpha=1e-6, max_iter=1)),
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=(X, -y + 3, qid))),
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid).calibrate(X, -y, qid)),
-    (
-        "first eval_set is the training set",
-        lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=[(X, y, qid), (X[:9], y[:9])]),
-    ),
-    (
-        "first eval_set is the training set",
-        lambda *data: some_ranker().fit(*data, eval_set=[RankingData(*data), (data[0], data[1])]),
-    ),
-    (
-        "no query has anything to find",
-        lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid),
-    ),
+    (TRAINING, lambda *data: some_ranker().fit(*data, eval_set=two_sets(data, data))),
+    (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=two_sets(RankingData(*d), d))),
+    ("no query has any", lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid)),
 ]
 
 

@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from command_line import SMALL, refusal, run
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, compare, load
 from treerank.datasets.parquet import read_parquet, write_parquet
@@ -109,20 +108,6 @@ def test_a_path_is_refused_with_what_to_write_instead(file, expected):
             call(str(file))
     with pytest.raises(TypeError, match="X must be documents in memory"):
         expected.compare(file, file)
-
-
-def test_the_shell_takes_parquet_files_with_names_of_columns(file, tmp_path, expected):
-    path, model = tmp_path / "shop.parquet", tmp_path / "model.treerank"
-    write_parquet(path, FRAME, Y, QID, label="clicks", query="user")
-    names = ["--label", "clicks", "--query", "user"]
-    part = ["--feature-part", "histogram", *SMALL, "--valid", path]
-    run("fit", path, "--model", model, *part, *names)
-    run("evaluate", model, path, *names)
-    FRAME.assign(user=QID).to_parquet(tmp_path / "new.parquet")
-    done = run("rank", model, tmp_path / "new.parquet", "--query", "user", "--top", 1, "--quiet")
-    assert done.stdout.splitlines()[1].startswith("q0\t")
-    said = refusal("fit", path, "--model", model, "--sparse", "--quiet")
-    assert "sparse must not be set for a file of format Parquet" in said
 
 
 RANKER, TWO = TreeDirectRanker("line"), [[1], [2]]

@@ -1,28 +1,17 @@
-"""What is aligned with the rows stays aligned, whatever the order of rows."""
-
 import numpy as np
 import pytest
 
 from treerank.rankers.training_set import training_set
 
 N = 40
-
-
-@pytest.fixture(scope="module")
-def given():
-    rng = np.random.default_rng(0)
-    X = rng.integers(3, size=(N, 2)).astype(float)  # equal rows on purpose
-    qid = rng.integers(5, size=N)
-    i, j = np.nonzero(np.triu(qid[:, None] == qid, 1))
-    pairs = np.column_stack([i, j, rng.random(len(i)), rng.integers(2, size=len(i))])[::3]
-    return {
-        "X": X,
-        "y": rng.integers(3, size=N).astype(float),
-        "qid": qid,
-        "sample_weight": rng.integers(4, size=N).astype(float),
-        "query_weight": np.array([1.0, 2.0, 0.0, 0.5, 3.0])[qid],
-        "given_pairs": pairs,
-    }
+rng = np.random.default_rng(0)
+X = rng.integers(3, size=(N, 2)).astype(float)  # equal rows on purpose
+QID = rng.integers(5, size=N)
+PAIRS = np.argwhere(np.triu(QID[:, None] == QID, 1))
+PAIRS = np.column_stack([PAIRS, rng.random(len(PAIRS)), rng.integers(2, size=len(PAIRS))])[::3]
+Y, WEIGHT = rng.integers(3, size=N).astype(float), rng.integers(4, size=N).astype(float)
+QUERY_WEIGHT = np.array([1.0, 2.0, 0.0, 0.5, 3.0])[QID]
+COLUMNS = {"X": X, "y": Y, "qid": QID, "sample_weight": WEIGHT, "query_weight": QUERY_WEIGHT}
 
 
 def content(data):
@@ -34,42 +23,42 @@ def content(data):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_shuffle_of_rows_and_no_renaming_of_queries_changes_anything(given, seed):
+def test_no_shuffle_of_rows_and_no_renaming_of_queries_changes_anything(seed):
     rng = np.random.default_rng(seed)
     order = rng.permutation(N)
-    changed = {name: values[order] for name, values in given.items() if name != "given_pairs"}
-    pairs = given["given_pairs"][::-1].copy()
+    changed = {name: values[order] for name, values in COLUMNS.items()}
+    pairs = PAIRS[::-1].copy()
     pairs[:, :2] = np.argsort(order)[pairs[:, :2].astype(int)]
     names = np.array(["c", "a", "e", "b", "d"])[rng.permutation(5)]
     changed["qid"] = names[changed["qid"]]
-    assert content(training_set(**changed, given_pairs=pairs)) == content(training_set(**given))
+    expected = training_set(**COLUMNS, given_pairs=PAIRS)
+    assert content(training_set(**changed, given_pairs=pairs)) == content(expected)
 
 
-def test_equal_documents_at_other_positions_are_other_rows(given):
+def test_equal_documents_at_other_positions_are_other_rows():
     rng = np.random.default_rng(0)
-    X, y, qid, position = given["X"], given["y"] > 1, given["qid"], rng.integers(1, 9, size=N)
-    data = training_set(X, y, qid, position=position)
-    order = rng.permutation(N)
-    again = training_set(X[order], y[order], qid[order], position=position[order])
+    y, position, order = Y > 1, rng.integers(1, 9, size=N), rng.permutation(N)
+    data = training_set(X, y, QID, position=position)
+    again = training_set(X[order], y[order], QID[order], position=position[order])
     assert data.position.tolist() == position[data.rows].tolist() == again.position.tolist()
     assert content(again) == content(data)
 
 
-def test_every_row_keeps_what_belongs_to_it(given):
-    data = training_set(**given)
+def test_every_row_keeps_what_belongs_to_it():
+    data = training_set(**COLUMNS, given_pairs=PAIRS)
     for name in ("y", "sample_weight", "query_weight"):
-        np.testing.assert_array_equal(getattr(data, name), given[name][data.rows])
-    named = set(zip(data.groups.codes, given["qid"][data.rows], strict=True))
+        np.testing.assert_array_equal(getattr(data, name), COLUMNS[name][data.rows])
+    named = set(zip(data.groups.codes, QID[data.rows], strict=True))
     assert len(named) == data.groups.n_queries
     pairs = data.pairs
     back = np.column_stack([data.rows[pairs.i], data.rows[pairs.j], pairs.weight, pairs.target])
-    assert {tuple(pair) for pair in back} <= {tuple(pair) for pair in given["given_pairs"]}
+    assert {tuple(pair) for pair in back} <= {tuple(pair) for pair in PAIRS}
 
 
-def test_rows_of_weight_zero_and_their_pairs_are_gone(given):
-    data = training_set(**given)
-    kept = (given["sample_weight"] > 0) & (given["query_weight"] > 0)
+def test_rows_of_weight_zero_and_their_pairs_are_gone():
+    data = training_set(**COLUMNS, given_pairs=PAIRS)
+    kept = (WEIGHT > 0) & (QUERY_WEIGHT > 0)
     assert sorted(data.rows) == np.flatnonzero(kept).tolist()
     assert data.groups.codes.max() + 1 == data.groups.n_queries == 4
-    i, j = given["given_pairs"][:, :2].astype(int).T
+    i, j = PAIRS[:, :2].astype(int).T
     assert len(data.pairs.i) == (kept[i] & kept[j]).sum()

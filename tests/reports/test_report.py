@@ -56,8 +56,7 @@ class Tags(HTMLParser):
 def test_a_page_has_its_sections_and_links_to_each(html):
     tags = Tags(html).found
     keys = [attributes["id"] for tag, attributes in tags if tag == "section"]
-    # A linear ranker has no learning curve.
-    assert keys == [make.__name__ for make in SECTIONS if make.__name__ != "learning"]
+    assert keys == [make.__name__ for make in SECTIONS]
     links = [attributes["href"] for tag, attributes in tags if tag == "a"]
     assert links[: len(keys) + 1] == ["#content", *(f"#{key}" for key in keys)]
     assert set(links[len(keys) + 1 :]) <= {f"#{key}" for key in keys}  # of the hints
@@ -215,11 +214,9 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
 
     X, y, qid = make_web_search(12, documents_per_query=8, n_features=4, random_state=0)
     part = treerank.LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1)
-    settings = {"eval_set": (csr_matrix(X), y, qid)}
-    fitted = treerank.TreeDirectRanker(part, random_state=0).fit(csr_matrix(X), y, qid, **settings)
+    fitted = treerank.TreeDirectRanker(part, random_state=0).fit(csr_matrix(X), y, qid)
     made = fitted.report(csr_matrix(X), y, qid, metrics=[first_label, "map"], baseline=fitted)
     html = made.html
-    assert "Learning curve" in html
     assert "By first_label, the ranker is better than the baseline on 0% of the queries" in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
 
@@ -290,7 +287,7 @@ def test_ticks_are_within_the_range():
 
 
 def test_points_of_a_chart_stay_in_it():
-    chart = line_chart("t", {"a": ([1, 9], [5, 5]), "b": ([4], [2])}, x="x", y="y", points=True)
+    chart = line_chart("t", {"a": ([1, 9], [5, 5]), "b": ([4], [2])}, x="x", y="y")
     places = [tuple(map(float, p.split(","))) for p in re.findall(r"[\d.]+,[\d.]+", chart)]
     assert all(0 <= x <= 440 and 0 <= y <= 240 for x, y in places)
     assert chart.count("<circle") == 3
@@ -309,5 +306,5 @@ def test_comparisons_show_themselves_in_notebooks():
 def test_bars_lead_from_zero_to_either_side():
     loss = bar(-0.25, (-0.5, 1.5), -0.5, 0.0)
     assert '<rect x="12.5" width="12.5" height="10" class="minus"' in loss
-    assert '<rect x="25.0" width="75.0" height="10" class="plus"' in bar(1.5, (-0.5, 1.5))
-    assert bar(0.0, (0.0, 0.0)).count('width="0.0"') == 1
+    assert '<rect x="25.0" width="75.0" height="10" class="plus"' in bar(1.5, (-0.5, 1.5), 1.0, 1.5)
+    assert bar(0.0, (0.0, 0.0), 0.0, 0.0).count('width="0.0"') == 1

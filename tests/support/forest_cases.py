@@ -135,15 +135,16 @@ def scores_by_hand(forest, rows):
         for tree, root in enumerate(forest.roots):
             node = root
             while forest.feature[node] >= 0:
-                goes_left = _goes_left(forest, node, row[forest.feature[node]])
-                node = (forest.left if goes_left else forest.right)[node]
+                is_left = goes_left(forest, node, row[forest.feature[node]])
+                node = (forest.left if is_left else forest.right)[node]
             first = forest.tree_output[tree]
             for k, value in enumerate(forest.values[node]):
                 scores[i, first + k] = add(scores[i, first + k] + value)
     return scores
 
 
-def _goes_left(forest, node, x):
+def goes_left(forest, node, x):
+    """Tell whether a split sends a value left."""
     sets = forest.categories
     number = -1 if sets is None else sets.of_node[node]
     is_tiny = abs(x) <= forest.missing_up_to and (number < 0 or sets.rule == "single")

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from laws import Case
 from small_rankers import DATA, NAMES, made
 
 import treerank
@@ -21,11 +22,8 @@ FORMATS = {"lightgbm": "txt", "xgboost": "json", "ranklib": "xml", "json": "fore
 
 def fitted(name):
     """Return a small ranker of a name, fitted with a seed."""
-    ranker = made(name)
-    seeds = [each for each in ranker.get_params() if each.split("__")[-1] == "random_state"]
-    ranker.set_params(**dict.fromkeys(seeds, 0))
     with warnings.catch_warnings(action="ignore"):
-        return ranker.fit(*DATA)
+        return Case(made(name), DATA).unfitted().fit(*DATA)
 
 
 def write(folder):

@@ -43,6 +43,13 @@ class HalfSquare:
         self.seen.append((iteration, scores.copy(), nb.get_num_threads()))
         return self.weight * (scores - self.target), self.weight * np.ones_like(scores)
 
+    def __call__(self, scores, *, iteration=0):
+        value = (self.weight * (scores - self.target) ** 2).sum() / 2
+        return float(value), *self.derivatives(scores, iteration=iteration)
+
+    def taking(self, rows, groups):
+        return HalfSquare(self.target[rows], groups=groups)
+
 
 @dataclass
 class Given:

@@ -124,6 +124,7 @@ OPTIONS_INSTEAD = {
     "--qid": "--query",
     "--seed": "--random-state",
     "--target": "--label",
+    "--trees": "--n-estimators",
 }
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "markdown",
@@ -172,7 +173,7 @@ class Commands(TyperGroup):
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)  # what libraries call of each other
-            warnings.filterwarnings("ignore", "X does not have valid feature")  # read_for tells
+            warnings.filterwarnings("ignore", "X .* feature names, but")  # read_for tells
             warnings.showwarning = lambda message, *_: print_error(f"warning: {message}")
             super().invoke(ctx)
             sys.stdout.flush()  # errors of it, and a closed pipe, are handled like any other
@@ -206,6 +207,7 @@ def _one_line(error):
 _LACKING = (
     (r"Write (\w+)='NAME' for another\.", "The column must have this name."),
     (r"(drop)='.*' to leave it out, or list the features", "or drop it by `treerank convert`"),
+    (r"or (drop) it\.", "or drop it by `treerank convert`."),
 )
 
 

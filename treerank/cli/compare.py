@@ -4,12 +4,13 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of
-from treerank.evaluation.data_splits import is_one_data_set, make_splits
+from treerank.evaluation.data_splits import is_one_data_set
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
@@ -29,6 +30,7 @@ _HELP = {
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
     "time": "Column of times, by which tested queries are later than those that are learned from.",
+    "gap": "Leave out of training what is less than so many days, or units of --time, before.",
     "groups": "Column of what no training set shares with its test set, such as users.",
     "store": "Folder that keeps the fits, to continue after a stop.",
     "output": "File to write: .txt, .md or .html.",
@@ -45,6 +47,7 @@ def compare(
     folds: Annotated[int | None, typer.Option(min=2, help=_HELP["folds"])] = None,
     hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
     time: Annotated[str | None, typer.Option(help=_HELP["time"])] = None,
+    gap: Annotated[float | None, typer.Option(min=0, help=_HELP["gap"])] = None,
     groups: Annotated[str | None, typer.Option(help=_HELP["groups"])] = None,
     store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
@@ -66,12 +69,14 @@ def compare(
         raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if hold_outs is not None and time is not None:
         raise typer.BadParameter("must come without --hold-outs.", param_hint="--time")
+    if gap is not None and time is None:
+        raise typer.BadParameter("must come with --time.", param_hint="--gap")
     if output is not None:
         shared.check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
     by_column = shared.given(time=time, groups=groups)
-    columns = _columns(data, by_column)
+    columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
@@ -84,8 +89,7 @@ def compare(
     rankers = {
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
     }
-    n_fits = len(rankers) * len(make_splits(documents, cv, random_state=random_state))
-    with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):
+    with reporter.counting(f"comparing {', '.join(rankers)}") as show, listening(show):
         comparison = compare_rankers(
             rankers,
             documents,
@@ -105,8 +109,8 @@ def compare(
         reporter.say(f"wrote {output}")
 
 
-def _columns(path: Path, names: dict[str, str]) -> dict[str, Any]:
-    """Return the columns of a table by which its queries are split, by the words of options."""
+def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, Any]:
+    """Return the columns of a table by which its queries are split, and the gap, by options."""
     if not names:
         return {}
     if format_of(path) is not PARQUET or not is_one_data_set(path):
@@ -120,7 +124,7 @@ def _columns(path: Path, names: dict[str, str]) -> dict[str, Any]:
         (column,) = files.columns([name])
         found[word] = as_ids(str(path), name, column)
     _check_times(path, names, found.get("time", ()))
-    return found
+    return found | {"gap": gap}
 
 
 def _check_times(path: Path, names: dict[str, str], times: Any) -> None:
@@ -141,10 +145,25 @@ def _splits(
     if not columns:
         return cv
     if "time" in columns:
-        cv = QueryTimeSplit(columns["time"], n_splits=folds or 5)
+        times, gap = _with_gap(columns["time"], columns["gap"])
+        cv = QueryTimeSplit(times, n_splits=folds or 5, gap=gap)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
     try:
         return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))
     except ValueError as error:
         raise ValueError(str(error).replace("n_splits", "--folds")) from error
+
+
+def _with_gap(times: np.ndarray, gap: float | None) -> tuple[np.ndarray, Any]:
+    """Return times and the gap in their unit, which are days where they are dates or texts.
+
+    Examples
+    --------
+    >>> _with_gap(np.array(["2026-11-27"]), 0.5)[1]
+    np.timedelta64(43200,'s')
+    """
+    if gap is None or times.dtype.kind in "iuf":
+        return times, gap
+    seconds = np.array([str(time)[:19] for time in times], "datetime64[s]")
+    return seconds, np.timedelta64(round(gap * 86_400), "s")

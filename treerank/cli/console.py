@@ -30,9 +30,9 @@ class Reporter:
         """Print a line on the work at hand."""
         self.say(f"  {text}")
 
-    def counting(self, text: str, total: int | None = None) -> AbstractContextManager[Listener]:
+    def counting(self, text: str) -> AbstractContextManager[Listener]:
         """Show a bar on a terminal, or a few lines; see :mod:`treerank.progress_bar`."""
-        return progress_bar(text, total, self.console)
+        return progress_bar(text, self.console)
 
 
 def print_table(

@@ -70,7 +70,7 @@ def demo(
     rankers |= {name: engine_ranker(name) for name in names}
     splits = QueryShuffleSplit(5, random_state=random_state)
     reporter.say(f"{len(data[1])} documents of {queries} made-up queries")
-    with reporter.counting("comparing", 5 * len(rankers)) as show, listening(show):
+    with reporter.counting("comparing") as show, listening(show):
         typer.echo(compare(rankers, data, cv=splits, random_state=random_state))
     train, test = ([column[rows] for column in data] for rows in next(splits.split(*data)))
     with reporter.counting("writing the report"):

@@ -17,7 +17,7 @@ from treerank.exports.uploads import FEATURE_SETS, write_feature_set
 _HELP = {
     "check": "Data file with documents that the other program must rank equally, without labels.",
     "allow": f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
-    "features": f"Also write a draft of the feature set; for {', '.join(FEATURE_SETS)}.",
+    "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
     "name": "Name in a search engine; the file is then the request that uploads it.",
 }
 _CHECKED: Any = {"callback": shared.checked(check_reason), "metavar": "NAME"}
@@ -44,6 +44,9 @@ def export(
     """
     shared.check_written(output, model, check)
     if features is not None:
+        if features.suffix != ".json":
+            rule = "must be a file to write, such as features.json; the model has its columns"
+            raise typer.BadParameter(f"{rule}.", param_hint="--features")
         check_choice("format", format, FEATURE_SETS)
         shared.check_written(features, model, check)
         if features.resolve() == output.resolve():

@@ -10,7 +10,7 @@ from treerank.checks import check_number
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
-from treerank.datasets.formats import format_names
+from treerank.datasets.formats import PARQUET, format_names, format_of
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.objectives.factory import LOSSES
@@ -120,7 +120,7 @@ def fit(
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    growing = reporter.counting("fitting an ensemble" if best else "growing trees", n_estimators)
+    growing = reporter.counting("fitting an ensemble" if best else "growing trees")
     if workers is None:
         reading = {"sparse": sparse, "n_features": n_features} | named
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
@@ -149,13 +149,17 @@ def _read(
     if memory is not None:
         held_out = None if valid is None else in_batches(valid, memory, **options)
         return in_batches(train, memory, **options), held_out, None
-    data = shared.read_data(reporter, train, **options)
+    of_train = options
+    if valid is not None and format_of(valid) is PARQUET and format_of(train) is not PARQUET:
+        of_train = {name: each for name, each in options.items() if name not in ("label", "query")}
+    data = shared.read_data(reporter, train, **of_train)
     X, (shown_at,) = take_columns(data.X, position=position)
     data = replace(data, X=X)
     if valid is None:
         return data, None, shown_at
     width = shared.width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
-    columns = {name: options[name] for name in ("label", "query", "sparse") if name in options}
+    words = ("label", "query", "sparse") if format_of(valid) is PARQUET else ("sparse",)
+    columns = {name: options[name] for name in words if name in options}
     return data, tuple(shared.read_data(reporter, valid, **columns, **width)), shown_at
 
 

@@ -126,7 +126,10 @@ def read_model(path: Path) -> Any:
         return load(path)
     if format_of(path) is PARQUET:
         raise ValueError(f"{path}: is data; write the model first, then the data.")
-    return ForestRanker(read_forest(path))
+    try:
+        return ForestRanker(read_forest(path))
+    except ValueError as error:
+        raise ValueError(f"{error}. Write the model first, then the data.") from error
 
 
 def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:
@@ -134,7 +137,14 @@ def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> Ran
     names = getattr(ranker, "feature_names_in_", None)
     if names is not None and format_of(path) is not PARQUET:
         reporter.say(f"{path}: features are taken in the order of the model; 1 is {names[0]}")
-    return read_data(reporter, path, **width_for(ranker, path), **options)
+    data = read_data(reporter, path, **width_for(ranker, path), **options)
+    if names is None and data.X.shape[1] != ranker.n_features_in_:
+        raise ValueError(
+            f"{path}: the model's features have no names, so there must be {ranker.n_features_in_} "
+            f"columns of features; got {data.X.shape[1]}. `treerank convert {path} FILE.txt` "
+            "writes such a file: --label, --query, --id and --drop say what is no feature."
+        )
+    return data
 
 
 def width_for(ranker: Any, path: Path) -> dict[str, Any]:

@@ -61,25 +61,16 @@ def inverse_propensity(sums: ItemSums) -> np.ndarray:
     return sums.weight * sums.clicks
 
 
-def clipped(sums: ItemSums) -> np.ndarray:
-    """Return the same with large weights clipped: less variance, and a bias towards 0."""
-    return sums.clipped_weight * sums.clicks
-
-
 def self_normalized(sums: ItemSums) -> np.ndarray:
-    """Return the clipped estimate times the worth that there is over the worth that was counted."""
-    return clipped(sums) * _over_counted(sums, sums.clipped_weight * sums.exposure)
-
-
-def direct(sums: ItemSums) -> np.ndarray:
-    """Return the known relevance: small variance, and the bias of the relevance."""
-    return sums.sessions * sums.relevance
+    """Return clicks by clipped weights, times the worth that there is over what was counted."""
+    counted = _over_counted(sums, sums.clipped_weight * sums.exposure)
+    return sums.clipped_weight * sums.clicks * counted
 
 
 def doubly_robust(sums: ItemSums) -> np.ndarray:
-    """Return the direct estimate, corrected by clicks that the relevance does not predict."""
+    """Return the known relevance, corrected by clicks that it does not predict."""
     unpredicted = sums.clicks - sums.relevance * sums.exposure
-    return direct(sums) + sums.clipped_weight * unpredicted
+    return sums.sessions * sums.relevance + sums.clipped_weight * unpredicted
 
 
 def policy_ips(sums: ItemSums) -> np.ndarray:
@@ -101,14 +92,12 @@ def _over_counted(sums: ItemSums, sessions: np.ndarray) -> float:
 #: Estimators by name.
 ESTIMATORS: dict[str, Callable[[ItemSums], np.ndarray]] = {
     "ips": inverse_propensity,
-    "clipped": clipped,
     "self_normalized": self_normalized,
-    "direct": direct,
     "doubly_robust": doubly_robust,
     "policy_ips": policy_ips,
     "policy_self_normalized": policy_self_normalized,
 }
 #: Those that need to know a relevance from elsewhere.
-NEED_RELEVANCE = ("direct", "doubly_robust")
+NEED_RELEVANCE = ("doubly_robust",)
 #: Those that need to know how likely the old ranker was to show what it did.
 NEED_LOGGED = ("policy_ips", "policy_self_normalized")

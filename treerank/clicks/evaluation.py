@@ -21,7 +21,7 @@ from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, 
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import SessionPropensities
-from treerank.clicks.rewards import Ranking, Reward
+from treerank.clicks.rewards import Ranking, worth_of_positions
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
 from treerank.statistics.resampled import Interval
@@ -125,11 +125,10 @@ def evaluate_from_log(
         Scores of another ranker. The estimates are then differences to it.
     candidates : Items, default=None
         These documents; ``None`` is ``log.items``.
-    reward : {"clicks", "dcg", "reciprocal_rank", "first_click"} or array-like, default="clicks"
+    reward : {"clicks", "dcg", "reciprocal_rank"} or array-like, default="clicks"
         What a relevant document earns by its position: the propensity of the position, so that the
         sum is the number of clicks; its discount in DCG; 1 / position; or a number for each
-        position from the first one. Other positions earn nothing. "first_click" is 1 / position of
-        the first click, so its mean is MRR; equal scores count with their mean relevance.
+        position from the first one. Other positions earn nothing.
     click_value : array-like of shape (n_impressions,), default=None
         What each click is worth, such as a price or seconds in ``log.extra``; ``None`` is 1.
         Entries of impressions without a click do not matter.
@@ -138,15 +137,14 @@ def evaluate_from_log(
     logged_propensities : array-like of shape (n_impressions,) or str, default=None
         Probability that the old ranker shows the document of each impression at its position, or
         the name of the column of ``log.extra`` that holds it; ``None`` is "propensity" if there is
-        such a column. "policy_ips" and "policy_self_normalized" are estimated if it is known and
-        the reward is not "first_click".
+        such a column. "policy_ips" and "policy_self_normalized" are estimated if it is known.
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each document once it is examined, from elsewhere, such as
         ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`; times the mean value
-        of its clicks if they have one. "direct" and "doubly_robust" are estimated if it is given.
+        of its clicks if they have one. "doubly_robust" is estimated if it is given.
     clip : float, default=10.0
-        Largest ratio of the worth of a document to its exposure, for "clipped", "self_normalized"
-        and "doubly_robust".
+        Largest ratio of the worth of a document to its exposure, for "self_normalized" and
+        "doubly_robust".
     n_resamples : int, default=200
         Number of logs for the intervals: each is without another part of the sessions, and its
         propensities are estimated anew. What clipping changes counts as an error, too.
@@ -172,10 +170,10 @@ def evaluate_from_log(
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
     if relevance is not None:
         relevance = check_column("relevance", relevance, len(candidates))
-    earning = Reward.of(reward, theta.whole)
-    rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
-    clicks = _valued_clicks(log, click_value, earning)
-    logged = _check_logged(log, logged_propensities, can_use=earning.propensities is None)
+    worth_at = worth_of_positions(reward, theta.whole)
+    rankings = [Ranking.of(name, column, candidates, worth_at) for name, column in columns.items()]
+    clicks = _valued_clicks(log, click_value)
+    logged = _check_logged(log, logged_propensities)
     sums = _Sums(log, clicks, candidates, relevance, logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
@@ -188,15 +186,15 @@ def evaluate_from_log(
         """Return each estimate, less that of the baseline if there is one."""
         of_copies, found = theta.of(copies), []
         for each in rankings:
-            ranking = each.earning(Reward.of(reward, of_copies))
+            ranking = each.earning(worth_of_positions(reward, of_copies))
             by = sums.of(copies, ranking, of_copies, most)
-            found.append([ranking.earned(ESTIMATORS[n](by), by.sessions) for n in names])
+            found.append([float((ranking.worth * ESTIMATORS[n](by)).sum()) for n in names])
         return np.asarray((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
 
     estimates = values(once)
     errors = left_out_errors(values, len(log), n_parts, check_random_state(random_state))
     errors = np.hypot(errors, values(once, np.inf) - estimates)  # clipping may be a bias
-    is_amount = baseline is None and min(clicks.min(), earning.worth_at.min()) >= 0
+    is_amount = baseline is None and min(clicks.min(), worth_at.min()) >= 0
     about = zip(names, estimates.tolist(), errors.tolist(), strict=True)
     found = {
         name: interval_of(value, error, n_parts, level, is_amount=is_amount)
@@ -247,12 +245,10 @@ class _Sums:
         return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
 
 
-def _check_logged(log: ClickLog, given: Any, *, can_use: bool) -> np.ndarray | None:
+def _check_logged(log: ClickLog, given: Any) -> np.ndarray | None:
     """Return the logged propensity of each impression; ``None`` where there are none to use."""
-    if given is None and (_LOGGED not in log.extra or not can_use):
+    if given is None and _LOGGED not in log.extra:
         return None
-    if not can_use:
-        raise ValueError("logged_propensities must be None with reward='first_click'; got some.")
     name = _LOGGED if given is None else given
     if isinstance(name, str):
         if name not in log.extra:
@@ -279,13 +275,11 @@ def _check_logged(log: ClickLog, given: Any, *, can_use: bool) -> np.ndarray | N
     return values
 
 
-def _valued_clicks(log: ClickLog, value: ArrayLike | None, reward: Reward) -> np.ndarray:
+def _valued_clicks(log: ClickLog, value: ArrayLike | None) -> np.ndarray:
     """Return the value of each impression: that of its click, or 0."""
     clicks = log.clicked.astype(np.float64)
     if value is None:
         return clicks
-    if reward.propensities is not None:
-        raise ValueError("click_value must be None with reward='first_click'; got values.")
     values = as_numbers("click_value", value)
     if values.shape != clicks.shape:
         raise ValueError(

@@ -65,20 +65,16 @@ class Preference(NamedTuple):
 
 @check_arguments
 def team_draft(
-    first: ArrayLike,
-    second: ArrayLike,
-    *others: ArrayLike,
-    k: Count = 10,
-    random_state: Seed = None,
+    first: ArrayLike, second: ArrayLike, *, k: Count = 10, random_state: Seed = None
 ) -> Interleaved:
-    """Mix the lists of two rankers or more by turns, as captains choose their teams [1]_ [2]_.
+    """Mix the lists of two rankers by turns, as captains choose their teams [1]_.
 
-    In each round every ranker places the best of its documents that is not yet in the list. The
-    order of the rankers is drawn in each round.
+    In each round both rankers place the best of their documents that is not yet in the list. Which
+    of them begins is drawn in each round.
 
     Parameters
     ----------
-    first, second, *others : array-like
+    first, second : array-like
         Documents of each ranker, best first.
     k : int, default=10
         Most documents of the mixed list.
@@ -89,8 +85,6 @@ def team_draft(
     ----------
     .. [1] Radlinski, Kurup and Joachims (2008). How does clickthrough data reflect retrieval
        quality? CIKM.
-    .. [2] Schuth, Sietsma, Whiteson, Lefortier and de Rijke (2014). Multileaved comparisons for
-       fast online evaluation. CIKM.
 
     Examples
     --------
@@ -98,9 +92,7 @@ def team_draft(
     Interleaved(documents=array(['b', 'a', 'c'], dtype='<U1'), team=array([1, 0, 0]))
     """
     rng = check_random_state(random_state)
-    named = {"first": first, "second": second}
-    named |= {f"others[{number}]": other for number, other in enumerate(others)}
-    rankings = [check_ids(name, ranking) for name, ranking in named.items()]
+    rankings = check_ids("first", first), check_ids("second", second)
     rest = [list(dict.fromkeys(ranking.tolist())) for ranking in rankings]
     chosen: dict[object, int] = {}
     while len(chosen) < k and any(rest):

@@ -198,11 +198,6 @@ class ClickLog:
         return len(self.sessions)
 
     @property
-    def n_sessions(self) -> int:
-        """Number of sessions."""
-        return len(self)
-
-    @property
     def n_positions(self) -> int:
         """Length of the longest session."""
         return len(self.n_at)
@@ -260,7 +255,7 @@ class ClickLog:
 
     def __repr__(self) -> str:
         numbers = {
-            "n_sessions": self.n_sessions,
+            "n_sessions": len(self),
             "n_items": len(self.items),
             "n_positions": self.n_positions,
             "n_clicks": int(self.clicked.sum()),

@@ -11,41 +11,20 @@ position. That is the likelihood of the position-based model with Poisson counts
 of each item. Attractions do not appear in it, so few impressions of an item cause no bias.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
-from sklearn.utils import check_random_state
 
 from treerank.checks import as_numbers, shown, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
-from treerank.parameters import Level, Seed, Several, check_arguments
+from treerank.parameters import check_arguments
 
 _MAX_ITER, _TOL = 2000, 1e-7
 #: Least share of impressions whose documents change their positions, for propensities to be known.
 _MOVED = 0.1
-
-
-class PropensityIntervals(NamedTuple):
-    """Propensities with the bounds of an interval for each.
-
-    Attributes
-    ----------
-    estimate, low, high : ndarray of shape (n_positions,)
-        Propensities and their bounds.
-
-    Examples
-    --------
-    >>> PropensityIntervals(np.array([1.0, 0.5]), np.array([1.0, 0.4]), np.array([1.0, 0.6])).low
-    array([1. , 0.4])
-    """
-
-    estimate: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
 
 
 @check_arguments
@@ -70,9 +49,11 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
 
     Examples
     --------
-    >>> from treerank.clicks import make_click_log
-    >>> estimate_propensities(make_click_log(20_000, random_state=0)).round(2)
-    array([1.  , 0.51, 0.33, 0.26, 0.2 ])
+    >>> from treerank.clicks import simulate_clicks
+    >>> y, qid, old = np.tile([0, 1], 40), np.repeat(np.arange(20), 4), np.arange(80) % 3
+    >>> log = simulate_clicks(y, qid, old, n_sessions=1000, exploration=9.0, random_state=0)
+    >>> estimate_propensities(log).round(2)
+    array([1.  , 0.5 , 0.33, 0.26])
     """
     counts = log.counts()
     check_clicked(counts)
@@ -134,64 +115,6 @@ def falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:
     clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
     found = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
     return np.asarray(found / found[0])
-
-
-@check_arguments
-def propensity_intervals(
-    log: ClickLog,
-    *,
-    estimate: Callable[[ClickLog], np.ndarray] = estimate_propensities,
-    n_resamples: Several = 200,
-    level: Level = 0.95,
-    random_state: Seed = None,
-) -> PropensityIntervals:
-    """Return propensities with intervals by a bootstrap over sessions.
-
-    Parameters
-    ----------
-    log : ClickLog
-        Impressions and clicks.
-    estimate : callable, default=estimate_propensities
-        What returns the propensities of a log.
-    n_resamples : int, default=200
-        Number of logs that are drawn from the sessions, with replacement.
-    level : float, default=0.95
-        Share of such intervals that hold the true propensity.
-    random_state : int, RandomState instance or None, default=None
-        Seed.
-
-    Examples
-    --------
-    >>> from treerank.clicks import make_click_log
-    >>> log = make_click_log(2000, random_state=0)
-    >>> found = propensity_intervals(log, n_resamples=20, random_state=0)
-    >>> bool((found.low <= found.estimate).all() and (found.estimate <= found.high).all())
-    True
-    """
-    rng = check_random_state(random_state)
-    found = estimate(log)
-    draws = np.stack([_of_resample(log, estimate, rng) for _ in range(n_resamples)])
-    # The basic bootstrap in logarithms, in which the spread does not depend on the value.
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return PropensityIntervals(found, found**2 / high, found**2 / low)
-
-
-def _of_resample(log: ClickLog, estimate: Any, rng: np.random.RandomState) -> np.ndarray:
-    """Return the propensities of a log that is drawn from the sessions, with replacement."""
-    drawn = log.taking(rng.randint(len(log), size=len(log)))
-    try:
-        found: np.ndarray = estimate(drawn)
-    except ValueError as error:
-        raise ValueError(
-            "log must have enough clicks for intervals: one that was drawn from its sessions has "
-            f"no propensities ({error})"
-        ) from error
-    if drawn.n_positions < log.n_positions:
-        raise ValueError(
-            f"log must have enough sessions of {log.n_positions} documents for intervals: one that "
-            "was drawn from its sessions has none."
-        )
-    return found
 
 
 def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray:

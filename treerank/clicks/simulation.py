@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, check_count
+from treerank.checks import check_column
 from treerank.clicks.log import ClickLog
 from treerank.datasets.web_search import check_cells
 from treerank.inputs.documents import check_ids
@@ -76,40 +76,3 @@ def simulate_clicks(
     click = rng.random_sample(len(document)) < proba[document] / position ** float(severity)
     query = check_ids("qid", qid)[document]
     return ClickLog.from_columns(session, query, document, position, click)
-
-
-@check_arguments
-def make_click_log(
-    n_sessions: Count = 1000,
-    *,
-    n_queries: Count = 10,
-    n_documents: Count = 8,
-    n_positions: Count = 5,
-    severity: NotNegative = 1.0,
-    random_state: Seed = None,
-) -> ClickLog:
-    """Draw a small log in which all documents of a query are shown in random order.
-
-    Parameters
-    ----------
-    n_sessions : int, default=1000
-        Sessions, in equal parts of all queries.
-    n_queries, n_documents, n_positions : int
-        Queries, documents of each query, and documents that a session shows.
-    severity, random_state
-        As in :func:`simulate_clicks`.
-
-    Examples
-    --------
-    >>> make_click_log(100, random_state=0)
-    ClickLog(n_sessions=100, n_items=80, n_positions=5, n_clicks=109, n_sessions_without_click=26)
-    """
-    check_cells(n_queries=n_queries, n_documents=n_documents)
-    check_count("n_sessions", n_sessions, at_least=n_queries)
-    rng = check_random_state(random_state)
-    qid = np.repeat(np.arange(n_queries), n_documents)
-    y, scores = rng.randint(5, size=len(qid)), rng.random_sample(len(qid))
-    options = {"n_sessions": n_sessions // n_queries, "n_positions": n_positions}
-    return simulate_clicks(
-        y, qid, scores, **options, severity=severity, exploration=100.0, random_state=rng
-    )

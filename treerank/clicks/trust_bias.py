@@ -73,8 +73,8 @@ def estimate_trust_bias(
 
     Examples
     --------
-    >>> from treerank.clicks import make_click_log
-    >>> log = make_click_log(n_sessions=2000, random_state=0)
+    >>> from treerank.clicks import simulate_clicks
+    >>> log = simulate_clicks([0, 1, 2, 0, 1], [1] * 5, [1, 2, 3, 4, 5], random_state=0)
     >>> estimate_trust_bias(log).trust.shape
     (5,)
     """

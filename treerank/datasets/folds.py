@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
@@ -21,16 +22,44 @@ _PARTS = ("train", "vali", "test")
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
-    """One split of a data set; its three parts have the same number of features."""
+class Split:
+    """A training set and a test set of whole queries.
+
+    Parameters
+    ----------
+    name : str
+        Unique among the splits.
+    train, test : RankingData
+        Documents to fit to, and documents to score.
+    validation : RankingData or None, default=None
+        Documents for the choice of parameters and for early stopping.
+
+    Examples
+    --------
+    >>> from treerank.datasets.web_search import make_web_search
+    >>> train, test = (RankingData(*make_web_search(n, random_state=n)) for n in (40, 10))
+    >>> Split("first", train, test).test_to_train
+    0.25
+    """
 
     name: str
     train: RankingData
-    validation: RankingData
     test: RankingData
+    validation: RankingData | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the data: equal data have equal digests."""
+        parts = (self.train, self.validation, self.test)
+        return joblib.hash([None if part is None else tuple(part) for part in parts])
+
+    @property
+    def test_to_train(self) -> float:
+        """Number of test queries over number of training queries."""
+        return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
 
 
-def load_folds(folder: str | Path, **options: Any) -> Iterator[Fold]:
+def load_folds(folder: str | Path, **options: Any) -> Iterator[Split]:
     """Read the folds of a data set, each when the iterator reaches it.
 
     Parameters
@@ -64,7 +93,7 @@ def load_folds(folder: str | Path, **options: Any) -> Iterator[Fold]:
             f"folder must hold {', '.join(_PARTS)} as {' or '.join(FORMATS)}, itself or in folders "
             f"Fold1, Fold2, ...; missing: {', '.join(missing)}."
         )
-    return (_read_fold(place, options) for place in folders)
+    return (read_fold(place, **options) for place in folders)
 
 
 def fold_folders(folder: str | Path) -> list[Path]:
@@ -84,10 +113,12 @@ def _find(folder, part):
     return next((place for place in places if place.is_file()), None)
 
 
-def _read_fold(folder, options):
+def read_fold(folder: Path, **options: Any) -> Split:
+    """Read the three files of a fold, which get the same number of features."""
     parts = [read_ranking_data(_find(folder, part), **options) for part in _PARTS]
     n_features = max(data.X.shape[1] for data in parts)
-    return Fold(folder.resolve().name, *(_widened(data, n_features) for data in parts))
+    train, validation, test = (_widened(data, n_features) for data in parts)
+    return Split(folder.resolve().name, train, test, validation)
 
 
 def _widened(data, n_features):

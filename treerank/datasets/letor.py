@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import issparse
 
-from treerank.checks import check_choice, check_count, shown
+from treerank.checks import check_choice, check_count, refuse_where, shown
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable
 from treerank.datasets.ranking_data import (
@@ -214,7 +214,10 @@ def _row_texts(data):
     """Yield the lines of some rows at a time; check all before."""
     X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
     n_rows = X.shape[0]
-    labels, queries = check_labels(data.y, n_rows), _checked_queries(data.qid, n_rows)
+    labels = check_labels(data.y, n_rows, some_unjudged=True)
+    advice = " Leave documents out that are not judged, or write a CSV or Parquet file."
+    refuse_where(np.isnan(labels), labels, "y must be finite in a LETOR file", advice)
+    queries = _checked_queries(data.qid, n_rows)
     notes = _comment_texts(data.comments, n_rows)
     feature_texts = _sparse_texts if issparse(X) else _dense_texts
     n_at_once = min(_ROWS_AT_ONCE, 1 + _CELLS_AT_ONCE // max(1, X.shape[1]))
@@ -267,7 +270,8 @@ def _as_matrix(X):
     if categories:
         frame: Any = as_frame(X)
         names = [frame.columns[place] for place in categories]
-        raise ValueError(f"X must hold numbers only in a LETOR file; got text in {shown(names)}.")
+        rule = f"X must hold numbers only in a LETOR file; got text in {shown(names)}"
+        raise ValueError(f"{rule}. Leave it out, or write a CSV or Parquet file.")
     X = np.asarray(Columns().numbers(X))
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")

@@ -2,17 +2,16 @@
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from sklearn.utils import check_array
 
 from treerank.checks import check_column, check_count, naming, shown
-from treerank.datasets.folds import Fold, fold_folders, load_folds
+from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.columns import as_frame, taken_rows
@@ -20,44 +19,6 @@ from treerank.inputs.documents import refuse_several_labels
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
 from treerank.rankers.reading import take_columns
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """A training set and a test set of whole queries.
-
-    Parameters
-    ----------
-    name : str
-        Unique among the splits.
-    train, test : RankingData
-        Documents to fit to, and documents to score.
-    validation : RankingData or None, default=None
-        Documents for the choice of parameters and for early stopping.
-
-    Examples
-    --------
-    >>> from treerank.datasets.web_search import make_web_search
-    >>> train, test = (RankingData(*make_web_search(n, random_state=n)) for n in (40, 10))
-    >>> Split("first", train, test).test_to_train
-    0.25
-    """
-
-    name: str
-    train: RankingData
-    test: RankingData
-    validation: RankingData | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of the data: equal data have equal digests."""
-        parts = (self.train, self.validation, self.test)
-        return joblib.hash([None if part is None else tuple(part) for part in parts])
-
-    @property
-    def test_to_train(self) -> float:
-        """Number of test queries over number of training queries."""
-        return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +35,6 @@ def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
     return Split(name, *(RankingData(taken_rows(X, rows), y[rows], qid[rows]) for rows in parts))
 
 
-def _fold_in(folder: Path) -> Split:
-    """Return the fold in a folder, read from the files."""
-    (fold,) = load_folds(folder)
-    return Split(fold.name, fold.train, fold.test, fold.validation)
-
-
 def make_splits(
     data: Any, cv: Any = None, *, validation_size: float | None = None, random_state: int = 0
 ) -> Sequence[SplitSource]:
@@ -94,13 +49,13 @@ def make_splits(
         _refuse_cv(cv, validation_size)
         load_folds(data)  # names missing files before the work begins
         folders = fold_folders(data)
-        return [SplitSource(each.resolve().name, partial(_fold_in, each)) for each in folders]
+        return [SplitSource(each.resolve().name, partial(read_fold, each)) for each in folders]
     if _is_data(data):
         return list(_row_splits(_check_data(data), cv, validation_size, random_state))
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv, validation_size)
-    return [_in_memory(fold) for fold in data]
+    return [_in_memory(split) for split in data]
 
 
 def is_one_data_set(path: Path) -> bool:
@@ -120,7 +75,7 @@ def _is_data(data):
     """Return whether data are one data set, not an iterable of folds."""
     is_tuple = isinstance(data, tuple) and len(data) == 3
     return isinstance(data, RankingData) or (
-        is_tuple and not any(isinstance(part, Fold | Split) for part in data)
+        is_tuple and not any(isinstance(part, Split) for part in data)
     )
 
 
@@ -149,14 +104,13 @@ def _check_features(X):
             raise ValueError(f"Column {column.name!r} of X must not be infinite.")
 
 
-def _in_memory(fold: Any) -> SplitSource:
-    """Return a fold, or a split, that is in memory already."""
-    if not isinstance(fold, Fold | Split):
+def _in_memory(split: Any) -> SplitSource:
+    """Return a split that is in memory already."""
+    if not isinstance(split, Split):
         raise TypeError(
-            f"data must be (X, y, qid), a path, or hold folds or splits; got {type(fold)} in it."
+            f"data must be (X, y, qid), a path, or hold splits; got {type(split)} in it."
         )
-    sets = fold.train, fold.test, fold.validation
-    return SplitSource(fold.name, partial(Split, fold.name, *sets))
+    return SplitSource(split.name, partial(replace, split))
 
 
 def _row_splits(

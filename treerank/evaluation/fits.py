@@ -17,8 +17,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.metadata_routing import get_routing_for_object
 
+from treerank.datasets.folds import Split
 from treerank.datasets.ranking_data import RankingData
-from treerank.evaluation.data_splits import Split
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric, RankingScorer
 from treerank.model_selection import QueryKFold

@@ -1,11 +1,10 @@
 """Ranker comparison: values per query of several rankers on the same splits, and tests of them.
 
 What counts as random depends on the test. For the corrected t-test it is the splits, and so the
-training sets: it compares means over splits. For the other tests it is the queries, and the models
-are given: they compare values by query, each the mean over the splits that test the query.
+training sets: it compares means over splits. For the randomization test it is the queries, and the
+models are given: it compares values by query, each the mean over the splits that test the query.
 """
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import check_choice
-from treerank.evaluation.summary import LEVEL, Difference, ResultTable, Summary, make_summary
-from treerank.statistics.paired import PairedTest, paired_differences
-from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
-from treerank.statistics.randomization import bootstrap_interval
-from treerank.statistics.resampled import corrected_interval
+from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
+from treerank.statistics.paired import PairedResult, paired_differences
+from treerank.statistics.randomization import bootstrap_interval, randomization_test
+from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
+
+#: Tests by name: of splits, and of queries.
+TESTS = ("corrected_t", "randomization")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +96,10 @@ class Comparison:
     >>> comparison = compare(rankers, make_web_search(60, random_state=0), cv=4)
     >>> comparison.by_query("ndcg@10").shape
     (60, 2)
-    >>> comparison.test("ndcg@10").test
+    >>> comparison.test("ndcg@10", "line", "stump").test
     'corrected resampled t-test'
-    >>> comparison.values.columns.keys()
-    dict_keys(['ranker', 'split', 'query', 'metric', 'value'])
+    >>> list(comparison.values)
+    ['ranker', 'split', 'query', 'metric', 'value']
     """
 
     rankers: tuple[str, ...]
@@ -123,8 +124,8 @@ class Comparison:
         return cls(rankers, splits, metrics, convention, outcomes, failures)
 
     @cached_property
-    def values(self) -> ResultTable:
-        """Table with one row per ranker, split, query and metric."""
+    def values(self) -> dict[str, np.ndarray]:
+        """Columns with one entry per ranker, split, query and metric, for a data frame."""
         cells = [(o, metric) for o in self.outcomes.values() for metric in self.metrics]
         sizes = [len(o.queries) for o, _ in cells]
 
@@ -132,30 +133,13 @@ class Comparison:
             return np.repeat(np.array(entries), sizes)
 
         empty = np.empty(0)
-        return ResultTable(
-            {
-                "ranker": column([o.ranker for o, _ in cells]),
-                "split": column([o.split for o, _ in cells]),
-                "query": np.concatenate([o.queries for o, _ in cells] or [empty]),
-                "metric": column([metric for _, metric in cells]),
-                "value": np.concatenate([o.values[metric] for o, metric in cells] or [empty]),
-            }
-        )
-
-    @cached_property
-    def fits(self) -> ResultTable:
-        """Table with one row per ranker and split: seconds, and the parameters chosen, as text."""
-        outcomes = list(self.outcomes.values())
-        names = ("search_seconds", "fit_seconds", "predict_seconds")
-        seconds = np.array([o.seconds for o in outcomes]).reshape(-1, 3)
-        return ResultTable(
-            {
-                "ranker": np.array([o.ranker for o in outcomes]),
-                "split": np.array([o.split for o in outcomes]),
-                **dict(zip(names, seconds.T, strict=True)),
-                "best_params": np.array([str(o.best_params) for o in outcomes]),
-            }
-        )
+        return {
+            "ranker": column([o.ranker for o, _ in cells]),
+            "split": column([o.split for o, _ in cells]),
+            "query": np.concatenate([o.queries for o, _ in cells] or [empty]),
+            "metric": column([metric for _, metric in cells]),
+            "value": np.concatenate([o.values[metric] for o, metric in cells] or [empty]),
+        }
 
     @property
     def complete(self) -> tuple[str, ...]:
@@ -194,40 +178,32 @@ class Comparison:
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
     def test(
-        self,
-        metric: str,
-        test: str | PairedTest | None = None,
-        *,
-        rankers: Sequence[str] | None = None,
-        adjust: bool = True,
-        **settings: Any,
-    ) -> PairwiseResult:
-        """Test every ranker against every other.
+        self, metric: str, first: str, second: str, *, test: str | None = None
+    ) -> PairedResult:
+        """Test whether two rankers differ.
 
         Parameters
         ----------
-        metric : str
-            One of ``metrics``.
-        test : {"corrected_t", "randomization", "wilcoxon"} or callable, default=None
-            The first compares splits, the others compare queries. A function compares splits if it
-            has a parameter ``test_to_train``, as the first. None takes the first if there are at
-            least two splits, else the second.
-        rankers : sequence of str, default=None
-            Rankers to test; None is all.
-        adjust : bool, default=True
-            Whether to adjust for the number of pairs, by Holm.
-        **settings
-            Settings of the test.
+        metric, first, second : str
+            Names.
+        test : {"corrected_t", "randomization"}, default=None
+            The first compares splits, the second compares queries. None takes the first if there
+            are at least two splits, else the second.
 
         Raises
         ------
         ValueError
-            A ranker failed on a split, so that results are not paired; or two rankers do not
-            differ; or a test over splits has only one split.
+            A ranker failed on a split, so that results are not paired; or the two do not differ;
+            or a test over splits has only one split.
         """
-        rankers = self.rankers if rankers is None else tuple(rankers)
-        table, test, settings = self._prepare_test(metric, test, rankers, settings)
-        return pairwise_tests(table, rankers, test=test, adjust=adjust, **settings)
+        over_splits = self._is_over_splits(test)
+        values = self._paired(metric, (first, second), over_splits)
+        try:
+            if over_splits:
+                return corrected_resampled_t_test(*values, test_to_train=self.test_to_train)
+            return randomization_test(*values)
+        except ValueError as error:
+            raise ValueError(f"{first} and {second} cannot be compared: {error}") from error
 
     def difference(
         self,
@@ -235,7 +211,7 @@ class Comparison:
         first: str,
         second: str,
         *,
-        test: str | PairedTest | None = None,
+        test: str | None = None,
         level: float = LEVEL,
     ) -> Difference:
         """Return the difference of two rankers, and how many queries would show it.
@@ -244,28 +220,28 @@ class Comparison:
         ----------
         metric, first, second : str
             Names; the second is subtracted from the first.
-        test : str or callable, default=None
+        test : str, default=None
             As in :meth:`test`. The interval is over splits if the test is, else a bootstrap
             interval over queries.
         level : float, default=0.95
             Share of such intervals that hold the true difference.
         """
         pair = (first, second)
-        table, _, settings = self._prepare_test(metric, test, pair, {})
-        gaps = paired_differences(*table.T)
-        interval_of = corrected_interval if settings else bootstrap_interval
-        columns = [self.rankers.index(name) for name in pair]
-        by_query = paired_differences(*self.by_query(metric)[:, columns].T)
-        interval = interval_of(gaps, level=level, **settings)
+        by_query = paired_differences(*self._paired(metric, pair, over_splits=False))
+        if self._is_over_splits(test):
+            by_split = paired_differences(*self._paired(metric, pair, over_splits=True))
+            ratio = self.test_to_train
+            interval = corrected_interval(by_split, test_to_train=ratio, level=level)
+        else:
+            interval = bootstrap_interval(by_query, level=level)
         return Difference(metric, first, second, interval, len(by_query))
 
     def summary(
         self,
         *,
         reference: str = "best",
-        test: str | PairedTest | None = None,
+        test: str | None = None,
         alpha: float = 0.05,
-        **settings: Any,
     ) -> Summary:
         """Return a table of means, with marks for rankers that differ from a reference.
 
@@ -273,7 +249,7 @@ class Comparison:
         ----------
         reference : str, default="best"
             A ranker's name, or ``"best"`` for the best of each metric.
-        test, **settings
+        test : str, default=None
             As in :meth:`test`.
         alpha : float, default=0.05
             Level for each metric. P-values are adjusted by Holm: for the pairs with the reference
@@ -284,7 +260,7 @@ class Comparison:
         Summary
             Print it, or export it by ``to_markdown()`` or ``to_html()``.
         """
-        return make_summary(self, reference, test, alpha, settings)
+        return make_summary(self, reference, test, alpha)
 
     def __repr__(self) -> str:
         """Return the summary as text, or what failed where nothing was fitted."""
@@ -294,30 +270,27 @@ class Comparison:
         """Return the summary as HTML, for notebooks."""
         return self.summary().to_html()
 
-    def _prepare_test(self, metric, test, rankers, settings):
-        """Return the table of values, the test and its settings."""
-        check_choice("metric", metric, self.metrics)
-        self._check_paired(rankers)
-        test = find_test(test or ("corrected_t" if len(self.splits) > 1 else "randomization"))
-        over_splits = "test_to_train" in inspect.signature(test).parameters
-        if over_splits and len(self.splits) < 2:
+    def _is_over_splits(self, test):
+        """Tell whether a test compares splits, not queries."""
+        if test is None:
+            return len(self.splits) > 1
+        check_choice("test", test, TESTS)
+        if test == "corrected_t" and len(self.splits) < 2:
             raise ValueError(
                 f"test must be over queries if there is only one split, {self.splits[0]!r}; "
                 "got 'corrected_t'."
             )
-        if over_splits:
-            settings = {"test_to_train": self.test_to_train} | settings
-        table = self.by_split(metric) if over_splits else self.by_query(metric)
-        return table[:, [self.rankers.index(name) for name in rankers]], test, settings
+        return test == "corrected_t"
 
-    def _check_paired(self, rankers):
-        """Refuse rankers without a result for every split."""
-        for name in rankers:
-            if name not in self.rankers:
-                raise ValueError(f"rankers must be among {list(self.rankers)}; got {name!r}.")
+    def _paired(self, metric, names, over_splits):
+        """Return the values of rankers by split or by query; refuse one without all results."""
+        for name in names:
+            check_choice("ranker", name, self.rankers)
             if name not in self.complete:
                 missing = [s for s in self.splits if (name, s) not in self.outcomes]
                 raise ValueError(
                     f"rankers must have results for all splits to be paired; {name!r} has none "
                     f"for {', '.join(missing)}."
                 )
+        table = self.by_split(metric) if over_splits else self.by_query(metric)
+        return [table[:, self.rankers.index(name)] for name in names]

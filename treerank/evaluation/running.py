@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, check_count, has_methods, naming, shown
-from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
+from treerank.checks import check_count, has_methods, naming, shown
+from treerank.datasets.folds import Split
+from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import adapted
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
@@ -25,9 +26,6 @@ from treerank.metrics.registry import FunctionMetric, with_convention
 from treerank.parameters import check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
-
-#: What to do about a ranker that fails.
-ON_ERROR = ("record", "raise")
 
 
 def compare(
@@ -42,12 +40,12 @@ def compare(
     validation_size: float | None = None,
     n_jobs: int = 1,
     store: str | Path | None = None,
-    on_error: str = "record",
     random_state: int = 0,
 ) -> Comparison:
     """Fit and score rankers on the same splits.
 
-    :func:`treerank.show_progress` shows the number of fits that are done.
+    :func:`treerank.show_progress` shows the number of fits that are done. A ranker that fails on a
+    split is warned of, and has no result there.
 
     Parameters
     ----------
@@ -55,7 +53,7 @@ def compare(
         Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, and those whose
         ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned. A ``random_state`` of None
         is set, in the parts of a pipeline too.
-    data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
+    data : path, iterable of Split, RankingData or tuple (X, y, qid)
         One argument. A LETOR folder or folds have splits of their own; other data are split by
         ``cv``.
     cv : int, splitter or iterable of (train, test), default=None
@@ -79,8 +77,6 @@ def compare(
         its part of the cores.
     store : str or Path, default=None
         Folder for finished fits. If the call is killed, the same call continues from there.
-    on_error : {"record", "raise"}, default="record"
-        What to do if a ranker fails on a split: warn and continue without it, or raise its error.
     random_state : int, default=0
         Seed of the splits and of rankers without one.
 
@@ -102,7 +98,7 @@ def compare(
     """
     if separate:
         raise TypeError("data must be one tuple; write compare(rankers, (X, y, qid)).")
-    _check(rankers, on_error, random_state, n_jobs)
+    _check(rankers, random_state, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
         raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {shown(metrics)}.")
@@ -119,7 +115,7 @@ def compare(
     if folder is not None:
         folder.check()
     jobs = [
-        Job(name, ranker, split, searches.get(name), by_name, folder, on_error)
+        Job(name, ranker, split, searches.get(name), by_name, folder)
         for split in splits
         for name, ranker in seeded.items()
     ]
@@ -139,7 +135,6 @@ class Job:
     search: Search | None
     metrics: Mapping[str, Metric | FunctionMetric]
     store: Store | None
-    on_error: str
 
 
 def run_job(job: Job) -> Outcome | Failure:
@@ -182,8 +177,6 @@ def _fit(job: Job, split: Split) -> Fitted | Failure:
     try:
         return fit_and_predict(job.ranker, split, job.search)
     except Exception as error:
-        if job.on_error == "raise":
-            raise
         trace = traceback.format_exc()
         return Failure(job.name, split.name, f"{type(error).__name__}: {error}", trace)
 
@@ -203,7 +196,7 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     return sorted(outcomes, key=lambda outcome: place[outcome.ranker, outcome.split])
 
 
-def _check(rankers, on_error, random_state, n_jobs):
+def _check(rankers, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
     if not isinstance(rankers, Mapping) or not rankers:
         raise TypeError(
@@ -217,7 +210,6 @@ def _check(rankers, on_error, random_state, n_jobs):
         if isinstance(ranker, type) or not isinstance(name, str):
             raise TypeError(f"rankers must be objects by name; got {name!r}: {shown(ranker)}.")
         _check_settings(name, ranker)
-    check_choice("on_error", on_error, ON_ERROR)
     if n_jobs != -1:
         check_count("n_jobs", n_jobs)
     check_count("random_state", random_state, at_least=0, at_most=2**32 - 1)

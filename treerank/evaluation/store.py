@@ -23,7 +23,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from treerank.evaluation.data_splits import Split
+from treerank.datasets.folds import Split
 from treerank.evaluation.fits import Fitted, Search
 from treerank.files.replaced import check_output, replaced_file
 

@@ -2,8 +2,6 @@
 
 A summary holds numbers and text; :mod:`treerank.evaluation.layouts` turns them into tables.
 
-Result table: columns of equal length, which become a pandas or a polars data frame.
-
 Difference: how far apart two rankers are, and how many queries would show it.
 """
 
@@ -13,61 +11,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import narwhals
 import numpy as np
 from scipy.stats import norm
 
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
 from treerank.metrics.registry import CONVENTIONS
-from treerank.statistics.paired import PairedTest
-from treerank.statistics.pairwise_tests import adjust_holm
+from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import Interval, corrected_standard_error
-
-
-@dataclass(frozen=True, eq=False)
-class ResultTable:
-    """Named columns of equal length.
-
-    Parameters
-    ----------
-    columns : dict from str to ndarray
-        The columns.
-
-    Examples
-    --------
-    >>> table = ResultTable({"ranker": np.array(["a", "b"]), "value": np.array([0.25, 0.5])})
-    >>> table["value"], len(table)
-    (array([0.25, 0.5 ]), 2)
-    >>> table.where(ranker="b").columns
-    {'ranker': array(['b'], dtype='<U1'), 'value': array([0.5])}
-    """
-
-    columns: dict[str, np.ndarray]
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        """Return one column."""
-        return self.columns[name]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(next(iter(self.columns.values())))
-
-    def where(self, **values: Any) -> "ResultTable":
-        """Return the rows in which the named columns have the given values."""
-        chosen = np.ones(len(self), dtype=bool)
-        for name, value in values.items():
-            chosen &= self.columns[name] == value
-        return ResultTable({name: column[chosen] for name, column in self.columns.items()})
-
-    def to_pandas(self) -> Any:
-        """Return a pandas data frame; pandas must be installed."""
-        return narwhals.from_dict(self.columns, backend="pandas").to_native()
-
-    def to_polars(self) -> Any:
-        """Return a polars data frame; polars must be installed."""
-        return narwhals.from_dict(self.columns, backend="polars").to_native()
-
 
 #: Level of the intervals and power of the tests that a summary names.
 LEVEL, POWER = 0.95, 0.8
@@ -238,13 +189,7 @@ def check_path(path: str | Path) -> Path:
     return path
 
 
-def make_summary(
-    comparison: Any,
-    reference: str,
-    test: str | PairedTest | None,
-    alpha: float,
-    settings: dict[str, Any],
-) -> Summary:
+def make_summary(comparison: Any, reference: str, test: str | None, alpha: float) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
         raise ValueError(
@@ -258,7 +203,7 @@ def make_summary(
     for metric in comparison.metrics:
         means, errors = _means_and_errors(comparison, metric)
         against, is_chosen = _find_reference(comparison, reference, means), reference == "best"
-        results, messages = _test_pairs(comparison, metric, against, is_chosen, test, settings)
+        results, messages = _test_pairs(comparison, metric, against, is_chosen, test)
         verdicts = _verdicts(results, against, alpha)
         best = np.nanmax(means) if not np.isnan(means).all() else np.nan
         for ranker, mean, error in zip(comparison.rankers, means, errors, strict=True):
@@ -296,7 +241,7 @@ def _find_reference(comparison, reference, means):
     return max(comparison.complete, key=lambda name: means[comparison.rankers.index(name)])
 
 
-def _test_pairs(comparison, metric, reference, is_chosen, test, settings):
+def _test_pairs(comparison, metric, reference, is_chosen, test):
     """Test every complete ranker against the reference.
 
     Returns the results by pair, and messages on rankers that cannot be tested. A reference that
@@ -310,7 +255,7 @@ def _test_pairs(comparison, metric, reference, is_chosen, test, settings):
     results, messages = {}, []
     for pair in pairs:
         try:
-            results[pair] = comparison.test(metric, test, rankers=pair, adjust=False, **settings)
+            results[pair] = comparison.test(metric, *pair, test=test)
         except ValueError as error:
             if reference in pair:
                 messages.append(f"Not tested by {metric}: {error}")
@@ -319,11 +264,9 @@ def _test_pairs(comparison, metric, reference, is_chosen, test, settings):
 
 def _verdicts(results, reference, alpha):
     """Return, by ranker, whether it is better or worse than the reference or the same."""
-    if not results:
-        return {}
-    p_values = adjust_holm([result.p_values[0, 1] for result in results.values()])
+    p_values = adjust_holm([result.p_value for result in results.values()])
     return {
-        name: "same" if p > alpha else "better" if result.differences[0, 1] > 0 else "worse"
+        name: "same" if p > alpha else "better" if result.difference > 0 else "worse"
         for p, ((name, other), result) in zip(p_values, results.items(), strict=True)
         if other == reference
     }

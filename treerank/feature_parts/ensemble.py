@@ -154,7 +154,7 @@ class Ensemble(PartList):
             check_number("each of shares", share, above=0)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
-        self.bags_, scores = self._fits(rows, objective)
+        self.bags_, scores = self._fits(rows, as_objective(objective))
         known = np.flatnonzero(~np.isnan(scores).any(axis=1))
         if len(known) == len(rows):
             self._weigh(scores, objective)

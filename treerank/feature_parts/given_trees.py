@@ -116,7 +116,7 @@ class GivenTrees(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return the values of the leaves; the trees are a parameter."""
         check_is_fitted(self)
-        return {"values": self.trees_.values}
+        return {"values": self.trees_.values.copy()}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""

@@ -10,6 +10,7 @@ from treerank.checks import check_number, warn_user
 from treerank.objectives.base import Objective
 
 
+@np.errstate(under="ignore")
 def fit_head(
     features: np.ndarray,
     objective: Objective,

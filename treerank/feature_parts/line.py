@@ -14,7 +14,7 @@ from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
-from treerank.files.states import array, check_state
+from treerank.files.states import array, check_state, unshared
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import NotNegative
 
@@ -83,6 +83,7 @@ class Line(BaseEstimator):
         self.feature_importances_ = size / max(size.sum(), np.finfo(np.float64).tiny)
         return self
 
+    @np.errstate(under="ignore")
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, 1)."""
         check_is_fitted(self)
@@ -99,7 +100,7 @@ class Line(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return the fitted weights, means and importances."""
         check_is_fitted(self)
-        return {name: getattr(self, name) for name in _STATE}
+        return unshared({name: getattr(self, name) for name in _STATE})
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""

@@ -12,7 +12,7 @@ from treerank.checks import check_choice, check_sequence
 from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.terms import Terms
-from treerank.files.states import StateRule, check_state
+from treerank.files.states import StateRule, check_state, unshared
 from treerank.objectives.base import Objective
 from treerank.parameters import check_parameters
 
@@ -36,7 +36,7 @@ class PartList(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned."""
         check_is_fitted(self)
-        return {name: getattr(self, name) for name in self._state}
+        return unshared({name: getattr(self, name) for name in self._state})
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""

@@ -43,6 +43,7 @@ class Standardization:
     scale: np.ndarray
 
     @classmethod
+    @np.errstate(under="ignore")
     def of(cls, rows: Rows) -> Self:
         """Measure mean and standard deviation; missing and infinite values are left out."""
         count, total, squares = np.zeros((3, rows.shape[1]))
@@ -60,6 +61,7 @@ class Standardization:
         return standardized(rows, self.mean, 1 / self.scale, dtype)
 
 
+@np.errstate(under="ignore")
 def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) -> np.ndarray:
     """Return all rows less ``mean`` times ``inverse``, as one array; 0 where one is missing."""
     result, start = np.empty(rows.shape, dtype), 0

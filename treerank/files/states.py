@@ -40,6 +40,22 @@ def check_state(state: Any, rules: Mapping[str, StateRule], **sizes: int) -> dic
     return known
 
 
+def unshared(value: Any) -> Any:
+    """Return plain values with copies of their arrays, so that a state can be changed alone.
+
+    Examples
+    --------
+    >>> values = np.zeros(2)
+    >>> unshared({"values": [values]})["values"][0] is values
+    False
+    """
+    if isinstance(value, dict):
+        return {name: unshared(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(unshared, value))
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
 def array(
     dtype: str,
     *shape: str | int,

@@ -18,7 +18,7 @@ def below_in_single(thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     (array([ True]), array([False]))
     """
     never = thresholds == -np.inf
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         before = np.nextafter(thresholds, np.float32(-np.inf)).astype(np.float64)
         # Doubles from the middle to infinity, which is where 2**128 would be, round up.
         after = np.where(thresholds == np.inf, 2.0**128, thresholds.astype(np.float64))
@@ -39,7 +39,7 @@ def up_to_in_single(thresholds: np.ndarray) -> np.ndarray:
     (array([ True]), array([ True]))
     """
     single = thresholds.astype(np.float32)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         above = np.nextafter(single, np.float32(np.inf))
     largest, _ = below_in_single(above)
     return np.where(single == np.inf, np.inf, largest)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,6 +22,7 @@ from treerank.checks import (
     has_methods,
     naming,
     refuse_masked,
+    refuse_rounded,
     refuse_where,
     shown,
     warn_user,
@@ -67,7 +69,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``."""
     if isinstance(X, BatchedMatrix) or (not reset and _is_checked(estimator, X)):
         return X
-    with naming("X"):
+    with naming("X"), config_context(assume_finite=False):
         if issparse(X):
             return _check_sparse(estimator, X, reset)
         if as_frame(X) is None:
@@ -140,7 +142,7 @@ def check_matrix(name: str, X: Any) -> Any:
     >>> check_matrix("X", [[1, None]])
     array([[ 1., nan]])
     """
-    with naming(name):
+    with naming(name), config_context(assume_finite=False):
         if issparse(X):
             _check_indices(X)
             return as_csr(check_array(X, accept_sparse="csr", input_name=name, **_NUMBERS))
@@ -277,6 +279,7 @@ def check_labels(
     with naming(name):
         labels = column_or_1d(y, input_name=name, warn=True)
         labels = check_column(name, labels, some_unjudged=some_unjudged)
+        refuse_rounded(name, y, labels)
     if n_documents not in (None, len(labels)):
         raise ValueError(
             f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
@@ -410,3 +413,12 @@ def check_any_click(name: str, clicks: np.ndarray) -> None:
     """
     if not clicks.any():
         raise ValueError(f"{name} must be 1 in some row; got none.")
+
+
+def warn_without_qid(qid: Any, n_documents: int) -> None:
+    """Warn of one query of many documents: mostly, ``qid`` was forgotten."""
+    if qid is None and n_documents >= _MANY:
+        warn_user(
+            f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "
+            "query of each document; qid=np.zeros(len(y)) says that there is a single one."
+        )

@@ -122,7 +122,7 @@ class QueryGroups:
     def with_two_labels(self, y: np.ndarray) -> np.ndarray:
         """Tell of each query whether it holds two different labels: only then it has pairs."""
         by_query, start = self.sorted(y), self.indptr[:-1]
-        return np.maximum.reduceat(by_query, start) > np.minimum.reduceat(by_query, start)
+        return np.fmax.reduceat(by_query, start) > np.fmin.reduceat(by_query, start)  # no NaN
 
     def among(self, rows: np.ndarray) -> "QueryGroups":
         """Return the groups of the given rows alone, which are counted anew, from 0."""

@@ -27,7 +27,7 @@ class DataSheet:
     documents_per_query : dict from str to float
         Least, median, mean and most.
     labels : dict from float to int
-        Number of documents of each label.
+        Number of documents of each label; those that are not judged, NaN, have none.
     without_pairs : int
         Number of queries whose documents all have the same label.
     missing : ndarray of shape (n_features,)
@@ -71,9 +71,9 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
     """
     X = X if issparse(X) else np.asarray(X)
     X = check_matrix("X", X)
-    y = check_labels(y, X.shape[0])
+    y = check_labels(y, X.shape[0], some_unjudged=True)
     groups = QueryGroups.from_qid(qid, len(y))
-    sizes, (labels, counts) = groups.sizes, np.unique(y, return_counts=True)
+    sizes, (labels, counts) = groups.sizes, np.unique(y[~np.isnan(y)], return_counts=True)
     missing, distinct = np.array([_summary(column) for column in columns_of(X)]).T
     return DataSheet(
         n_documents=len(y),

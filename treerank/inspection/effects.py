@@ -1,10 +1,7 @@
 """Effects: how score and rank of a document follow the value of one feature.
 
 The **partial dependence** at a value v is the mean score of documents whose feature is set to v;
-that of the rank is the mean rank that each would have in its query if it alone had this value. The
-**accumulated effect** (Apley and Zhu, 2020) adds up, from one value to the next, the mean change
-of the score of the documents between the two. So it never asks for the score of a document that
-is far from the data.
+that of the rank is the mean rank that each would have in its query if it alone had this value.
 """
 
 from collections.abc import Sequence
@@ -39,30 +36,18 @@ class Effect:
         Partial dependence of the score.
     rank : ndarray of shape (n_values,)
         Partial dependence of the rank within the query; 1 is the best.
-    accumulated : ndarray of shape (n_values,)
-        Accumulated effect on the score, whose mean over documents is 0.
-    rising, falling : float
-        Share of the documents whose score never falls, and never rises, with the value.
 
     Examples
     --------
     >>> ends = np.array([0.0, 1.0])
-    >>> Effect("price", ends, -ends, 3 + ends, 0.5 - ends, rising=0.0, falling=1.0).is_monotone
-    True
+    >>> Effect("price", ends, score=-ends, rank=3 + ends).rank
+    array([3., 4.])
     """
 
     feature: str
     values: np.ndarray
     score: np.ndarray
     rank: np.ndarray
-    accumulated: np.ndarray
-    rising: float
-    falling: float
-
-    @property
-    def is_monotone(self) -> bool:
-        """Whether the score of no document falls, or that of none rises, with the value."""
-        return 1.0 in (self.rising, self.falling)
 
 
 @check_arguments
@@ -93,11 +78,6 @@ def effect(
     random_state : int, default=0
         Seed.
 
-    References
-    ----------
-    Apley and Zhu (2020), Visualizing the effects of predictor variables in black box supervised
-    learning models.
-
     Examples
     --------
     >>> from treerank.baselines import RankSVM
@@ -120,15 +100,11 @@ def effect(
         return np.asarray(ranker.scores_of(changed))
 
     by_value = np.array([scores(value) for value in grid])
-    steps = np.diff(by_value, axis=0)
     return Effect(
         feature=shown_names(ranker)[column],
         values=grid,
         score=by_value.mean(axis=1),
         rank=_ranks(ranker.scores_of(X), groups, rows, by_value).mean(axis=1),
-        accumulated=_accumulated(some[:, column], grid, by_value),
-        rising=float((steps >= 0).all(axis=0).mean()),
-        falling=float((steps <= 0).all(axis=0).mean()),
     )
 
 
@@ -155,14 +131,3 @@ def _ranks(scores, groups, rows, by_value):
         above = len(of_query) - np.searchsorted(of_query, new, side="right") - (old > new)
         ranks[:, own] = 1 + (above + not_below) / 2
     return ranks
-
-
-def _accumulated(column, grid, by_value):
-    """Return the accumulated effect at each value, with a mean of 0 over documents."""
-    is_known = ~np.isnan(column)
-    bins = np.clip(np.searchsorted(grid, column[is_known]) - 1, 0, max(len(grid) - 2, 0))
-    effects = np.zeros(len(grid))
-    for n, step in enumerate(np.diff(by_value[:, is_known], axis=0)):
-        effects[n + 1] = effects[n] + (step[bins == n].mean() if (bins == n).any() else 0.0)
-    mean = np.interp(column[is_known], grid, effects).mean() if is_known.any() else 0.0
-    return effects - mean

@@ -85,7 +85,7 @@ def single_features(
     X : ndarray or sparse matrix of shape (n_documents, n_features)
         Features; documents without a value come last.
     y : array-like of shape (n_documents,)
-        Labels.
+        Labels; documents of NaN are left out.
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     metric : str, Metric or callable, default="ndcg@10"
@@ -101,7 +101,11 @@ def single_features(
     array([1. , 0.9])
     """
     X = check_matrix("X", X)
-    measured = get_metric(metric).prepared(check_labels(y, X.shape[0]), qid)
+    y = check_labels(y, X.shape[0], some_unjudged=True)
+    judged = np.flatnonzero(~np.isnan(y))
+    if len(judged) < len(y):
+        X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).among(judged)
+    measured = get_metric(metric).prepared(y, qid)
     return np.array([_better_way(measured, column) for column in columns_of(X)])
 
 

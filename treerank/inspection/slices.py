@@ -15,8 +15,7 @@ from scipy import stats
 from treerank.checks import naming, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Several, check_arguments
-from treerank.statistics.paired import check_values, format_p
-from treerank.statistics.pairwise_tests import adjust_holm
+from treerank.statistics.paired import adjust_holm, check_values, format_p
 from treerank.statistics.resampled import Interval
 
 #: Level of the intervals, and p-value up to which a slice differs.

@@ -14,7 +14,6 @@ from treerank.metrics.registry import METRICS as METRICS
 from treerank.metrics.registry import FunctionMetric as FunctionMetric
 from treerank.metrics.registry import RankingScorer as RankingScorer
 from treerank.metrics.registry import get_metric as get_metric
-from treerank.metrics.registry import make_ranking_scorer as make_ranking_scorer
 from treerank.metrics.registry import with_convention as with_convention
 from treerank.metrics.threshold_metrics import AveragePrecision as AveragePrecision
 from treerank.metrics.threshold_metrics import BinaryPreference as BinaryPreference

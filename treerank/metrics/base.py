@@ -10,7 +10,7 @@ in :data:`treerank.metrics.registry.METRICS`: rankers, commands and tests find i
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from treerank.checks import check_column, check_count, check_number, shown, warn_user
+from treerank.inputs.documents import warn_without_qid
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.relevance import count_relevant
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
@@ -77,7 +78,9 @@ class Metric(ABC):
     array([0.815, 1.   ])
     """
 
-    k: Annotated[int, Rule(check_count, at_most=NO_CUTOFF)] | None = None
+    k: Annotated[int, Rule(check_count, at_most=NO_CUTOFF)] | None = field(
+        default=None, kw_only=False
+    )
     ties: Annotated[str, Rule.one_of(TIES)] = "average"
     no_relevant: Annotated[str | float, Rule(check_no_relevant)] = "exclude"
 
@@ -140,6 +143,7 @@ class Metric(ABC):
         Documents whose label is NaN are not judged and left out, as if they were not in the list.
         """
         labels = check_column("y", y, some_unjudged=True)
+        warn_without_qid(qid, len(labels))
         judged = np.flatnonzero(~np.isnan(labels))
         if len(judged) == len(labels):
             return self._prepare(y, qid).per_query(scores)

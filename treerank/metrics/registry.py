@@ -256,7 +256,7 @@ class RankingScorer:
     --------
     >>> from sklearn.linear_model import LinearRegression
     >>> X, y, qid = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 2], ["a", "a", "b", "b"]
-    >>> scorer = make_ranking_scorer("ndcg@10")
+    >>> scorer = RankingScorer("ndcg@10")
     >>> scorer(LinearRegression().fit(X, y), X, y, qid=qid)
     1.0
     """
@@ -280,16 +280,3 @@ class RankingScorer:
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
-
-
-def make_ranking_scorer(
-    metric: str | Callable[..., float] = "ndcg@10", *, qid: ArrayLike | None = None
-) -> RankingScorer:
-    """Return a :class:`RankingScorer` of a metric.
-
-    Examples
-    --------
-    >>> make_ranking_scorer("map")
-    RankingScorer(metric='map', qid=None)
-    """
-    return RankingScorer(metric, qid)

@@ -34,6 +34,11 @@ class Objective(ABC):
         """Queries of the rows."""
 
     @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self.groups.n_queries
+
+    @property
     def n_outputs(self) -> int:
         """Number of columns of ``scores``."""
         return 1
@@ -128,6 +133,11 @@ class WrappedObjective(Objective):
         return self.objective.groups
 
     @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return self.objective.n_queries
+
+    @property
     def n_outputs(self) -> int:
         """Number of columns of ``scores``."""
         return self.objective.n_outputs
@@ -164,8 +174,19 @@ class OwnObjective(WrappedObjective):
 
     @property
     def groups(self) -> QueryGroups:
-        """Queries of the rows; boosted trees do without them."""
-        return self._own("groups", None)
+        """Queries of the rows, without which some feature parts cannot learn."""
+        found: QueryGroups | None = self._own("groups", None)
+        if found is None:
+            raise TypeError(
+                f"objective must have groups, the queries of its rows; got {self.name} without. "
+                "Add self.groups = QueryGroups.from_qid(qid), of treerank.inputs."
+            )
+        return found
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries; 1 where they are not known, which boosted trees do without."""
+        return 1 if self._own("groups", None) is None else self.groups.n_queries
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Objective
+from treerank.objectives.base import Objective, as_objective
 
 
 class Batch(NamedTuple):
@@ -42,7 +42,7 @@ def query_batches(
     >>> [batch.rows.tolist() for batch in batches]
     [[0, 1], [2, 3, 4]]
     """
-    for rows in deal(objective.groups, batch_size, rng):
+    for rows in deal(as_objective(objective).groups, batch_size, rng):
         yield Batch(rows, taken(objective, rows))
 
 

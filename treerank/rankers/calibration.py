@@ -28,6 +28,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.factory import make_objective
 
 
+@np.errstate(under="ignore")
 def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:
     """Return p(a, b) of the margins s_a - s_b; p(a, b) + p(b, a) is exactly 1.
 
@@ -72,8 +73,10 @@ def fit_steepness(
             f"{len(y)} documents."
         )
     scores, objective = _likelihood(scores, y, groups)
-    slope_at_zero = scores @ objective.derivatives(np.zeros(len(y)))[0]
-    if slope_at_zero >= 0:
+    gradient = objective.derivatives(np.zeros(len(y)))[0]
+    slope_at_zero = scores @ gradient
+    rounding = 1e-12 * (np.abs(scores) @ np.abs(gradient))  # of scores that say nothing
+    if slope_at_zero >= -rounding:
         reason = "The scores order the held-out pairs no better than chance"
         warn_user(f"{reason}: every pair probability is 0.5.")
         return 0.0

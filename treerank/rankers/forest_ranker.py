@@ -7,6 +7,7 @@ import numpy as np
 
 from treerank.checks import check_number
 from treerank.feature_parts.terms import Terms
+from treerank.files.states import unshared
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_scores
 from treerank.inputs.columns import Columns
@@ -90,7 +91,7 @@ class ForestRanker(Ranker):
         return {
             "steepness": self.steepness_,
             "had_queries": self._had_queries,
-            "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
+            "relevance_scale": self.relevance_scale_ and unshared(vars(self.relevance_scale_)),
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:

@@ -80,6 +80,7 @@ class AntisymmetricHead:
         """Return r(a, b), row by row, from the outputs f(a) and f(b)."""
         return self.compare_scores(self.score(features_a), self.score(features_b))
 
+    @np.errstate(under="ignore")
     def compare_scores(self, scores_a: ArrayLike, scores_b: ArrayLike) -> np.ndarray:
         """Return r(a, b), row by row, from the scores of a and b."""
         margin = np.asarray(scores_a) - np.asarray(scores_b)

@@ -19,9 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
-from treerank.files.states import StateRule, array, check_state
+from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.columns import Columns, check_columns
-from treerank.inputs.documents import check_documents, feature_names_of, split_labels, unpacked
+from treerank.inputs.documents import (
+    check_documents,
+    feature_names_of,
+    split_labels,
+    unpacked,
+    warn_without_qid,
+)
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import fit_steepness, scale_of
@@ -38,9 +44,6 @@ from treerank.rankers.reading import (
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
-
-#: A query of so many documents is rare.
-_MANY = 1000
 
 
 class Ranker(Scored):
@@ -187,7 +190,7 @@ class Ranker(Scored):
         by_row = {"sample_weight": sample_weight, "query_weight": query_weight}
         by_row["position"] = position
         data = training_set(X, y, qid, **by_row, given_pairs=given_pairs, labels=labels)
-        _warn_without_qid(qid, len(data.y))
+        warn_without_qid(qid, len(data.y))
         del y, qid, labels, by_row  # of many rows they are large
         self.propensities_ = None
         if data.position is not None:
@@ -234,7 +237,7 @@ class Ranker(Scored):
         """Return what the ranker has learned, as plain values, arrays and feature parts."""
         check_is_fitted(self)
         names = feature_names_of(self)
-        return {
+        state = {
             "head": {"weight": self.head_.weight, "tau": self.head_.tau},
             "steepness": self.steepness_,
             "categories": self.columns_.categories,
@@ -245,6 +248,7 @@ class Ranker(Scored):
             "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
             "learned": {name: getattr(self, name) for name in self._learned},
         }
+        return unshared(state)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
@@ -343,12 +347,3 @@ def _warn_of_training_set(X, eval_set):
     first = unpacked(eval_set[0]) if isinstance(eval_set, list) and len(eval_set) > 1 else None
     if isinstance(first, tuple) and first and first[0] is X:
         warn_user("The first eval_set is the training set, and the first decides: write it last.")
-
-
-def _warn_without_qid(qid: Any, n_documents: int) -> None:
-    """Warn of one query of many documents: mostly, ``qid`` was forgotten."""
-    if qid is None and n_documents >= _MANY:
-        warn_user(
-            f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "
-            "query of each document; qid=np.zeros(len(y)) says that there is a single one."
-        )

@@ -26,7 +26,7 @@ from treerank.inputs.documents import (
     split_labels,
 )
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
-from treerank.metrics.base import mean_value
+from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
 from treerank.rankers.calibration import (
@@ -77,8 +77,10 @@ class Scored(BaseEstimator):
     _had_queries = False
     columns_: Columns
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *separate: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
+        if separate:
+            raise TypeError("X must be alone; write predict(X), or rank(X, qid) for ranks.")
         return self._read_and_score(X)[0]
 
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
@@ -346,6 +348,8 @@ class Scored(BaseEstimator):
             return float(np.average(values, weights=weights_of_labels(self.label_weights, labels)))
         metric = get_metric(self.metric)
         check_column("y", y, len(scores), some_unjudged=True)
+        if qid is None and isinstance(metric, Metric):
+            qid = np.zeros(len(scores))  # one query: who wanted several was told
         if sample_weight is None:
             return metric(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))

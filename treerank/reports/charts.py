@@ -19,6 +19,8 @@ from treerank.reports.tables import table
 _WIDTH, _HEIGHT = 440, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 10, 44
 
+#: Number of bars of a histogram.
+_N_BINS = 20
 #: Two coordinates of the points of a line, and the ends of their intervals if there are any.
 Line = tuple[ArrayLike, ...]
 
@@ -29,16 +31,12 @@ def line_chart(
     *,
     x: str,
     y: str,
-    x_range: tuple[float, float] | None = None,
-    y_range: tuple[float, float] | None = None,
-    points: bool = False,
-    diagonal: bool = False,
-    mark: float | None = None,
+    of_shares: bool = False,
 ) -> Markup:
     """Return a chart of lines by name, whose axes have the names ``x`` and ``y``.
 
-    ``points`` marks the points of the lines, ``diagonal`` draws the line on which x and y are
-    equal, ``mark`` an upright line. Axes without a range are as long as the lines need.
+    Axes are as long as the lines need. Those of shares go from 0 to 1, with the line on which x and
+    y are equal.
 
     Examples
     --------
@@ -47,19 +45,14 @@ def line_chart(
     1
     """
     known = {name: np.array(line, dtype=np.float64) for name, line in lines.items()}
-    axes = _Axes(
-        x_range or _extent([line[0] for line in known.values()]),
-        y_range or _extent([line[1] for line in known.values()]),
-    )
+    ranges = ([line[place] for line in known.values()] for place in (0, 1))
+    axes = _Axes(*([(0.0, 1.0)] * 2 if of_shares else map(_extent, ranges)))
     drawn = [axes.grid(x, y)]
-    if diagonal:
+    if of_shares:
         drawn.append(axes.polyline(axes.x_range, axes.x_range, "reference"))
-    if mark is not None:
-        drawn.append(axes.polyline([mark, mark], axes.y_range, "reference"))
     for number, line in enumerate(known.values()):
         drawn.append(axes.polyline(line[0], line[1], f"line color{number % 6}"))
-        if points:
-            drawn += [axes.point(a, b, f"point color{number % 6}") for a, b in line[:2].T]
+        drawn += [axes.point(a, b, f"point color{number % 6}") for a, b in line[:2].T]
         for a, _, *ends in line.T if len(line) > 2 else ():
             drawn.append(axes.polyline([a, a], ends, f"line color{number % 6}"))
     rows = [[name, *place] for name, line in known.items() for place in line.T]
@@ -72,18 +65,17 @@ def histogram(
     samples: Mapping[str, np.ndarray],
     *,
     x: str,
-    bins: int = 20,
     x_range: tuple[float, float] | None = None,
 ) -> Markup:
     """Return a chart of the shares of finite values, one outline for each sample.
 
     Examples
     --------
-    >>> chart = histogram("Scores", {"label 0": np.array([0.1, 0.2])}, x="score", bins=2)
+    >>> chart = histogram("Scores", {"label 0": np.array([0.1, 0.2])}, x="score")
     >>> chart.count("<polyline")
     1
     """
-    edges = np.histogram_bin_edges(np.concatenate(list(samples.values())), bins, x_range)
+    edges = np.histogram_bin_edges(np.concatenate(list(samples.values())), _N_BINS, x_range)
     shares = {name: np.histogram(v, edges)[0] / max(len(v), 1) for name, v in samples.items()}
     top = max(share.max() for share in shares.values())
     axes = _Axes((edges[0], edges[-1]), (0.0, float(top)))
@@ -97,16 +89,14 @@ def histogram(
     return _figure(title, drawn, list(samples), columns, rows)
 
 
-def bar(
-    value: float, ends: tuple[float, float], low: float | None = None, high: float | None = None
-) -> Markup:
+def bar(value: float, ends: tuple[float, float], low: float, high: float) -> Markup:
     """Return a bar from 0 for a cell of a table, with a line for its interval.
 
     All bars of a column have the same ``ends``, the least and the largest number that they show.
 
     Examples
     --------
-    >>> bar(0.5, (0.0, 1.0)).count("<rect")
+    >>> bar(0.5, (0.0, 1.0), 0.4, 0.6).count("<rect")
     1
     """
     least, largest = min(ends[0], 0.0), max(ends[1], 0.0)
@@ -114,11 +104,10 @@ def bar(
     zero, end = -least * scale, (value - least) * scale
     class_ = "plus" if value >= 0 else "minus"
     left, width = min(zero, end), abs(end - zero)
-    parts = [element("rect", x=f"{left:.1f}", width=f"{width:.1f}", height=10, class_=class_)]
-    if low is not None and high is not None:
-        parts.append(_line((low - least) * scale, 5, (high - least) * scale, 5, "interval"))
+    rect = element("rect", x=f"{left:.1f}", width=f"{width:.1f}", height=10, class_=class_)
+    interval = _line((low - least) * scale, 5, (high - least) * scale, 5, "interval")
     look = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "class_": "bar"}
-    return element("svg", *parts, **look, aria_hidden="true")
+    return element("svg", rect, interval, **look, aria_hidden="true")
 
 
 class _Axes:

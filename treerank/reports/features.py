@@ -18,9 +18,7 @@ from treerank.reports.tables import paragraphs, side_by_side, table
 _N_PAIRS, _N_SHUFFLED, _N_DOCUMENTS, _N_EFFECTS, _N_CHANGED = 100, 20, 10_000, 4, 400
 _N_VALUES = 12
 _EFFECTS = (
-    "Dependence: the mean score, and the mean rank in its query, of documents whose feature "
-    "is set to a value; of the score, less its mean. Accumulated: the sum of the changes that "
-    "documents near each value show."
+    "The mean score, and the mean rank in its query, of documents whose feature is set to a value."
 )
 
 
@@ -89,13 +87,8 @@ def _effect(subject: Subject, feature: int, rows: np.ndarray) -> Effect | None:
 
 def _charts(found: Effect) -> list[Markup]:
     """Return a chart of the score and one of the rank."""
-    name, x, score = found.feature, found.values, found.score - found.score.mean()
-    shape = ""
-    if found.is_monotone:
-        shape = ", never falling" if found.rising == 1 else ", never rising"
-    lines = {"dependence": (x, score), "accumulated": (x, found.accumulated)}
-    by_rank = {"rank": (x, found.rank)}
+    name, x = found.feature, found.values
     return [
-        line_chart(f"Score by {name}{shape}", lines, x=name, y="score", points=True),
-        line_chart(f"Rank by {name}", by_rank, x=name, y="rank", points=True),
+        line_chart(f"Score by {name}", {"score": (x, found.score)}, x=name, y="score"),
+        line_chart(f"Rank by {name}", {"rank": (x, found.rank)}, x=name, y="rank"),
     ]

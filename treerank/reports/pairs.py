@@ -1,15 +1,10 @@
-"""Pairs and scores: calibration of pair probabilities, and scores of each label.
-
-Learning: the metric on held-out documents, tree by tree or epoch by epoch.
-"""
-
-from typing import Any
+"""Pairs: calibration of the probabilities of pairs, and of labels."""
 
 import numpy as np
 
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers.calibration import pair_probability
-from treerank.reports.charts import histogram, line_chart
+from treerank.reports.charts import line_chart
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side
@@ -21,7 +16,7 @@ _WRONG = 0.05
 
 
 def pairs(subject: Subject) -> Section | None:
-    """Return the calibration curve and the histograms of scores."""
+    """Return the calibration curves."""
     rng = np.random.default_rng(subject.random_state)
     i, j = drawn_pairs(subject.y, subject.groups, rng)
     if len(i) == 0:
@@ -38,10 +33,10 @@ def pairs(subject: Subject) -> Section | None:
     )
     axes = "probability that a beats b", "share of pairs where it does"
     chart = _calibration("Calibration of pair probabilities", {"ranker": curve}, *axes)
-    charts = side_by_side(chart, _relevance(subject), _scores(subject))
+    charts = side_by_side(chart, _relevance(subject))
     hints = [f"Pair probabilities are wrong by {curve.error:.2f} in the mean: calibrate them."]
     body = joined([paragraphs(note), charts])
-    return Section("pairs", "Pairs and scores", body, hints=hints if curve.error > _WRONG else ())
+    return Section("pairs", "Probabilities", body, hints=hints if curve.error > _WRONG else ())
 
 
 def _relevance(subject):
@@ -62,43 +57,4 @@ def _relevance(subject):
 def _calibration(title, curves, x, y):
     """Return curves by name beside the diagonal, where shares are as predicted."""
     lines = {name: (curve.predicted, curve.won, *curve.interval) for name, curve in curves.items()}
-    unit: dict[str, Any] = {"x_range": (0, 1), "y_range": (0, 1)}
-    return line_chart(title, lines, x=x, y=y, **unit, points=True, diagonal=True)
-
-
-def _scores(subject):
-    """Return the scores of each label, or of some ranges of labels."""
-    labels, y = np.unique(subject.y), subject.y
-    if len(labels) <= _MOST_LABELS:
-        samples = {f"label {label:g}": subject.scores[y == label] for label in labels}
-    else:
-        edges = np.unique(np.quantile(y, np.linspace(0, 1, 4)))
-        places = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, len(edges) - 2)
-        samples = {
-            f"label {edges[n]:g} to {edges[n + 1]:g}": subject.scores[places == n]
-            for n in np.unique(places)
-        }
-    return histogram("Scores by label", samples, x="score")
-
-
-#: Largest number of points of a line.
-_MOST_POINTS = 200
-
-
-def learning(subject: Subject) -> Section | None:
-    """Return the learning curve, which a ranker has after a fit with ``eval_set``."""
-    histories = getattr(subject.ranker, "evals_result_", {}).get("validation", {})
-    lines = {name: _spaced(values) for name, values in histories.items() if len(values) > 1}
-    if not lines:
-        return None
-    best = getattr(subject.ranker, "best_iteration_", None)
-    axes: dict[str, Any] = {"x": "iteration", "y": "value on held-out documents"}
-    chart = line_chart("Learning curve", lines, **axes, mark=best)
-    note = "" if best is None else paragraphs(f"The best iteration is {best}.")
-    return Section("learning", "Learning curve", joined([note, chart]))
-
-
-def _spaced(values):
-    """Return some iterations, from 1, and their values."""
-    places = np.unique(np.linspace(0, len(values) - 1, _MOST_POINTS).round().astype(int))
-    return places + 1, np.asarray(values)[places]
+    return line_chart(title, lines, x=x, y=y, of_shares=True)

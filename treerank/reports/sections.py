@@ -11,7 +11,7 @@ from treerank.reports.features import features
 from treerank.reports.kinds import kinds
 from treerank.reports.method import method
 from treerank.reports.page import Section
-from treerank.reports.pairs import learning, pairs
+from treerank.reports.pairs import pairs
 from treerank.reports.queries import queries
 from treerank.reports.subject import Subject
 from treerank.reports.summary import summary
@@ -23,7 +23,6 @@ SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
     kinds,
     features,
     pairs,
-    learning,
     data,
     method,
 )

@@ -4,15 +4,13 @@ Every test of two rankers takes two such columns, refuses what cannot be tested,
 :class:`PairedResult`. Entries that are NaN in both columns (queries that have nothing to find)
 are left out. NaN in one column alone means that the results are not paired.
 
-Wilcoxon's signed-rank test: whether one ranker is better more often and by more.
+Adjustment: p-values of several tests, raised so that many tests do not find too much.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from treerank.checks import as_numbers
 
@@ -30,7 +28,7 @@ class PairedResult:
     difference : float
         Mean of the first minus mean of the second.
     statistic : float
-        The statistic of the test: t, the mean difference, or the smaller sum of ranks.
+        The statistic of the test: t, or the mean difference.
     p_value : float
         The two-sided p-value.
 
@@ -54,20 +52,16 @@ class PairedResult:
         )
 
 
-#: A test of two columns of values, with settings of its own.
-PairedTest = Callable[..., PairedResult]
-
-
 def format_p(p_value: float) -> str:
     """Return a p-value with three decimals, or ``"< 0.001"``."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def check_values(name: str, values: ArrayLike, n_dimensions: int = 1) -> np.ndarray:
-    """Return values as float64; NaN is allowed, infinite values are refused."""
+def check_values(name: str, values: ArrayLike) -> np.ndarray:
+    """Return a column of values as float64; NaN is allowed, infinite values are refused."""
     values = as_numbers(name, values)
-    if values.ndim != n_dimensions:
-        raise ValueError(f"{name} must have {n_dimensions} dimension(s); got {values.ndim}.")
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {values.shape}.")
     if np.isinf(values).any():
         raise ValueError(f"{name} must not be infinite; got {values[np.isinf(values)][0]}.")
     return values
@@ -106,34 +100,35 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     return differences
 
 
-def wilcoxon_test(a: ArrayLike, b: ArrayLike) -> PairedResult:
-    """Test whether two rankers differ, by the ranks of their differences.
+def adjust_holm(p_values: ArrayLike) -> np.ndarray:
+    """Return p-values adjusted by Holm; each may be compared with the level for all tests together.
 
-    The ranks of differences of 0 are split evenly between the two sides, as in Demsar (2006).
+    The smallest is multiplied by the number of tests m, the next by m - 1, and so on. None
+    becomes smaller than one before it.
 
     Parameters
     ----------
-    a, b : array-like of shape (n,)
-        Values of the two rankers on the same queries or data sets; not on splits of one data
-        set, which are not independent.
+    p_values : array-like of shape (n_tests,)
+        Between 0 and 1.
 
     Returns
     -------
-    PairedResult
-        Its statistic is the smaller of the two sums of ranks.
+    ndarray of shape (n_tests,)
 
     References
     ----------
-    Wilcoxon (1945), Individual comparisons by ranking methods. Demsar (2006), Statistical
-    comparisons of classifiers over multiple data sets.
+    Holm (1979), A simple sequentially rejective multiple test procedure.
 
     Examples
     --------
-    >>> wilcoxon_test([5, 6, 7, 8, 9, 4], [4, 4, 4, 4, 4, 5]).statistic
-    1.5
+    >>> adjust_holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
     """
-    # Rounded so that 0.3 - 0.2 and 0.2 - 0.1 are tied.
-    differences = np.round(paired_differences(a, b), 12)
-    result = stats.wilcoxon(differences, zero_method="zsplit")
-    name, mean = "Wilcoxon's signed-rank test", float(differences.mean())
-    return PairedResult(name, len(differences), mean, float(result.statistic), float(result.pvalue))
+    p_values = check_values("p_values", p_values)
+    if not ((p_values >= 0) & (p_values <= 1)).all():
+        raise ValueError(f"p_values must be between 0 and 1; got {p_values.tolist()}.")
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(len(p_values), 0, -1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.maximum.accumulate(np.minimum(p_values[order] * factors, 1.0))
+    return adjusted

@@ -9,10 +9,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 X, y, qid = make_ranking_sample(n_queries=8, random_state=1)
 
 
-def listed_pairs(y, qid, weight=None, query_weight=None, normalized=True):
+def listed_pairs(weight, query_weight, normalized):
     """Return i, j and the share in the mean of every pair, by two loops."""
-    weight = np.ones(len(y)) if weight is None else weight
-    query_weight = np.ones(len(y)) if query_weight is None else query_weight
     pairs = []
     for q in np.unique(qid):
         rows = np.flatnonzero(qid == q)
@@ -46,13 +44,6 @@ def test_the_optimum_is_that_over_explicit_pairs(C, normalized):
     mean = np.average(X, axis=0, weights=weight)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
     Z = (X - mean) / deviation
-    expected, value = minimized(Z, C, listed_pairs(y, qid, weight, by_query, normalized))
+    expected, value = minimized(Z, C, listed_pairs(weight, by_query, normalized))
     np.testing.assert_allclose(ranker.coef_ * deviation, expected, atol=1e-5)
     assert ranker.objective_ == pytest.approx(value, rel=1e-6)
-
-
-def test_own_pairs_replace_those_of_the_labels():
-    i, j, _ = listed_pairs(y, qid)
-    listed = RankSVM(normalized=False).fit(X, 0 * y, qid, given_pairs=np.column_stack([i, j]))
-    expected = RankSVM(normalized=False).fit(X, y, qid)
-    np.testing.assert_allclose(listed.coef_, expected.coef_, rtol=1e-4)

@@ -1,5 +1,3 @@
-"""All engines obey the same laws, whatever the objective."""
-
 import lightgbm
 import numba as nb
 import numpy as np

@@ -1,7 +1,7 @@
-"""Histogram trees obey the laws of boosted trees, and some that other engines cannot."""
-
 from dataclasses import replace
+from functools import partial
 
+import boosted_regression
 import numpy as np
 import pytest
 from boosted_regression import RNG, SMALL, TARGET, TARGETS, X
@@ -16,9 +16,7 @@ from treerank.inputs.grouping import QueryGroups
 pytestmark = pytest.mark.slow
 
 
-def fitted(target=TARGET, data=X, validation=None, **params):
-    part = HistogramTrees(**{**SMALL, **params})
-    return part.fit(data, HalfSquare(target), validation=validation)
+fitted = partial(boosted_regression.fitted, HistogramTrees)
 
 
 def test_trees_are_lightgbms_where_the_answer_is_unique():

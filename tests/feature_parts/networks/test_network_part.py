@@ -4,14 +4,17 @@ What holds for every feature part is in the laws: seeds, copies, views of rows, 
 """
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
+from laws import Case
 from own_objective import HalfSquare
 from sklearn.base import clone
 from small_rankers import made
 
+from treerank import get_metric
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
 from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials, Polynomial
 from treerank.feature_parts.networks.training import OPTIMIZERS
@@ -31,10 +34,8 @@ OBJECTIVE = make_objective(Y, QID)
 
 
 def accuracy(scores):
-    """Pairwise accuracy on the training data, by hand."""
-    scores = scores.reshape(len(scores), -1).sum(axis=1)
-    i, j = np.nonzero((QID[:, None] == QID) & (Y[:, None] > Y))
-    return float((scores[i] > scores[j]).mean())
+    """Pairwise accuracy on the training data."""
+    return get_metric("pairwise_accuracy")(Y, scores.ravel(), QID)
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
@@ -57,17 +58,33 @@ def double_precision():
         torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("mode", [double_precision, torch.no_grad, torch.inference_mode])
+def no_memory():
+    return torch.device("meta")
+
+
+MODES = [double_precision, no_memory, torch.no_grad, torch.inference_mode]
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["mlp", "linear", "polynomial", "soft_trees", "SortNet"])
 def test_what_torch_is_set_to_changes_nothing(name, mode):
-    ranker = made(name)
-    seeds = [each for each in ranker.get_params() if each.split("__")[-1] == "random_state"]
-    ranker.set_params(**dict.fromkeys(seeds, 0))
+    ranker = Case(made(name), None).unfitted()
     expected = clone(ranker).fit(X, Y, QID).predict(X)
     with mode():
         ranker.fit(X, Y, QID)
         scores = ranker.predict(X)
     np.testing.assert_array_equal(scores, expected)
+
+
+def test_two_threads_train_the_same_and_leave_what_torch_is_set_to():
+    part = MLP((8,), n_epochs=20, dropout=0.5, random_state=0)
+    expected = clone(part).fit(X, OBJECTIVE).transform(X)
+    with double_precision():
+        with ThreadPoolExecutor(4) as threads:
+            fits = [threads.submit(clone(part).fit, X, OBJECTIVE) for _ in range(8)]
+        assert torch.get_default_dtype() == torch.float64
+    for fit in fits:
+        np.testing.assert_array_equal(fit.result().transform(X), expected)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

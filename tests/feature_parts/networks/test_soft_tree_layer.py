@@ -4,20 +4,18 @@ import io
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-layers = pytest.importorskip("treerank.feature_parts.networks.soft_tree_layer")
-SoftTreeLayer = layers.SoftTreeLayer
+from treerank.feature_parts.networks import soft_tree_layer as layers
+from treerank.feature_parts.networks.soft_tree_layer import SoftTreeLayer
+from treerank.feature_parts.networks.training import one_thread
 
 
 @pytest.fixture(autouse=True)
-def one_thread(monkeypatch):
+def small_chunks(monkeypatch):
     monkeypatch.setattr(layers, "_CHUNK", 16)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with one_thread():
+        yield
 
 
 OUTPUTS = [1, 3]

@@ -49,6 +49,7 @@ class FeatureScale:
     inverse: np.ndarray
 
     @classmethod
+    @np.errstate(under="ignore")
     def of(cls, X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None = None) -> Self:
         """Measure the given rows of ``X``, in that order; a row of weight 2 counts twice."""
         center, weight = np.zeros(X.shape[1]), np.ones(len(rows)) if weight is None else weight

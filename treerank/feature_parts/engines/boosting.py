@@ -26,7 +26,7 @@ from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDeriva
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.terms import Terms
-from treerank.files.states import history
+from treerank.files.states import history, unshared
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
@@ -282,11 +282,8 @@ class BoostedTrees(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""
         check_is_fitted(self)
-        return {
-            "model": self.dump_booster(self.booster_),
-            "evals_result_": self.evals_result_,
-            "sizes": self._sizes and self._sizes._asdict(),
-        }
+        model, sizes = self.dump_booster(self.booster_), self._sizes and self._sizes._asdict()
+        return unshared({"model": model, "evals_result_": self.evals_result_, "sizes": sizes})
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
@@ -316,8 +313,7 @@ class BoostedTrees(BaseEstimator):
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
-        groups = as_objective(objective).groups
-        counts = np.array([len(rows), 1 if groups is None else groups.n_queries])
+        counts = np.array([len(rows), as_objective(objective).n_queries])
         n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
         params = self.get_params(deep=False)
         known = params.keys() & set(Sizes._fields)

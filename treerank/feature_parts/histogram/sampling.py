@@ -8,9 +8,8 @@ would have sampled.
 import numpy as np
 
 from treerank.feature_parts.rows import Rows
-from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.random_keys import uniforms
-from treerank.objectives.base import Objective
+from treerank.objectives.base import Objective, as_objective
 from treerank.team import current_team
 
 _DOCUMENTS, _QUERIES, _FEATURES, _OUTPUTS, ROUNDING = range(5)
@@ -33,7 +32,7 @@ class RowSampler:
         places = np.arange(len(rows)) if rows.places is None else rows.places
         self.n_rows, self.draws = len(rows), []  # purpose and share, and the number of each row
         if share_of_queries < 1:
-            groups: QueryGroups = objective.groups
+            groups = as_objective(objective).groups
             starts = groups.first_of(places)
             every = np.sort(np.concatenate(current_team().gather(starts)))
             queries = np.searchsorted(every, starts)  # their numbers among those of all

@@ -40,8 +40,8 @@ def _sequential(module: Any) -> list[Layer]:
 
 
 def _linear(module: Any) -> list[Layer]:
-    bias = torch.zeros(len(module.weight)) if module.bias is None else module.bias
-    return [Affine(array_of(module.weight), array_of(bias))]
+    weight = array_of(module.weight)
+    return [Affine(weight, np.zeros(len(weight)) if module.bias is None else array_of(module.bias))]
 
 
 _RULES: dict[type, Callable[[Any], list[Layer]]] = {

@@ -26,7 +26,7 @@ from treerank.feature_parts.networks.limits import KEPT, STATE_RULES, Units, che
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
-from treerank.files.states import check_state
+from treerank.files.states import check_state, unshared
 from treerank.objectives.base import Objective
 from treerank.parameters import (
     Auto,
@@ -197,9 +197,9 @@ class NetworkPart(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned: all weights as arrays, and a few numbers."""
         check_is_fitted(self)
-        weights = {name: t.cpu().numpy().copy() for name, t in self._model.state_dict().items()}
+        weights = {name: t.cpu().numpy() for name, t in self._model.state_dict().items()}
         kept = {name: getattr(self, name) for name in KEPT}
-        return {"weights": weights} | vars(self._standardization) | kept
+        return unshared({"weights": weights} | vars(self._standardization) | kept)
 
     @training.own_settings()
     def set_state(self, state: dict[str, Any]) -> Self:

@@ -74,7 +74,7 @@ class SoftTrees(NetworkPart):
 
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned: the state of any network, and the shape of the trees."""
-        return super().get_state() | {"shape": self._shape}
+        return super().get_state() | {"shape": dict(self._shape)}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""

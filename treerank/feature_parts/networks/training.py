@@ -7,8 +7,9 @@ optimizer or a decay, list it in ``OPTIMIZERS`` or ``DECAYS``.
 """
 
 import math
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,16 +159,22 @@ def objective_unit(objective: Objective, batch_size: int, seed: int) -> float:
     return total / n_documents if total > 0 else 1.0
 
 
+#: Type, generator and number of threads are those of all threads: one of them trains at a time.
+_SETTINGS = threading.RLock()
+
+
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Let torch compute gradients, in single precision, whatever is set outside."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
-    try:
-        with torch.inference_mode(False), torch.enable_grad():
+    """Let torch compute gradients, in single precision on a CPU, whatever is set outside."""
+    on_cpu = torch.get_default_device() == torch.device("cpu")
+    device = nullcontext() if on_cpu else torch.device("cpu")  # a device slows down each call
+    with _SETTINGS, device, torch.inference_mode(False), torch.enable_grad():
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        try:
             yield
-    finally:
-        torch.set_default_dtype(before)
+        finally:
+            torch.set_default_dtype(before)
 
 
 @contextmanager
