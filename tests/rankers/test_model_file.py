@@ -141,7 +141,7 @@ def forged(source, target, change):
     return target
 
 
-PART, FIRST = ("state", "learned", "feature_part_"), ("params", "feature_part", "params")
+PART = "state", "learned", "feature_part_"
 CHANGES = {
     "class must be one of .*'TreeDirectRanker'.*; got 'os.s": ("estimator class", "os.system"),
     "class must be one of .*; got 'LightGBMTrees'": ("estimator class", "LightGBMTrees"),
