@@ -46,7 +46,7 @@ def measure(setting, train, valid, length, seed):
             found.append(NDCG_AT_10.per_query(y, scores, qid))
         return 0.0  # nothing is stopped by it
 
-    ranker = TreeDirectRanker(part, metric=ndcg, calibration=None, random_state=seed, **settings)
+    ranker = TreeDirectRanker(part, metric=ndcg, random_state=seed, **settings)
     ranker.fit(*train, eval_set=valid)
     return np.array(found)
 

@@ -105,9 +105,9 @@ def contestants(protocol):
     parts = {"LightGBMTrees": trees(n_estimators=n_trees)}
     if protocol != "tiny":
         parts |= other_parts(n_trees, n_epochs)
-    rankers = {name: TreeDirectRanker(part, calibration=None) for name, part in parts.items()}
+    rankers = {name: TreeDirectRanker(part) for name, part in parts.items()}
     rankers |= {
-        "neural core, RankNet*": neural("RankNetStar", n_epochs=n_epochs, calibration=None),
+        "neural core, RankNet*": neural("RankNetStar", n_epochs=n_epochs),
         "LGBMRanker": EngineRanker("lightgbm", n_trees),
         "XGBRanker": EngineRanker("xgboost", n_trees),
         "CatBoostRanker": EngineRanker("catboost", n_trees),

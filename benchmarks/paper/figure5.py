@@ -124,7 +124,7 @@ def ranker_of(about, name, *, n_documents, n_classes, seed):
     if name in ("RankNet*", BALANCED):
         decay_epochs = max(1, n_epochs // 3)
         return star(n_classes, n_epochs, seed, decay_epochs=decay_epochs, start=START)
-    ranker = ranker_class(name)(n_epochs=n_epochs, calibration=None, random_state=seed)
+    ranker = ranker_class(name)(n_epochs=n_epochs, random_state=seed)
     # The paper of RankNet does say how it starts.
     return ranker if name == "RankNet" else ranker.set_params(start=START)
 

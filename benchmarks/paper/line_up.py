@@ -36,7 +36,7 @@ def table1_rankers(protocol):
     """Return the rankers of Table 1 by name, and the grid of each that has one."""
     if protocol == "tiny":
         return {
-            "RankNet*": neural("RankNetStar", hidden=(4,), n_epochs=2, calibration=None),
+            "RankNet*": neural("RankNetStar", hidden=(4,), n_epochs=2),
             "AdaRank": ranker("AdaRank", n_estimators=5),
             "TreeDirectRanker": TreeDirectRanker(trees(n_estimators=5)),
         }, {"AdaRank": {"n_estimators": [2, 5]}}

@@ -106,7 +106,6 @@ def ranker_of(about, model, ties, seed):
         decay_epochs=max(1, about["n_epochs"] // 4),
         early_stopping_rounds=about["early_stopping_rounds"],
         metric=METRIC,
-        calibration=None,
         random_state=seed,
     )
     if ties:

@@ -76,7 +76,7 @@ def shown(about):
 def sortnet(about, n_hidden=20, metric="map"):
     """Return a comparator."""
     max_iter = about["max_iter"]
-    return SortNet(n_hidden, max_iter=max_iter, metric=metric, calibration=None, random_state=0)
+    return SortNet(n_hidden, max_iter=max_iter, metric=metric, random_state=0)
 
 
 def contestant(about, name):

@@ -37,9 +37,7 @@ def drawn_sets(n_train, n_test, seed, **classes):
 
 def star(n_classes, n_epochs, seed, **settings):
     """Return the network of section 4.5: 70 units, then as many as there are classes."""
-    return LabeledRankNetStar(
-        (70, n_classes), n_epochs=n_epochs, calibration=None, random_state=seed, **settings
-    )
+    return LabeledRankNetStar((70, n_classes), n_epochs=n_epochs, random_state=seed, **settings)
 
 
 def normal(train_X, *others):

@@ -70,7 +70,6 @@ def ranker_of(about, optimizer, activation, learning_rate):
         optimizer=OPTIMIZERS[optimizer],
         learning_rate=learning_rate,
         n_epochs=about["n_epochs"],
-        calibration=None,
         random_state=0,
     )
     ranker.loss = LOSSES[activation]

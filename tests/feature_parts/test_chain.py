@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from example_rankers import Column
+from own_objective import HalfSquare
 from ranking_sample import make_ranking_sample
 
 from treerank import TreeDirectRanker, make_objective
@@ -39,23 +40,22 @@ def test_trees_from_a_line_lower_the_loss_of_the_line():
     assert OBJECTIVE(part.transform(X)[:, 0])[0] < 0.9 * OBJECTIVE(line[:, 0])[0]
 
 
-def test_under_a_loss_per_level_a_single_output_is_shared_by_the_levels():
-    levels = make_objective(Y, QID, per_level=True)
-    part = Chain([Column((0,)), Column(tuple(range(levels.n_outputs)))]).fit(X, levels)
-    total = part.transform(X).sum(axis=1)
-    np.testing.assert_allclose(total, X[:, 0] + X[:, : levels.n_outputs].sum(axis=1))
+def test_several_outputs_that_nobody_weighs_are_refused():
     with pytest.raises(ValueError, match="parts must have a single output"):
         Chain([Column((0, 1))]).fit(X, OBJECTIVE)
+    two = HalfSquare(np.zeros((len(X), 2)), groups=OBJECTIVE.groups)
+    with pytest.raises(ValueError, match=r"objective must have a single output .*; got 2"):
+        Chain([Column((0,))]).fit(X, two)
 
 
 def test_a_start_goes_with_its_rows_and_with_the_convex_form():
-    start, scores = RNG.normal(size=(len(X), 1)), RNG.normal(size=len(X))
+    start, scores = RNG.normal(size=(2, len(X)))
     objective = Started(make_objective(Y, QID, loss="hinge"), start)
     rows = objective.groups.order[: objective.groups.sizes[0]]
     alone = make_objective(Y[rows], loss="hinge")
-    assert taken(objective, rows)(scores[rows])[0] == alone(start[rows, 0] + scores[rows])[0]
+    assert taken(objective, rows)(scores[rows])[0] == alone(start[rows] + scores[rows])[0]
     convex = make_objective(Y, QID, loss="hinge").convex()
-    assert objective.convex()(scores)[0] == convex(start[:, 0] + scores)[0]
+    assert objective.convex()(scores)[0] == convex(start + scores)[0]
     assert (2 * objective)(scores)[0] == 2 * objective(scores)[0]
 
 

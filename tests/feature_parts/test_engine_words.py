@@ -17,7 +17,6 @@ TREES = {
     "num_leaves": "TreeDirectRanker(LightGBMTrees(num_leaves=...))",
     "num_iterations": "TreeDirectRanker(LightGBMTrees(n_estimators=...))",
     "eta": "TreeDirectRanker(LightGBMTrees(learning_rate=...))",
-    "tree_method": "TreeDirectRanker(XGBoostTrees(tree_method=...))",
     "sigmoid": "TreeDirectRanker(sigma=...)",
 }
 
@@ -45,7 +44,7 @@ def test_a_word_of_an_engine_is_answered_by_ours(word):
         (HistogramTrees, "iterations", "HistogramTrees(n_estimators=...)"),
         (StreamingTrees, "depth", "StreamingTrees(max_depth=...)"),
         (LambdaMART, "feature_fraction", "LambdaMART(colsample_bytree=...)"),
-        (LambdaMART, "max_bin", "LambdaMART(tree_options={'max_bin': ...})"),
+        (LambdaMART, "max_bin", "TreeDirectRanker(LightGBMTrees(max_bin=...))"),
         (LambdaMART, "loss", "TreeDirectRanker(loss=...)"),
     ],
 )

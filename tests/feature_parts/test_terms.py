@@ -28,7 +28,6 @@ from treerank.feature_parts.network_term import (
     Function,
     Network,
     Products,
-    Scale,
     SoftSplits,
 )
 from treerank.feature_parts.scorer import Scorer
@@ -49,8 +48,7 @@ PARTS = {
     "mlp": MLP((4, 3), activation="relu", n_outputs=2, **NETWORK),
     "polynomial": Polynomial(3, **NETWORK),
     "sigmoid": MLP((4,), activation="sigmoid", output_activation="tanh", **NETWORK),
-    "oblivious": SoftTrees(4, oblivious=True, n_outputs=2, batch_norm=True, **NETWORK),
-    "soft_trees": SoftTrees(4, depth=3, gamma=1.0, **NETWORK),
+    "soft_trees": SoftTrees(4, depth=3, gamma=1.0, n_outputs=2, **NETWORK),
 }
 RANKERS = {
     **{name: TreeDirectRanker(part, random_state=0) for name, part in PARTS.items()},
@@ -118,7 +116,7 @@ def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, tmp_path):
     np.testing.assert_array_equal(np.concatenate(parts), scores(X))
 
 
-LAYERS = {kind.__name__.lower(): kind for kind in (Affine, Function, Products, Scale, SoftSplits)}
+LAYERS = {kind.__name__.lower(): kind for kind in (Affine, Function, Products, SoftSplits)}
 
 
 def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(ranker, tmp_path):

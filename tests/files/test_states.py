@@ -111,15 +111,12 @@ PART_CHANGES = [
     ("mlp", ("scale",), filled(-1)),
     ("mlp", ("n_features_in_",), lambda old: 30_000),
     ("mlp", ("n_outputs_",), lambda old: 10**9),
-    ("mlp", ("n_scores_",), lambda old: 3),
     ("mlp", ("weights", "network.0.weight"), wider),
     ("mlp", ("weights", "network.0.weight"), filled(np.nan)),
-    ("mlp", ("unit",), lambda old: "1"),
     ("linear", ("weights", "head"), shorter),
     ("polynomial", ("n_features_in_",), lambda old: 2),
     ("soft_trees", ("shape", "depth"), lambda old: 10**12),
     ("soft_trees", ("shape", "n_trees"), lambda old: 10**9),
-    ("soft_trees", ("shape", "oblivious"), lambda old: True),
     ("soft_trees", ("weights", "network.layer.gamma"), filled(0)),
 ]
 

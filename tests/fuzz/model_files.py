@@ -41,7 +41,6 @@ _PARTS = {name: (name, {}) for name in _PLAIN} | {
     "histogram sets": ("histogram", _SETS | {"min_child_samples": 2}),
     "histogram large": ("histogram", {"num_leaves": 600, "min_child_samples": 1}),
     "mlp with a head": ("mlp", {"n_outputs": 3, "activation": "relu", "dropout": 0.1}),
-    "soft trees normalized": ("soft_trees", {"batch_norm": True}),
     "lightgbm sets": ("lightgbm", _SETS | {"engine_params": _FEW_ROWS}),
     "xgboost sets": ("xgboost", _SETS),
 }

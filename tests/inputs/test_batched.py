@@ -27,9 +27,9 @@ PARTS = [slice(700, N), slice(0, 33), slice(33, 34), slice(34, 700)]
 ORDER = np.concatenate([np.arange(N)[part] for part in PARTS])
 
 
-def ranker(kind=HistogramTrees, calibration="eval_set", **parameters):
+def ranker(kind=HistogramTrees, **parameters):
     part = kind(n_estimators=4, num_leaves=6, max_bin=15, n_jobs=1, **parameters)
-    return TreeDirectRanker(part, calibration=calibration, random_state=0)
+    return TreeDirectRanker(part, random_state=0)
 
 
 def batches(table):
@@ -42,12 +42,10 @@ def small_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}, "continued"], ids=str
+    "parameters", [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}], ids=str
 )
 @pytest.mark.parametrize("table", [X, FRAME], ids=["array", "frame"])
 def test_the_model_is_that_of_the_rows_in_memory(table, parameters):
-    if parameters == "continued":
-        parameters = {"init_model": ranker().fit(table, Y, QID).feature_part_}
     expected = ranker(**parameters).fit(table, Y, QID, eval_set=(table, Y, QID))
     found = ranker(**parameters).fit(batches(table), eval_set=batches(table))
     assert found.evals_result_ == expected.evals_result_

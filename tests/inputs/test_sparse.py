@@ -132,10 +132,10 @@ def test_warm_start_goes_on_from_sparse_to_sparse(part):
 @pytest.mark.parametrize(("first", "second"), [(X, SPARSE), (SPARSE, X)])
 def test_xgboost_does_not_change_its_mind_about_zeros(first, second):
     part, objective = PARTS["xgboost"], HalfSquare(Y)
-    earlier = clone(part).fit(first, objective)
+    earlier = clone(part).set_params(warm_start=True).fit(first, objective)
     form = "dense" if first is X else "sparse"
     with pytest.raises(ValueError, match=f"X must be {form}, as in the earlier fit"):
-        clone(part).set_params(init_model=earlier).fit(second, objective)
+        earlier.set_params(n_estimators=100).fit(second, objective)
 
 
 @every_part

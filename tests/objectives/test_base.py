@@ -47,7 +47,7 @@ def test_what_an_objective_says_of_itself_counts():
     assert (objective.name, objective.steepness) == ("told", 2.0)
     assert objective.convex_or_itself().name == "Flat"
     assert objective.has_anything_to_learn()
-    started = Started(Told(GROUPS), np.zeros((4, 1)))
+    started = Started(Told(GROUPS), np.zeros(4))
     assert (started.name, started.steepness, started.has_anything_to_learn()) == ("told", 2.0, True)
 
 
@@ -66,7 +66,7 @@ def test_objectives_are_wrapped_once():
     assert as_objective(ours) is ours
 
 
-@pytest.mark.parametrize("settings", [{}, {"per_level": True}, {"loss": "half_squared_error"}])
+@pytest.mark.parametrize("settings", [{}, {"loss": "half_squared_error"}])
 def test_with_another_loss_an_objective_prices_the_same_labels(settings):
     weights, scores = {"sample_weight": [1, 2, 1, 3]}, np.arange(4.0)
     squared = make_objective(Y, QID, loss="half_squared_error", **weights)

@@ -1,8 +1,5 @@
 """Batches hold every row once, never mix queries wrongly, and price what the whole would."""
 
-import itertools
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +7,7 @@ from hypothesis import strategies as st
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
-from treerank.objectives.batches import deal, pair_batches, query_batches, taken
+from treerank.objectives.batches import deal, query_batches, taken
 
 
 @given(
@@ -80,76 +77,3 @@ class Foreign:
 def test_an_objective_of_the_users_own_is_given_rows_and_their_queries():
     assert taken(Foreign(), np.array([3])) == ([3], [0, 1])
     assert taken(Foreign(), np.array([3, 0, 2])) == ([3, 0, 2], [0, 1, 3])
-
-
-Y, QID = np.array([2, 1, 0, 0, 1, 0, 2]), np.array(list("aabaabb"))
-
-
-def pairs_of(batch):
-    """The pairs of a batch: two rows of the whole objective, weight and target."""
-    pairs = batch.objective.pairs
-    return list(
-        zip(batch.rows[pairs.i], batch.rows[pairs.j], pairs.weight, pairs.target, strict=True)
-    )
-
-
-def drawn(objective, batch_size, n_epochs):
-    rng = np.random.default_rng(0)
-    epochs = (pair_batches(objective, batch_size, rng) for _ in range(n_epochs))
-    return itertools.chain.from_iterable(epochs)
-
-
-@pytest.mark.parametrize("pairs", ["all", "adjacent"])
-def test_drawn_pairs_are_pairs_of_the_objective_and_all_are_drawn_alike(pairs):
-    objective = make_objective(Y, QID, pairs=pairs, loss="half_squared")
-    seen = Counter(pair[:2] for batch in drawn(objective, 2, 600) for pair in pairs_of(batch))
-    expected = {"adjacent": {(0, 1), (0, 4), (1, 3), (4, 3), (6, 2), (6, 5)}}
-    expected["all"] = expected["adjacent"] | {(0, 3)}
-    assert set(seen) == expected[pairs]
-    counts = np.array(list(seen.values()))
-    assert np.ptp(counts) < 0.35 * counts.mean()
-
-
-def test_a_batch_of_drawn_pairs_costs_what_they_cost():
-    scores = np.linspace(-1, 1, 7)
-    for batch in drawn(make_objective(Y, QID, loss="half_squared"), 7, 20):
-        expected = np.zeros(7)
-        for i, j, _, _ in pairs_of(batch):
-            slope = scores[i] - scores[j] - 1
-            expected[[i, j]] += slope, -slope
-        found = batch.objective(scores[batch.rows])[1]
-        np.testing.assert_allclose(found, expected[batch.rows], atol=1e-14)
-
-
-def test_given_pairs_are_drawn_as_they_were_given():
-    table = [(1, 0, 2.0, 0.75), (3, 4, 1.0, 1.0), (0, 1, 1.0, 0.5)]
-    objective = make_objective(np.zeros(5), [0, 0, 1, 2, 2], given_pairs=table)
-    assert {pair for batch in drawn(objective, 4, 20) for pair in pairs_of(batch)} == set(table)
-    assert not list(drawn(taken(objective, np.array([2])), 4, 1))
-
-
-SIZES = [(2, 4, 1), (3, 3, 1), (4, 2, 2), (1, 7, 1), (10**9, 1, 3)]
-
-
-@pytest.mark.parametrize(("batch_size", "n_batches", "n_pairs"), SIZES)
-def test_drawn_pairs_show_each_row_about_once(batch_size, n_batches, n_pairs):
-    batches = drawn(make_objective(np.arange(7)), batch_size, 1)
-    assert [len(pairs_of(batch)) for batch in batches] == [n_pairs] * n_batches
-
-
-def test_where_no_pair_counts_there_is_no_batch_of_pairs():
-    assert not list(drawn(make_objective([1, 1]), 2, 1))
-
-
-def test_pairs_are_drawn_from_more_than_an_integer_of_32_bits_counts():
-    batch = next(drawn(make_objective(np.arange(70_000)), 100, 1))
-    assert all(i > j for i, j, _, _ in pairs_of(batch))
-
-
-UNDRAWN = [{"weight": "ndcg"}, {"pairs": "with_ties"}, {"pairs": "top_10"}, {"loss": "listnet"}]
-
-
-@pytest.mark.parametrize("settings", UNDRAWN)
-def test_pairs_that_need_ties_or_ranks_of_whole_queries_are_not_drawn(settings):
-    with pytest.raises(ValueError, match=r"batches must be 'queries'"):
-        next(drawn(make_objective([1, 0], **settings), 2, 1))

@@ -19,7 +19,7 @@ from treerank.objectives.batches import query_batches
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.lists.losses import POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES
-from treerank.objectives.pairs.rules import PAIRS, Pairs
+from treerank.objectives.pairs.rules import PAIRS
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 
 pytestmark = pytest.mark.slow
@@ -50,14 +50,12 @@ def of(**settings):
 BY_LOSS = {loss: of(loss=loss) for loss in LOSSES} | {"sum": sum_of_two}
 ALL = BY_LOSS | {f"weight {weight}": of(weight=weight) for weight in PAIR_WEIGHTS}
 ALL |= {f"pairs {name}": of(pairs=pairs) for name, pairs in PAIRS.items()}
-ALL |= {"smoothed": of(weight="ndcg", smoothing=1.0), "sampled": of(pairs=Pairs(sampled=2))}
-ALL |= {"per level": of(per_level=True, weight="ndcg"), "drawn sum": drawn_sum}
-ALL |= {"smoothed per level": of(per_level=True, weight="ndcg", smoothing=1.0)}
+ALL |= {"smoothed": of(weight="ndcg", smoothing=1.0), "drawn sum": drawn_sum}
 if numba.config.DISABLE_JIT:
     both = itertools.product(PAIR_LOSSES, PAIR_WEIGHTS)
     ALL |= {f"{loss} {weight}": of(loss=loss, weight=weight) for loss, weight in both}
 #: What is drawn for a document belongs to its row.
-DRAWN = ("xendcg", "smoothed", "sampled", "drawn sum", "smoothed per level")
+DRAWN = ("xendcg", "smoothed", "drawn sum")
 every_objective = pytest.mark.parametrize("name", ALL)
 #: Scores count from the mean of all labels under the others.
 of_differences = pytest.mark.parametrize("name", [name for name in ALL if name not in POINTWISE])

@@ -66,11 +66,10 @@ def test_every_loss_trains_without_further_settings(part, loss):
     ("loss", "default"),
     [
         (ApproxNDCG(temperature=0.2), "approx_ndcg"),
-        (ListNetLoss(target="gain"), "listnet"),
         (GapsSquared(), "listnet"),
         (PairLoss(doubled_hinge, approximate_hessian=True), "logistic"),
     ],
-    ids=["temperature", "target", "factory", "pair loss"],
+    ids=["temperature", "factory", "pair loss"],
 )
 def test_a_loss_with_settings_of_its_own_trains_otherwise_than_the_default(part, loss, default):
     model = fitted(part, loss=loss)
@@ -104,7 +103,7 @@ def test_automatic_settings_are_smoothed_ndcg_for_pairs_and_nothing_for_the_rest
 
 
 IGNORED = {"weight": "ndcg", "pairs": "adjacent", "k": 5, "gain": "linear", "threshold": 2.0}
-IGNORED |= {"sigma": 2.0, "smoothing": 0.5, "per_level": True, "query_normalization": "log"}
+IGNORED |= {"sigma": 2.0, "smoothing": 0.5, "query_normalization": "log"}
 
 
 @pytest.mark.parametrize("setting", IGNORED)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_objective import Flat
+from own_objective import Flat, HalfSquare
 from small_rankers import PART_SETTINGS
 
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
@@ -25,6 +25,7 @@ MARGIN = np.digitize(X[:, 1] - 0.5 * X[:, 0], [-0.5, 0.5, 1.2])
 SCORES = rng.normal(size=90)
 
 OTHER = make_objective(MARGIN, QID, weight="query")
+THREE = HalfSquare(np.zeros((90, 3)), groups=OTHER.groups)
 TERMS = {
     **{loss: make_objective(RELEVANCE, QID, loss=loss) for loss in LOSSES},
     "ranks": make_objective(RELEVANCE, QID, weight="ndcg", smoothing=1.0, random_state=3),
@@ -59,13 +60,6 @@ def assert_is_weighted_sum(total, terms, weights, scores):
 @given(factors, factors)
 def test_value_and_derivatives_are_the_weighted_sums_of_the_terms(term, a, b):
     assert_is_weighted_sum(a * term + b * OTHER, [term, OTHER], [a, b], SCORES)
-
-
-def test_columns_of_per_level_objectives_add_up():
-    terms = [make_objective(y, QID, per_level=True) for y in (RELEVANCE, MARGIN)]
-    total, scores = 0.25 * terms[0] + 4 * terms[1], rng.normal(size=(90, 3))
-    assert total.n_outputs == 3
-    assert_is_weighted_sum(total, terms, [0.25, 4], scores)
 
 
 @every_term
@@ -162,7 +156,7 @@ def test_factors_are_finite_and_not_negative(factor):
         ([OTHER], [1, 2], "objectives must be one or more, .* got 1 and 2 factors"),
         ([OTHER, make_objective([1, 0])], None, "must be over the same documents and queries"),
         ([OTHER, make_objective(MARGIN)], None, "must be over the same documents and queries"),
-        ([OTHER, make_objective(MARGIN, QID, per_level=True)], None, "equally many .* 1 and 3"),
+        ([OTHER, THREE], None, "equally many .* 1 and 3"),
     ],
 )
 def test_only_objectives_over_the_same_scores_can_be_added(objectives, weights, message):

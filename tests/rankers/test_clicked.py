@@ -105,7 +105,7 @@ def test_documents_that_differ_in_their_positions_alone_have_an_order():
 
 
 @pytest.mark.parametrize(
-    "ranker", [small(), RankSVM(random_state=0), NestedRanker(small(clicks=None), random_state=0)]
+    "ranker", [small(), RankSVM(), NestedRanker(small(clicks=None), random_state=0)]
 )
 def test_rankers_learn_relevance_and_not_the_old_ranking(ranker):
     found = clone(ranker).fit(**ROWS)

@@ -26,9 +26,7 @@ class FirstFeature(Column):
 TWO = {"same": np.zeros(len(Y)), "other": Y}
 
 
-@pytest.mark.parametrize(
-    ("settings", "y"), [({"weight": "uniform"}, Y), ({"per_level": True}, Y), ({}, TWO)]
-)
+@pytest.mark.parametrize(("settings", "y"), [({"weight": "uniform"}, Y), ({}, TWO)])
 def test_a_loss_without_slope_at_equal_scores_has_pairs_all_the_same(settings, y):
     ranker = TreeDirectRanker(FirstFeature(), loss=flat_at_zero, **settings, random_state=0)
     assert (ranker.fit(X, y, QID).predict(X) == X[:, 0]).all()

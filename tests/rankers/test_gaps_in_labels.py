@@ -59,10 +59,9 @@ def test_a_label_of_no_weight_changes_nothing_but_which_documents_there_are(part
     np.testing.assert_allclose(both.predict(X), alone.predict(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("calibration", ["eval_set", 0.3])
-def test_an_eval_set_may_have_gaps_and_calibrates_by_the_first_label(calibration):
+def test_an_eval_set_may_have_gaps_and_calibrates_by_the_first_label():
     labels = {"human": HUMAN, "machine": MACHINE}
-    fitted = ranker(calibration=calibration).fit(X, labels, QID, eval_set=(X, labels, QID))
+    fitted = ranker().fit(X, labels, QID, eval_set=(X, labels, QID))
     curves = fitted.evals_result_["validation"]
     kept = fitted.best_iteration_ - 1
     measured = [NDCG(k=10)(label, fitted.predict(X), QID) for label in labels.values()]

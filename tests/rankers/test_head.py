@@ -23,10 +23,6 @@ def test_tau_keeps_the_sign_of_every_margin_and_is_odd(tau, margin):
     assert head.compare_scores(0.0, margin) == -r
 
 
-def test_arctan_reaches_one_half_at_one():  # the corpus has values of the others
-    assert AntisymmetricHead(np.ones(1), "arctan").compare_scores(1.0, 0.0) == 0.5
-
-
 def test_a_single_output_of_weight_one_is_the_score_itself():
     column, head = np.array([[0.1], [np.nextafter(0.1, 1)], [-0.0]]), AntisymmetricHead(np.ones(1))
     for outputs in (column, column[:, 0]):

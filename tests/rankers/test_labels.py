@@ -46,13 +46,12 @@ def assert_same_scores(one, other):
 
 
 @every_part
-def test_columns_lists_and_mappings_of_labels_give_the_same_model(part):
+def test_columns_and_mappings_of_labels_give_the_same_model(part):
     by_name = fitted(part=part, label_weights={"relevance": 2})
     assert np.ptp(by_name.predict(X)) > 0
     for table in (TABLE, TABLE.tolist()):
         by_column = fitted(table, part, label_weights={"0": 2, "1": 1})
         assert_same_scores(by_column, by_name)
-    assert_same_scores(fitted(part=part, label_weights=[2, 1]), by_name)
     assert not np.array_equal(fitted(part=part).predict(X), by_name.predict(X))
 
 
@@ -75,7 +74,7 @@ def test_the_history_of_a_fit_names_each_label(part):
 def test_early_stopping_goes_by_the_weighted_mean():
     part = LightGBMTrees(n_estimators=60, learning_rate=0.4, n_jobs=1, early_stopping_rounds=3)
     eval_set = X[200:], TABLE[200:], QID[200:]
-    model = ranker(part, label_weights=[1, 5])
+    model = ranker(part, label_weights={"0": 1, "1": 5})
     model.fit(X[:200], TABLE[:200], QID[:200], eval_set=eval_set)
     history = model.evals_result_["validation"]
     assert model.best_iteration_ == np.argmax(history["ndcg@10"]) + 1
@@ -102,15 +101,14 @@ def test_order_of_rows_and_names_of_queries_change_nothing():
     np.testing.assert_array_equal(model.predict(X), expected)
 
 
-@pytest.mark.parametrize("settings", [{}, {"per_level": True}])
-def test_a_saved_model_of_several_labels_comes_back_bit_for_bit(tmp_path, settings):
-    model = ranker(label_weights={"relevance": 2.0}, **settings)
+def test_a_saved_model_of_several_labels_comes_back_bit_for_bit(tmp_path):
+    model = ranker(label_weights={"relevance": 2.0})
     model.fit(X, LABELS, QID, eval_set=EVAL_SET)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     assert loaded.evals_result_ == model.evals_result_
     assert loaded.score(X, LABELS, QID) == model.score(X, LABELS, QID)
-    assert_same_scores(loaded.fit(X, LABELS, QID), fitted(label_weights=[2, 1], **settings))
+    assert_same_scores(loaded.fit(X, LABELS, QID), fitted(label_weights={"relevance": 2.0}))
 
 
 def test_a_head_over_several_outputs_takes_several_labels():
@@ -145,8 +143,7 @@ OTHER_LABELS = r"eval_set must have the labels of y, \['relevance', 'ma"
         ({"price": 1}, {}, r"label_weights must be one of \['margin', 'rel.*'price"),
         ({"margin": -1}, {}, r"label_weights\['margin'\] must be a finite .* got -1"),
         ({"margin": "2"}, {}, r"label_weights\['margin'\] must be .* got '2'"),
-        ([1, 2, 3], {}, r"label_weights must have a number per label, \['rel"),
-        (2.0, {}, r"label_weights must have a number per label, .* got 2\.0"),
+        ([1, 2], {}, r"label_weights must be {label: number} of \['rel.* got \[1, 2\]"),
         ({"0": 0.5}, {"y": SINGLE}, "label_weights must be None for a single label y; got .*mapp"),
         ({"0": 0.5}, {"y": SINGLE.tolist()}, "label_weights must be None for a single label y"),
         (None, {"eval_set": (X, SINGLE, QID)}, OTHER_LABELS),
@@ -189,16 +186,16 @@ def test_a_ranker_of_a_single_label_is_not_scored_by_several():
         RankSVM().fit(X, SINGLE, QID).score(X, TABLE, QID)
 
 
-@pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}, {"per_level": True}])
+@pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}])
 @pytest.mark.parametrize("weights", [(2.0, 0.5), (0.0, 1.0)])
 def test_the_objective_is_the_weighted_sum_of_those_of_single_labels(settings, weights):
     def price(y, **more):
-        part, shape = (Column((0, 1, 2)), (400, 3)) if "per_level" in settings else (Column(), 400)
-        ranker = TreeDirectRanker(part, smoothing=0.0, **settings, **more).fit(X, y, QID)
-        return ranker.feature_part_.objective_(np.zeros(shape))[0]
+        ranker = TreeDirectRanker(Column(), smoothing=0.0, **settings, **more).fit(X, y, QID)
+        return ranker.feature_part_.objective_(np.zeros(400))[0]
 
     alone = [price(y) for y in LABELS.values()]
-    assert price(LABELS, label_weights=weights) == pytest.approx(np.dot(weights, alone))
+    by_name = dict(zip(LABELS, weights, strict=True))
+    assert price(LABELS, label_weights=by_name) == pytest.approx(np.dot(weights, alone))
 
 
 @pytest.mark.parametrize("several", ["labels", "metrics"])

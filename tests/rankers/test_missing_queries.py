@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 X, Y, QID = ranking_data()
 KINDS = {
     "TreeDirectRanker": TreeDirectRanker(PARTS["lightgbm"], random_state=0),
-    "RankSVM": RankSVM(random_state=0),
+    "RankSVM": RankSVM(),
     "SortNet": SortNet(3, max_iter=1, n_epochs=1, random_state=0),
     "NestedRanker": NestedRanker(TreeDirectRanker(PARTS["lightgbm"]), sizes=(8,), random_state=0),
 }

@@ -2,7 +2,7 @@ import copy
 
 import numpy as np
 import pytest
-from example_rankers import PARTS, Column, every_part, fitted_rankers, ranking_data, some_ranker
+from example_rankers import PARTS, Column, fitted_rankers, ranking_data, some_ranker
 from sklearn.base import clone
 
 from treerank import NDCG, TreeDirectRanker, get_metric
@@ -56,13 +56,12 @@ def test_score_weighs_queries_by_their_documents():
     assert everywhere == pytest.approx(ranker.score(X, y, qid))
 
 
-def test_the_order_of_rows_matters_to_neither_weights_nor_a_share_for_calibration():
-    ranker = some_ranker(smoothing=0.5, calibration=0.3)
+def test_the_order_of_rows_does_not_matter_to_weights():
+    ranker = some_ranker(smoothing=0.5)
     weight, rows = 0.5 + X[:, 1] ** 2, np.random.default_rng(3).permutation(len(X))
     first = ranker.fit(X, y, qid, sample_weight=weight)
     again = clone(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=weight[rows])
     np.testing.assert_array_equal(again.predict(X), first.predict(X))
-    assert again.steepness_ == first.steepness_
 
 
 def test_several_outputs_get_a_head_fitted_to_the_pairs():
@@ -72,25 +71,16 @@ def test_several_outputs_get_a_head_fitted_to_the_pairs():
     assert ranker.feature_part_.transform(X).shape == (160, 3)
 
 
-@every_part
-def test_a_level_more_is_an_output_more(part):
-    ranker = TreeDirectRanker(part, per_level=True, weight="query", random_state=0)
-    ranker.fit(X, y, qid, eval_set=(X, y, qid))
-    assert ranker.feature_part_.transform(X).shape == (160, 3)
-    assert (ranker.head_.weight > 0).all()
-    assert ranker.score(X, y, qid) > 0.9
-    assert len(ranker.evals_result_["validation"]["ndcg@10"]) == 8
-
-
-def test_probabilities_are_calibrated_where_asked():
+def test_probabilities_are_calibrated_on_the_eval_set():
     own, other = ((X[rows], y[rows], qid[rows]) for rows in (qid < 6, qid >= 6))
-    uncalibrated = some_ranker(sigma=2.0, calibration=None).fit(*own, eval_set=other)
+    uncalibrated = some_ranker(sigma=2.0).fit(*own)
     assert uncalibrated.steepness_ == 2.0
     on_eval_set = some_ranker(sigma=2.0).fit(*own, eval_set=other)
     by_hand = clone(uncalibrated).fit(*own).calibrate(*other)
     assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
-    on_a_share = some_ranker(calibration=0.25).fit(*DATA)
-    assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
+    singles = X, y, np.arange(len(y))
+    with pytest.raises(ValueError, match="eval_set must hold out a query with two different"):
+        some_ranker(metric=lambda *_: 0.0).fit(*own, eval_set=singles)
 
 
 def test_weights_matter():

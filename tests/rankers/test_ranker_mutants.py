@@ -124,7 +124,7 @@ class PicklesInHalfPrecision(Honest, breaks="copies"):
 
 class ChangesItsParameter(Honest, breaks="refit"):
     def changed(self, X, qid):
-        self.random_state = 1
+        self.normalized = False
         return self.coef_
 
 

@@ -62,13 +62,3 @@ def test_rows_of_weight_zero_and_their_pairs_are_gone():
     assert data.groups.codes.max() + 1 == data.groups.n_queries == 4
     i, j = PAIRS[:, :2].astype(int).T
     assert len(data.pairs.i) == (kept[i] & kept[j]).sum()
-
-
-def test_splitting_by_query_parts_no_query_and_leaves_one_to_train_on():
-    data = training_set(X, Y, QID)
-    kept, held_out = data.split_by_query(0.4, np.random.RandomState(0))
-    assert (kept.groups.n_queries, held_out.groups.n_queries) == (3, 2)
-    assert sorted([*kept.rows, *held_out.rows]) == list(range(N))
-    assert not set(QID[kept.rows]) & set(QID[held_out.rows])
-    with pytest.raises(ValueError, match=r"calibration must leave a query .*; got 0.5 of 1"):
-        training_set(X, Y).split_by_query(0.5, np.random.RandomState(0))

@@ -13,12 +13,12 @@ from treerank.feature_parts.rows import stored_as
 from treerank.forests.scoring import forest_leaves
 
 _ZEROS, _CODED = {"engine_params": {"zero_as_missing": True}}, {"categorical_features": [3]}
+_VECTORS = {"engine_params": {"multi_strategy": "multi_output_tree"}}
 #: Fitted feature parts by name: class, data and parameters.
 FITTED = {
     "lightgbm": (LightGBMTrees, "dense", {}),
     "lightgbm, NaN": (LightGBMTrees, "missing", {}),
     "lightgbm, categories": (LightGBMTrees, "codes", _CODED),
-    "lightgbm, DART": (LightGBMTrees, "missing", {"boosting": "dart"}),
     "lightgbm, zeros": (LightGBMTrees, "missing", _ZEROS),
     "lightgbm, zeros and categories": (LightGBMTrees, "codes", _ZEROS | _CODED),
     "lightgbm, no NaN": (LightGBMTrees, "missing", {"engine_params": {"use_missing": False}}),
@@ -28,7 +28,7 @@ FITTED = {
     "xgboost, NaN": (XGBoostTrees, "missing", {}),
     "xgboost, categories": (XGBoostTrees, "codes", _CODED),
     "xgboost, outputs": (XGBoostTrees, "outputs", {}),
-    "xgboost, vectors": (XGBoostTrees, "outputs", {"multi_strategy": "multi_output_tree"}),
+    "xgboost, vectors": (XGBoostTrees, "outputs", _VECTORS),
     "xgboost, sparse": (XGBoostTrees, "sparse", {}),
     "xgboost, sparse categories": (XGBoostTrees, "sparse codes", _CODED),
     "histogram": (HistogramTrees, "dense", {}),

@@ -6,7 +6,6 @@ import re
 import numpy as np
 
 from treerank.distributed import fit
-from treerank.objectives.pairs.rules import Pairs
 
 SETTINGS = {
     "default": {},
@@ -15,7 +14,6 @@ SETTINGS = {
     "ERR without smoothing": {"weight": "err", "smoothing": 0.0},
     "equal queries": {"weight": "query", "smoothing": 1.0},
     "per query": {"query_normalization": "log", "pairs": "adjacent"},
-    "drawn pairs": {"pairs": Pairs(sampled=3)},
     "listwise": {"loss": "listnet"},
     "drawn targets": {"loss": "xendcg"},
     "exact kernel": {"loss": "hinge"},

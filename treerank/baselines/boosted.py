@@ -6,12 +6,11 @@ and list it in :mod:`treerank.baselines`.
 
 from dataclasses import KW_ONLY, dataclass, fields
 
-from treerank.checks import check_choice
 from treerank.feature_parts.engine_words import answering
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.pairs.weights import Weight
-from treerank.parameters import Auto, Count, Jobs, NotNegative, Options, Positive, Seed, Size
+from treerank.parameters import Auto, Count, Jobs, NotNegative, Positive, Seed, Size
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Parameters of the trees that every direct ranker sets.
@@ -23,7 +22,8 @@ _SET_BY_RANKER = {"random_state", "warm_start"}
 class BoostedRanker(DirectRanker):
     """Histogram trees fitted to an objective: the parameters of all boosted rankers.
 
-    The trees are :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
+    The trees are :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`, of which a
+    ``TreeDirectRanker`` has all parameters.
 
     ``metric`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
     the other attributes.
@@ -51,8 +51,6 @@ class BoostedRanker(DirectRanker):
         Stop after so many trees without a better ``metric`` on the ``eval_set``, and keep those up
         to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``, and smooths the
         values before it compares them. None keeps all trees.
-    tree_options : dict, default=None
-        Further parameters of :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the trees of the last fit, up to ``n_estimators``.
     n_jobs : int, default=None
@@ -90,7 +88,6 @@ class BoostedRanker(DirectRanker):
     precision: str = "float32"
     early_stopping_rounds: Auto | Count | None = "auto"
     metric: AnyMetric = "ndcg@10"
-    tree_options: Options | None = None
     warm_start: bool = False
     n_jobs: Jobs = None
     random_state: Seed = None
@@ -99,10 +96,8 @@ class BoostedRanker(DirectRanker):
     def feature_part(self) -> HistogramTrees:
         """The trees, unfitted."""
         own, of_trees = ({field.name for field in fields(each)} for each in (self, HistogramTrees))
-        for name in self.tree_options or {}:
-            check_choice("each name in tree_options", name, of_trees - own)
         shared = {name: getattr(self, name) for name in of_trees & own - _SET_BY_RANKER}
-        return HistogramTrees(**shared, **(self.tree_options or {}))
+        return HistogramTrees(**shared)
 
 
 @answering

@@ -8,14 +8,13 @@ length of step, and list it in :mod:`treerank.baselines`.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.baselines.stumps import MAX_THRESHOLDS, BinnedFeatures, best_stump
+from treerank.baselines.stumps import BinnedFeatures, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
-from treerank.checks import check_count
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import array, count, entries, history
 from treerank.forests.growing import GrowingForest
@@ -23,8 +22,7 @@ from treerank.forests.scoring import forest_scores
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for, threads_of
 from treerank.objectives.base import Objective
-from treerank.parameters import Auto, Count, Rule, Seed
-from treerank.rankers.calibration import Calibration
+from treerank.parameters import Auto, Count
 from treerank.rankers.ranker import Ranker
 
 #: What ``fit`` keeps of each stump; ``missing`` is its value where the feature is missing.
@@ -37,20 +35,16 @@ class StumpRanker(Ranker):
 
     ``fit`` takes weights of documents, of queries and of your own pairs.
 
-    ``metric`` and ``calibration`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
+    ``metric`` is explained at :class:`~treerank.rankers.ranker.Ranker`, with
     the other attributes.
 
     Parameters
     ----------
     n_estimators : int, default=300
         Largest number of stumps.
-    n_thresholds : int, default=254
-        Number of thresholds per feature, at its quantiles.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
         up to the best. "auto" keeps the best of all, given an ``eval_set``. None keeps all.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the queries set aside for calibration.
 
     Attributes
     ----------
@@ -93,11 +87,8 @@ class StumpRanker(Ranker):
     _objective: ClassVar[dict[str, str]]
 
     n_estimators: Count = 300
-    n_thresholds: Annotated[int, Rule(check_count, at_most=MAX_THRESHOLDS)] = MAX_THRESHOLDS
     metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
-    calibration: Calibration = "eval_set"
-    random_state: Seed = None
 
     def terms(self) -> Terms:
         """Return the stumps as trees of one split."""
@@ -130,7 +121,7 @@ class StumpRanker(Ranker):
         progress = start_progress(self.early_stopping_rounds, held_out, self.n_estimators)
         objective = data.objective(seed, **self._objective)
         with threads_for(len(data.y)):
-            features = BinnedFeatures.of(data.X, data.rows, self.n_thresholds)
+            features = BinnedFeatures.of(data.X, data.rows)
             steps = self._grow(features, Descent(objective, len(data.y)), progress, held_out)
         if not steps:
             warn_of_constant_model("No stump lowers the loss")

@@ -30,7 +30,7 @@ class BinnedFeatures(NamedTuple):
     Examples
     --------
     >>> X = np.array([[1.0], [3.0], [2.0], [np.nan]])
-    >>> BinnedFeatures.of(X, np.arange(4, dtype=np.int32), 10).codes
+    >>> BinnedFeatures.of(X, np.arange(4, dtype=np.int32)).codes
     array([[1, 3, 2, 0]], dtype=uint8)
     """
 
@@ -38,7 +38,7 @@ class BinnedFeatures(NamedTuple):
     thresholds: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, rows: np.ndarray, n_thresholds: int) -> Self:
+    def of(cls, X: np.ndarray, rows: np.ndarray, n_thresholds: int = MAX_THRESHOLDS) -> Self:
         """Bin the given rows of ``X``, in that order."""
         sample = rows[:: max(1, len(rows) // _SAMPLE)]
         thresholds = np.full((X.shape[1], n_thresholds), np.inf)

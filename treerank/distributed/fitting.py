@@ -27,7 +27,7 @@ from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Settings of the ranker without which several workers would fit another model.
-_RANKER_SETTINGS = {"per_level": False, "warm_start": False, "clicks": None}
+_RANKER_SETTINGS = {"warm_start": False, "clicks": None}
 
 
 def fit(
@@ -161,8 +161,6 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
         for name, value in rules.items():
             if getattr(owner, name) != value:
                 raise _refusal(name, f"be {value!r}", getattr(owner, name))
-    if ranker.calibration not in (None, "eval_set"):
-        raise _refusal("calibration", "be None or 'eval_set'", ranker.calibration)
     metric = get_metric(ranker.metric)
     if with_metric and (not isinstance(metric, Metric) or metric.ties == "stable"):
         rule = "be a Metric that does not depend on the order of rows"

@@ -25,7 +25,6 @@ from treerank.feature_parts.network_term import (
     Function,
     Network,
     Products,
-    Scale,
     SoftSplits,
 )
 
@@ -125,10 +124,6 @@ def _affine(graph: Graph, values: str, layer: Affine) -> str:
     return graph.add("Add", products, layer.bias)
 
 
-def _scale(graph: Graph, values: str, layer: Scale) -> str:
-    return graph.add("Add", graph.add("Mul", values, layer.factor), layer.shift)
-
-
 def _products(graph: Graph, values: str, layer: Products) -> str:
     powers = [values]
     for shorter, last in layer.pairs:
@@ -165,7 +160,6 @@ _LAYERS: dict[type, Any] = {
     Affine: _affine,
     Function: _function,
     Products: _products,
-    Scale: _scale,
     SoftSplits: _soft_splits,
 }
 

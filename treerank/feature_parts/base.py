@@ -90,8 +90,6 @@ class PartTraits:
     terms : callable or None
         ``terms(weight)`` returns the weighted sum of the outputs as
         :class:`~treerank.feature_parts.terms.Terms`, for exports and exact explanations.
-    partial_fit : callable or None
-        Learns from one more batch; its arguments are those of ``fit``.
     get_state, set_state : callable or None
         Return and restore what ``fit`` has learned, as a dict of plain JSON values, strings and
         arrays; needed by ``save`` and ``load``. Restored predictions are equal bit for bit.
@@ -105,7 +103,6 @@ class PartTraits:
     evals_result_: dict[str, Any] = field(default_factory=dict)
     best_iteration_: int | None = None
     terms: Callable[..., Any] | None = None
-    partial_fit: Callable[..., Any] | None = None
     get_state: Callable[..., Any] | None = None
     set_state: Callable[..., Any] | None = None
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.feature_parts.base import FeaturePart, Validation, terms_of, traits_of
+from treerank.feature_parts.base import FeaturePart, Validation, traits_of
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
@@ -20,9 +20,9 @@ from treerank.feature_parts.part_list import (
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
-from treerank.files.states import StateRule, size
+from treerank.files.states import StateRule, count, size
 from treerank.objectives.base import Objective
-from treerank.objectives.sums import Started, from_start
+from treerank.objectives.sums import Started
 from treerank.parameters import Seed
 
 
@@ -38,14 +38,14 @@ class _MetricFromStart:
         return str(getattr(self.metric, "name", "metric"))
 
     def __call__(self, scores: np.ndarray) -> float:
-        return float(self.metric(from_start(self.start, scores)))
+        return float(self.metric(self.start + scores))
 
 
 def _check_parts(name, parts, sizes):
     """Refuse what is not a list of fitted parts, with outputs that can be added."""
     check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
     for part in parts:
-        check_outputs(part, sizes["n_outputs"])
+        check_outputs(part)
 
 
 @dataclass(eq=False, repr=False)
@@ -73,7 +73,7 @@ class Chain(PartList):
     evals_result_ : dict
         That of the last part, given ``validation``: the metric is that of the sum.
     n_features_in_, n_outputs_ : int
-        Number of columns of X and of ``transform``, which has one per output of the objective.
+        Number of columns of X and of ``transform``, which has one.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Chain(PartList):
 
     _state: ClassVar[dict[str, StateRule]] = {
         "n_features_in_": size("n_features"),
-        "n_outputs_": size("n_outputs"),
+        "n_outputs_": count(1, at_most=1),
         "parts_": _check_parts,
     }
 
@@ -96,37 +96,34 @@ class Chain(PartList):
     _: KW_ONLY
     random_state: Seed = None
 
+    n_outputs_ = 1
+
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit one part after another; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
-        self._check_parts()
+        self._check_parts(objective)
         rows = as_rows(X, sparse=reads_sparse(self))
-        self.n_features_in_, self.n_outputs_, self.parts_ = rows.shape[1], objective.n_outputs, []
-        start = np.zeros((len(rows), self.n_outputs_))
+        self.n_features_in_, self.parts_ = rows.shape[1], []
+        start = np.zeros(len(rows))
         for part in self._seeded_parts(check_random_state(self.random_state)):
             part.fit(rows, Started(objective, start), validation=self._watched(validation))
-            check_outputs(part, self.n_outputs_)
+            check_outputs(part)
             self.parts_.append(part)
-            start = start + self._outputs(part, rows)
+            start = start + _score(part, rows)[:, 0]
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the sums of the outputs of all parts, of shape (n_documents, n_outputs)."""
+        """Return the sum of the scores of all parts, of shape (n_documents, 1)."""
         check_is_fitted(self)
-        total = self._outputs(self.parts_[0], X)
+        total = _score(self.parts_[0], X)
         for part in self.parts_[1:]:
-            total = total + self._outputs(part, X)
+            total = total + _score(part, X)
         return total
 
     def terms(self, weight: np.ndarray) -> Terms:
-        """Return the weighted sum of the outputs, which are sums over all parts."""
+        """Return the sum over all parts, times a weight."""
         check_is_fitted(self)
-        share = weight.sum() / self.n_outputs_
-        of_parts = [
-            terms_of(part, weight) if self._is_direct(part) else weighed_terms(part).scaled(share)
-            for part in self.parts_
-        ]
-        return total(of_parts)
+        return total([weighed_terms(part).scaled(weight[0]) for part in self.parts_])
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
@@ -139,16 +136,9 @@ class Chain(PartList):
         if validation is None or not self.parts_:
             return validation
         X, metric = validation
-        return X, _MetricFromStart(metric, self.transform(X))
+        return X, _MetricFromStart(metric, self.transform(X)[:, 0])
 
-    def _outputs(self, part: Any, X: Any) -> np.ndarray:
-        """Return the outputs of a part, or its score in equal shares."""
-        outputs = weighed(part, X)
-        if self._is_direct(part):
-            return outputs
-        share = outputs.sum(axis=1, keepdims=True) / self.n_outputs_
-        return np.repeat(share, self.n_outputs_, axis=1)
 
-    def _is_direct(self, part: Any) -> bool:
-        """Tell whether the outputs of a part are those of the chain."""
-        return part.n_outputs_ == self.n_outputs_ and traits_of(part).head_weight_ is None
+def _score(part: Any, X: Any) -> np.ndarray:
+    """Return the score of a fitted part, of shape (n_documents, 1)."""
+    return weighed(part, X).sum(axis=1, keepdims=True)

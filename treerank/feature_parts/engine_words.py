@@ -13,7 +13,6 @@ from treerank.feature_parts.registry import feature_part_class
 C = TypeVar("C", bound=type)
 #: Words of other programs by the names that they have here.
 THEIRS = {
-    "boosting": ("boosting_type",),
     "categorical_features": ("cat_features", "categorical_feature"),
     "colsample_bytree": ("feature_fraction", "max_features", "rsm"),
     "early_stopping_rounds": ("early_stopping_round", "n_iter_no_change", "od_wait"),
@@ -40,8 +39,8 @@ THEIRS = {
 _OURS = {word: ours for ours, words in THEIRS.items() for word in words}
 #: Parameters of TreeDirectRanker that trees do not have.
 OF_RANKER = (
-    *("calibration", "clicks", "feature_part", "gain", "head_alpha", "k", "label_weights", "loss"),
-    *("metric", "pairs", "per_level", "query_normalization", "sigma", "smoothing"),
+    *("clicks", "feature_part", "gain", "head_alpha", "k", "label_weights", "loss"),
+    *("metric", "pairs", "query_normalization", "sigma", "smoothing"),
     *("tau", "threshold", "weight"),
 )
 _FRAME = "X as a data frame: columns of text or of dtype category are categories"
@@ -68,6 +67,7 @@ WORDS = {
     "group": "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row",
     "group_id": "qid in fit, one query id per row in any order",
     "groups": "qid in fit, one query id per row in any order",
+    "init_model": "warm_start=True, or treerank.evaluation.refresh(ranker, X, y, qid)",
     "loss_function": _LOSS,
     "objective": _LOSS,
     "positions": "position, from 1, in fit of the ranker",
@@ -127,9 +127,6 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
 
 def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     """Return how to write a parameter that this class does not have; None if no other has it."""
-    own_trees = inspect.signature(feature_part_class("histogram")).parameters
-    if hasattr(cls, "tree_options") and name in own_trees:
-        return f"{cls.__name__}(tree_options={{{name!r}: ...}})"
     for trees in (type(part), *map(feature_part_class, ("lightgbm", "xgboost", "histogram"))):
         if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
             return f"TreeDirectRanker({trees.__name__}({name}=...))"

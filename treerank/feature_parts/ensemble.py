@@ -149,7 +149,7 @@ class Ensemble(PartList):
 
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
-        self._check_parts()
+        self._check_parts(objective)
         for share in self._per_part("shares") or []:
             check_number("each of shares", share, above=0)
         rows = as_rows(X, sparse=reads_sparse(self))
@@ -299,7 +299,7 @@ def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
             continue
         watched = bag.loss_left_out(rows, own) if stops else None
         parts[place].fit(kept, taken(own, bag.kept), validation=watched)
-        check_outputs(parts[place], own.n_outputs)
+        check_outputs(parts[place])
 
 
 def fit_member_weights(
@@ -311,8 +311,7 @@ def fit_member_weights(
     :math:`w \ge 0`, where g and H are gradient and hessian at the present weights v. So only
     derivatives are needed, like those that trees are fitted to, and pairs may weigh by the present
     ranks. Step t covers :math:`2/(t + 2)` of the way: late steps are averaged, which evens out
-    ranks that jump or are drawn at random. An objective of several outputs is replaced by its
-    convex form.
+    ranks that jump or are drawn at random.
 
     Parameters
     ----------
@@ -337,8 +336,6 @@ def fit_member_weights(
     >>> (fit_member_weights(scores, objective) > 0).tolist()
     [True, False]
     """
-    if objective.n_outputs > 1:
-        objective = as_objective(objective).convex_or_itself()
     weight = np.zeros(scores.shape[1])
     penalty, away = 0.0, np.eye(len(weight))
     if shares is not None:

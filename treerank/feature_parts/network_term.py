@@ -53,18 +53,6 @@ class Affine:
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
-    """A factor and a shift for each number."""
-
-    factor: np.ndarray
-    shift: np.ndarray
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return the outputs of some rows of inputs."""
-        return x * self.factor + self.shift
-
-
-@dataclass(frozen=True, eq=False)
 class Products:
     """Products of inputs: those of one more factor are shorter ones times a last factor.
 
@@ -101,10 +89,7 @@ class SoftSplits:
         return int(self.leaf.shape[1]).bit_length() - 1
 
     def splits_of(self, level: int) -> slice:
-        """Return the places of the splits of a level; oblivious trees have one for each."""
-        is_oblivious = self.bias.shape[1] < self.leaf.shape[1] - 1
-        if is_oblivious:
-            return slice(level, level + 1)
+        """Return the places of the splits of a level."""
         return slice(2**level - 1, 2 ** (level + 1) - 1)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -120,7 +105,7 @@ class SoftSplits:
         return reach.reshape(len(x), -1) @ self.leaf.reshape(-1, self.leaf.shape[2])
 
 
-Layer = Function | Affine | Scale | Products | SoftSplits
+Layer = Function | Affine | Products | SoftSplits
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import StateRule, check_state, unshared
+from treerank.objectives.base import Objective
 from treerank.parameters import check_parameters
 
 
@@ -70,12 +71,17 @@ class PartList(BaseEstimator):
         tags.input_tags.sparse = all(reads_sparse(make_feature_part(part)) for part in self.parts)
         return tags
 
-    def _check_parts(self) -> None:
-        """Refuse wrong parameters, and a list without parts."""
+    def _check_parts(self, objective: Objective) -> None:
+        """Refuse wrong parameters, a list without parts, and an objective of several outputs."""
         check_parameters(self)
         check_sequence("parts", self.parts)
         if len(self.parts) == 0:
             raise ValueError("parts must hold a feature part; got none.")
+        if objective.n_outputs > 1:
+            raise ValueError(
+                "objective must have a single output for a list of parts; got "
+                f"{objective.n_outputs}. Boosted trees take several."
+            )
 
     def _seeded_parts(self, rng: np.random.RandomState) -> list[Any]:
         """Return unfitted copies of the parts, each with a seed."""
@@ -99,9 +105,9 @@ def weighed_terms(part: Any) -> Terms:
     return terms_of(part, np.ones(part.n_outputs_) if weight is None else weight)
 
 
-def check_outputs(part: Any, n_outputs: int) -> None:
+def check_outputs(part: Any) -> None:
     """Refuse a fitted part with several outputs that nobody weighs."""
-    if part.n_outputs_ not in (1, n_outputs) and traits_of(part).head_weight_ is None:
+    if part.n_outputs_ > 1 and traits_of(part).head_weight_ is None:
         raise ValueError(
             f"parts must have a single output or weights of their outputs; got "
             f"{part.n_outputs_} of {type(part).__name__}."

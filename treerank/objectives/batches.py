@@ -2,21 +2,16 @@
 
 A batch holds whole queries where they fit. A query with more documents than a batch is cut into
 pieces at random in every epoch, and the pairs within a piece count. So an objective in which all
-documents are one query trains on pairs across queries. Or a batch is a number of pairs drawn at
-random, as in the DirectRanker paper, with the documents of these pairs.
+documents are one query trains on pairs across queries.
 """
 
-import functools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.base import Objective, as_objective
-from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.rules import GivenPairs
 
 
 class Batch(NamedTuple):
@@ -49,47 +44,6 @@ def query_batches(
     """
     for rows in deal(as_objective(objective).groups, batch_size, rng):
         yield Batch(rows, taken(objective, rows))
-
-
-def pair_batches(
-    objective: Objective, batch_size: int, rng: np.random.Generator
-) -> Iterator[Batch]:
-    """Yield batches of ``batch_size // 2`` pairs; together they hold each row about once.
-
-    All pairs of the objective are drawn with the same probability.
-    """
-    if not isinstance(objective, PairwiseObjective) or not objective.has_listable_pairs:
-        raise ValueError(
-            "batches must be 'queries' for an objective without pairs, with pairs of equal "
-            "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
-        )
-    n_rows, n_pairs = objective.groups.n_documents, int(objective.n_pairs)
-    batch_size = min(batch_size, n_rows)
-    if n_pairs == 0:
-        return
-    if isinstance(objective.pairs, GivenPairs):
-        look_up = objective.pairs.at
-    else:
-        up_to = np.cumsum(objective.labels.high - objective.labels.low, dtype=np.int64)
-        look_up = functools.partial(_counted, up_to, objective)
-    for _ in range(-(-n_rows // batch_size)):
-        pairs = look_up(rng.integers(n_pairs, size=max(1, batch_size // 2)))
-        rows = np.unique(np.concatenate([pairs.i, pairs.j]))
-        rows = rows[np.argsort(objective.groups.codes[rows], kind="stable")]
-        yield Batch(rows, taken(replace(objective, pairs=pairs), rows))
-
-
-def _counted(up_to, problem, number):
-    """Return pairs by their numbers; ``up_to`` counts them by place."""
-    labels = problem.labels
-    upper = np.searchsorted(up_to, number, side="right")
-    first = labels.indptr[np.searchsorted(labels.indptr, upper, side="right") - 1]
-    lower = first + labels.high[upper] - (up_to[upper] - number)
-    i, j, weight = labels.row[upper], labels.row[lower], problem.balance[upper]
-    return GivenPairs(i=i, j=j, weight=weight, target=np.ones(len(number)))
-
-
-BATCHES = {"queries": query_batches, "pairs": pair_batches}
 
 
 def deal(groups: QueryGroups, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

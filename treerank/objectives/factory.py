@@ -72,7 +72,6 @@ class PairSettings:
     threshold: Finite = 1.0
     smoothing: NotNegative = 0.0
     query_normalization: Normalization = None
-    per_level: bool = False
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -105,7 +104,6 @@ def make_objective(
     threshold: float = 1.0,
     smoothing: float = 0.0,
     query_normalization: str | None = None,
-    per_level: bool = False,
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
@@ -129,7 +127,7 @@ def make_objective(
         ``bind(judgments)`` that returns an objective.
     weight : str or PairWeight, default=None
         Weight of a pair, see :mod:`treerank.objectives.pairs.weights`; None is "uniform". This and
-        all that follows up to ``per_level`` is for pair losses only; other losses refuse it.
+        all up to ``query_normalization`` are for pair losses only; other losses refuse them.
     pairs : str or Pairs, default=None
         Which pairs count, see :mod:`treerank.objectives.pairs.rules`; None is "all".
     sigma : float, default=1.0
@@ -144,9 +142,6 @@ def make_objective(
         Scale of Gumbel noise on the scores that ranks come from, drawn anew in every iteration.
     query_normalization : {None, "equal", "log"}, default=None
         Scale the pair weights of each query: not, to the same sum, or to a dampened one.
-    per_level : bool, default=False
-        One column of scores per threshold between neighboring labels, each with the pairs of
-        that threshold, see :mod:`treerank.objectives.pairs.per_level`.
     sample_weight : array-like of shape (n_documents,), default=None
         Weight of each document; that of a pair is the product.
     query_weight : array-like of shape (n_documents,), default=None
@@ -178,7 +173,7 @@ def make_objective(
     of_document = check_weight("sample_weight", sample_weight, len(y))
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
     given = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
-    options = sigma, k, gain, threshold, smoothing, query_normalization, per_level
+    options = sigma, k, gain, threshold, smoothing, query_normalization
     return bind_loss(loss, judgments, PairSettings(weight, given_or(pairs, given), *options))
 
 
@@ -197,7 +192,7 @@ def get_loss(loss: Any) -> Any:
     Examples
     --------
     >>> get_loss("listnet")
-    ListNetLoss(target='softmax')
+    ListNetLoss()
     """
     if isinstance(loss, str):
         if loss in LOSSES:
@@ -258,25 +253,20 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     size, largest = judgments.totals.typical_size, judgments.totals.largest_label
     own = vars(settings) | {"weight": weight, "pairs": pairs, "gain": check_gain(settings.gain)}
     own |= {"sigma": float(settings.sigma), "smoothing": float(settings.smoothing)}
-    del own["per_level"]
-    whole = PairwiseObjective(judgments, loss, typical_size=size, largest_label=largest, **own)
-    if settings.per_level:
-        from treerank.objectives.pairs.per_level import PerLevelObjective
-
-        return PerLevelObjective.of(whole)
-    checked = whole.checked()
+    objective = PairwiseObjective(judgments, loss, typical_size=size, largest_label=largest, **own)
+    objective.check_labels()
     if weight.takes_gain and settings.gain == "exponential" and largest >= DROWNING_LABEL:
         warn_user(
             f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels hardly "
             "count. Write gain='linear' if y is an amount rather than a grade."
         )
-    return checked
+    return objective
 
 
 def _refuse_weightless(weight: PairWeight, pairs: Pairs) -> None:
-    if (pairs.ties or pairs.balanced) and not weight.separates:
+    if pairs.ties and not weight.separates:
         allowed = sorted(name for name, known in PAIR_WEIGHTS.items() if known.separates)
         raise ValueError(
-            f"weight must be one of {allowed} for balanced pairs, and for pairs of equal labels, "
-            f"which weigh nothing under the others; got {pairs!r}."
+            f"weight must be one of {allowed} for pairs of equal labels, which weigh nothing under "
+            f"the others; got {pairs!r}."
         )

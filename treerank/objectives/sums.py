@@ -157,14 +157,14 @@ class Started(WrappedObjective):
     ----------
     objective : Objective
         The price of the sum.
-    start : ndarray of shape (n_documents, n_outputs)
+    start : ndarray of shape (n_documents,)
         Scores of another model.
 
     Examples
     --------
     >>> from treerank.objectives import make_objective
     >>> objective = make_objective([1, 0])
-    >>> rest = Started(objective, np.array([[2.0], [0.0]]))
+    >>> rest = Started(objective, np.array([2.0, 0.0]))
     >>> rest([0.0, 0.0])[0] == objective([2.0, 0.0])[0]
     True
     """
@@ -177,25 +177,19 @@ class Started(WrappedObjective):
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian."""
-        return self.objective(from_start(self.start, scores), iteration=iteration)
+        return self.objective(self.start + scores, iteration=iteration)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
-        return self.objective.derivatives(from_start(self.start, scores), iteration=iteration)
+        return self.objective.derivatives(self.start + scores, iteration=iteration)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
         """Return the objective of the given rows alone."""
         return Started(self.objective.taking(rows, groups), self.start[rows])
 
     def convex(self) -> Objective:
-        """Return the convex form, which starts from the sum over outputs."""
-        return Started(self.objective.convex_or_itself(), self.start.sum(axis=1, keepdims=True))
-
-
-def from_start(start: np.ndarray, scores: Any) -> np.ndarray:
-    """Return ``start + scores``, in the shape of the scores."""
-    scores = np.asarray(scores, dtype=np.float64)
-    return scores + (start[:, 0] if scores.ndim == 1 else start)
+        """Return the convex form from the same start."""
+        return Started(self.objective.convex_or_itself(), self.start)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ queries that it was not fitted to.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,20 +26,6 @@ from treerank.files.states import array, check_state
 from treerank.inputs.canonical import canonical_order
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.factory import make_objective
-from treerank.parameters import Rule
-
-
-def check_calibration(name: str, value: Any) -> None:
-    """Refuse what says nothing about the documents that pair probabilities are calibrated on."""
-    is_share = isinstance(value, float | np.floating) and 0 < value < 1
-    if not is_share and value is not None and not (isinstance(value, str) and value == "eval_set"):
-        raise ValueError(
-            f"{name} must be 'eval_set', None or a share between 0 and 1; got {shown(value)}."
-        )
-
-
-#: Documents that pair probabilities are calibrated on.
-Calibration = Annotated[str | float | None, Rule(check_calibration)]
 
 
 @np.errstate(under="ignore")

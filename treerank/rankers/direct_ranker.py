@@ -87,7 +87,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     feature_part: Any = "lightgbm"
     loss: Loss = "logistic"
     weight: Literal["auto"] | Weight | None = "uniform"
-    per_level: bool = False
     takes_several_labels = True
     head_alpha: NotNegative = 10.0
     warm_start: bool = False
@@ -148,7 +147,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         names = None if named is None else tuple(named)
         rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None, data.places)
         validation = held_out and (held_out.X, held_out.metric)
-        self.feature_part_ = self._fit_of(part)(rows, objective, validation=validation)
+        self.feature_part_ = part.fit(rows, objective, validation=validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
@@ -228,10 +227,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             return part
         earlier = copy(self.feature_part_)  # it stays as it is, should this fit fail
         return earlier.set_params(**part.get_params(deep=False) | {"warm_start": True})
-
-    def _fit_of(self, part: Any) -> Any:
-        """Return the method that fits a feature part."""
-        return part.fit
 
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""

@@ -2,11 +2,10 @@
 
 A ranker or a feature part is stored as its class, its parameters and its state, which is what
 ``get_state`` returns. Estimators within parameters and states are stored in the same way; those
-within parameters are stored unfitted, but for the ``init_model`` of boosted trees, whose next fit
-needs it. A file names classes only by their key in a registry, so loading it creates nothing else:
-no name in the file is imported, evaluated or unpickled. Settings that are the user's own objects
-(a loss, a weight) are kept as the text of their name. A change that older versions cannot read
-raises :data:`treerank.files.archive.FORMAT_VERSION`.
+within parameters are stored unfitted. A file names classes only by their key in a registry, so
+loading it creates nothing else: no name in the file is imported, evaluated or unpickled. Settings
+that are the user's own objects (a loss, a weight) are kept as the text of their name. A change that
+older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
 import inspect
@@ -31,7 +30,13 @@ _FOREST = "trees of a forest"
 #: None where they say nothing of a fitted model.
 _GONE = {
     **dict.fromkeys(("conditional", "head_penalty", "label_limits", "max_iter", "n_thresholds")),
-    **dict.fromkeys(("init_model", "softness")),  # of soft trees
+    **dict.fromkeys(("init_model", "softness")),
+    **dict.fromkeys(("calibration", "random_state")),
+    **dict.fromkeys(("batches", "gradient_clip", "standardize", "warm_start")),  # of networks
+    **{"batch_norm": False, "final_gamma": None, "oblivious": False, "per_level": None},
+    **dict.fromkeys(("boosting", "importance_type", "multi_strategy", "tree_method")),  # of trees
+    "device": None,
+    "tree_options": None,
     **dict.fromkeys(("estimate", "target_margin")),  # of clicks, and of losses of pairs
     **{"output": "score", "tolerance": None, "weak_ranker": "feature"},
 }
@@ -74,8 +79,6 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
     if fitted and not has_methods(value, "get_state"):
         raise TypeError(f"feature_part must have get_state to be saved; got {value!r}.")
     params = _plain(value.get_params(deep=False), fitted=False)
-    if params.get("init_model") is not None:
-        params["init_model"] = _plain(value.init_part())
     state = _plain(value.get_state()) if fitted else None
     return {_CLASS: type(value).__name__, "params": params, "state": state}
 
@@ -95,8 +98,6 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
     found = classes[name]
     estimator_class = load_object(found) if isinstance(found, str) else found
     params = _restored(content["params"], classes)
-    if isinstance(params.get("init_model"), str | bytes):  # which could be the path of any file
-        raise ValueError("init_model must be a fitted feature part.")
     params = _of_today(params, inspect.signature(estimator_class).parameters)
     estimator = estimator_class(**params)
     if content["state"] is not None:

@@ -12,7 +12,6 @@ from treerank.checks import check_counts, has_methods, shown
 from treerank.files.states import numbers
 from treerank.inputs.documents import n_features_of
 from treerank.parameters import Rule, Seed
-from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
 
 
@@ -41,8 +40,6 @@ class NestedRanker(Ranker):
 
     An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
     Further stages get those of its documents that reach them.
-
-    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`.
 
     Parameters
     ----------
@@ -80,7 +77,6 @@ class NestedRanker(Ranker):
     ranker: Any
     _: KW_ONLY
     sizes: Annotated[Sequence[int], Rule(check_counts, at_least=2)] = (20,)
-    calibration: Calibration = "eval_set"
     random_state: Seed = None
 
     def _learn(self, data, held_out, seed):

@@ -30,7 +30,7 @@ from treerank.inputs.documents import (
 )
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
-from treerank.rankers.calibration import Calibration, fit_steepness, scale_of
+from treerank.rankers.calibration import fit_steepness, scale_of
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import HeldOut, hold_out
 from treerank.rankers.reading import (
@@ -65,10 +65,6 @@ class Ranker(Scored):
     metric : str or Metric, default="ndcg@10"
         Metric that ``score`` measures and early stopping watches on the ``eval_set``: a name, or a
         function ``f(y, scores, qid) -> float`` of your own. Higher is better: negate a loss.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that the steepness of ``predict_pair_proba`` is fitted to. "eval_set": those of
-        ``eval_set`` if there is one. A float: this share of the queries, which is kept out of
-        training. None, or "eval_set" without one: the steepness is that of the loss, or 1.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers.
 
@@ -77,7 +73,8 @@ class Ranker(Scored):
     head_ : AntisymmetricHead
         Compares two documents.
     steepness_ : float
-        Factor from a difference of scores to the log odds of a pair.
+        Factor from a difference of scores to the log odds of a pair: fitted to the ``eval_set``,
+        if there is one, or by ``calibrate``; else that of the loss, or 1.
     propensities_ : ndarray of shape (n_positions,) or None
         How likely each position is examined, over the first one, if ``fit`` got positions. That of
         a position without documents is NaN.
@@ -107,7 +104,6 @@ class Ranker(Scored):
     _learned: ClassVar[dict[str, StateRule]] = {}
 
     tau: Tau = "identity"
-    calibration: Calibration = "eval_set"
     clicks: Clicks = None
     random_state: Seed = None
 
@@ -212,7 +208,8 @@ class Ranker(Scored):
         ``eval_set`` is that of ``fit``, or a ``HeldOut``.
         """
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
-        data, held_out, calibrating = self._set_aside(data, eval_set, eval_metric, seed)
+        held_out = self._held_out(data, eval_set, eval_metric)
+        calibrating = held_out and _with_pairs(held_out.first.judged())
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_, self.relevance_scale_ = 1.0, None
         earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
@@ -301,26 +298,13 @@ class Ranker(Scored):
         elif given_pairs is not None:
             raise ValueError("given_pairs must be None where position is given.")
 
-    def _set_aside(self, data, eval_set, eval_metric, seed):
-        """Return the documents for training, for early stopping and for calibration."""
-        held_out = eval_set
+    def _held_out(self, data, eval_set, eval_metric):
+        """Return the documents for early stopping and calibration, if there are any."""
         if not isinstance(eval_set, HeldOut | None):
-            held_out = hold_out(self, data.labels, eval_set, eval_metric)
-        elif eval_metric is not None:
+            return hold_out(self, data.labels, eval_set, eval_metric)
+        if eval_metric is not None:
             raise ValueError("eval_set must be given where eval_metric is.")
-        calibrating, source = None, "eval_set"
-        if self.calibration == "eval_set":
-            calibrating = held_out and held_out.first.judged()
-        elif self.calibration is not None:
-            data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
-            calibrating = HeldOut(rest.features, rest.y, rest.groups).judged()
-            source = "calibration"
-        if calibrating is not None and not calibrating.has_pairs:
-            raise ValueError(
-                f"{source} must hold out a query with two different labels; got none among "
-                f"{len(calibrating.y)} documents."
-            )
-        return data, held_out, calibrating
+        return eval_set
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
         """Return several labels by name, or ``None`` for one."""
@@ -346,6 +330,16 @@ class Ranker(Scored):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _with_pairs(calibrating: HeldOut) -> HeldOut:
+    """Return documents to calibrate on; refuse those without pairs."""
+    if not calibrating.has_pairs:
+        raise ValueError(
+            "eval_set must hold out a query with two different labels; got none among "
+            f"{len(calibrating.y)} documents."
+        )
+    return calibrating
 
 
 def _warn_of_training_set(X, eval_set):

@@ -39,7 +39,7 @@ from treerank.rankers.training_set import TrainingSet, training_set
 
 
 def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
-    """Return the weight of each label from a mapping by name or a sequence with one for each.
+    """Return the weight of each label from a mapping by name, if any.
 
     Labels that are not named get 1.
 
@@ -50,11 +50,7 @@ def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
     """
     labels, by_name = list(names), {} if given is None else given
     if not isinstance(by_name, Mapping):
-        if np.ndim(given) != 1 or len(given) != len(labels):
-            raise ValueError(
-                f"label_weights must have a number per label, {labels}; got {given!r}."
-            )
-        by_name = dict(zip(labels, given, strict=True))
+        raise ValueError(f"label_weights must be {{label: number}} of {labels}; got {given!r}.")
     for label, value in by_name.items():
         check_choice("each label of label_weights", label, labels)
         check_number(f"label_weights[{label!r}]", value, at_least=0)

@@ -6,7 +6,8 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from treerank.checks import shown
-from treerank.feature_parts.base import FeaturePart, traits_of
+from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -20,10 +21,9 @@ class StreamingRanker(TreeDirectRanker):
 
     Parameters
     ----------
-    feature_part : {"streaming"} or feature part, default="streaming"
-        Feature part with a method ``partial_fit``:
+    feature_part : {"streaming"} or StreamingTrees, default="streaming"
         :class:`~treerank.feature_parts.histogram.streaming.StreamingTrees`, which grow with every
-        batch, or a network, which trains for one epoch on each.
+        batch.
 
     Examples
     --------
@@ -51,14 +51,8 @@ class StreamingRanker(TreeDirectRanker):
             self.warm_start = before
 
     def check_settings(self) -> None:
-        """Refuse wrong settings, and a feature part without ``partial_fit``."""
+        """Refuse wrong settings, and a feature part that does not learn batch by batch."""
         part = make_feature_part(self.feature_part)
-        if traits_of(part).partial_fit is None:
-            raise ValueError(
-                "feature_part must have partial_fit, which learns from one more batch, as "
-                f"'streaming' has; got {shown(part)}."
-            )
+        if not isinstance(part, StreamingTrees):
+            raise ValueError(f"feature_part must be StreamingTrees; got {shown(part)}.")
         super().check_settings()
-
-    def _fit_of(self, part: Any) -> Any:
-        return part.partial_fit if self.warm_start else part.fit

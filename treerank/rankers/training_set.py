@@ -99,15 +99,6 @@ class TrainingSet:
             self, groups=self.groups.among(positions), pairs=pairs, labels=labels, **taken
         )
 
-    def split_by_query(self, share: float, rng: np.random.RandomState) -> tuple[Self, Self]:
-        """Return the queries to train on and a random ``share`` of the queries to hold out."""
-        n = self.groups.n_queries
-        n_held_out = max(1, round(share * n))
-        if n_held_out >= n:
-            raise ValueError(f"calibration must leave a query to train on; got {share!r} of {n}.")
-        held_out = np.isin(self.groups.codes, rng.permutation(n)[:n_held_out])
-        return self.taking(np.flatnonzero(~held_out)), self.taking(np.flatnonzero(held_out))
-
 
 def training_set(
     X: Any,

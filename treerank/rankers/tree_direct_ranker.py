@@ -2,7 +2,7 @@
 
 To add a setting, add a field to :class:`TreeDirectRanker`, document it, give it a default in
 :class:`~treerank.rankers.direct_ranker.DirectRanker`, and use it in one place: the objective, the
-feature part, the head or the calibration.
+feature part or the head.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,6 @@ from treerank.objectives.factory import Gain, Loss, Normalization
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
-from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
 from treerank.rankers.reading import Clicks
@@ -36,8 +35,7 @@ class TreeDirectRanker(DirectRanker):
 
     Rows may come in any order and queries may have any names: the model is the same, bit for bit.
 
-    ``metric`` and ``calibration`` are parameters of every ranker, explained at
-    :class:`~treerank.rankers.ranker.Ranker`. The attributes are explained there and at
+    ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker` and at
     :class:`~treerank.rankers.direct_ranker.DirectRanker`.
 
     Parameters
@@ -55,7 +53,7 @@ class TreeDirectRanker(DirectRanker):
         function of the margin, see :mod:`treerank.objectives.pairs.losses`. Or a loss without
         pairs: "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object
         with a method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The
-        parameters from ``weight`` to ``per_level``, except ``tau``, are for pair losses only.
+        parameters from ``weight`` to ``query_normalization``, but ``tau``, are for pair losses.
     weight : str, PairWeight or None, default="auto"
         Weight of a pair: "uniform", "query", "label", "label_gap", "ndcg", "map", "mrr", "err" or
         your own, see :mod:`treerank.objectives.pairs.weights`. "auto" is "ndcg" for pair losses and
@@ -63,7 +61,7 @@ class TreeDirectRanker(DirectRanker):
     pairs : str, Pairs or None, default="all"
         Pairs of documents that count: "all" with different labels, "adjacent", "top_10",
         "with_ties" or your own :class:`~treerank.objectives.Pairs`. None is "all".
-    tau : {"identity", "tanh", "softsign", "arctan"}, default="identity"
+    tau : {"identity", "tanh", "softsign"}, default="identity"
         Function of the difference of two scores in ``compare`` and ``distance``. It changes no
         ranking.
     sigma : float, default=1.0
@@ -82,11 +80,7 @@ class TreeDirectRanker(DirectRanker):
     query_normalization : {None, "equal", "log"}, default=None
         Scale of the pair weights of each query: as they are, the same sum for all queries, or a
         sum dampened to its logarithm.
-    per_level : bool, default=False
-        Whether the feature part has one output for each threshold between neighboring labels,
-        fitted to the pairs of that threshold. Early stopping watches the sum of the outputs, and
-        the head weighs them.
-    label_weights : dict from str to float, sequence of float or None, default=None
+    label_weights : dict from str to float, default=None
         Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
         several labels. It is 1 for labels that are not named.
     head_alpha : float, default=10.0
@@ -100,8 +94,8 @@ class TreeDirectRanker(DirectRanker):
         Whether ``fit`` continues the last fit: new trees are added up to the number of trees of
         the feature part.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random numbers of the objective, of the queries kept out for calibration, and
-        of the feature part if it has no seed of its own.
+        Seed of the random numbers of the objective, and of the feature part if it has no seed of
+        its own.
 
     References
     ----------
@@ -132,11 +126,9 @@ class TreeDirectRanker(DirectRanker):
     threshold: Finite = 1.0
     smoothing: Literal["auto"] | NotNegative = "auto"
     query_normalization: Normalization = None
-    per_level: bool = False
-    label_weights: Mapping[str, float] | Sequence[float] | None = None
+    label_weights: Mapping[str, float] | None = None
     metric: AnyMetric = "ndcg@10"
     head_alpha: NotNegative = 10.0
-    calibration: Calibration = "eval_set"
     clicks: Clicks = None
     warm_start: bool = False
     random_state: Seed = None

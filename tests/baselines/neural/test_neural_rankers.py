@@ -186,7 +186,7 @@ def test_the_parts_of_a_nested_rankers_explanation_add_up():
 def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
     held_out = make_ranking_sample(20, random_state=3)
     first = RankNet((), n_epochs=9, early_stopping_rounds=2)
-    ranker = NestedRanker(first, sizes=(6,), calibration=None, random_state=0)
+    ranker = NestedRanker(first, sizes=(6,), random_state=0)
     ranker.fit(*DATA, eval_set=held_out)
     values = [r.evals_result_["validation"]["ndcg@10"] for r in ranker.rankers_]
     assert [len(v) for v in values] == [r.best_iteration_ + 2 for r in ranker.rankers_]

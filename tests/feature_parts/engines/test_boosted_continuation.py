@@ -1,50 +1,29 @@
 import numpy as np
-import pandas as pd
 import pytest
 from boosted_regression import SMALL, TARGET, TARGETS, VALIDATION, X, fitted, own_trees_too
 from forest_cases import values_of_trees
 from own_objective import Given, HalfSquare
 
-from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, checkpointing
+from treerank import HistogramTrees, LightGBMTrees, checkpointing
 
 pytestmark = pytest.mark.slow
 HELD_OUT, held_out_fit = VALIDATION
 
 
 @own_trees_too
-@pytest.mark.parametrize("how", ["warm_start", "part", "booster", "state", "file"])
-def test_a_continued_fit_equals_one_long_fit(part_class, how, tmp_path):
+@pytest.mark.parametrize("how", ["fit", "restored"])
+def test_a_continued_fit_equals_one_long_fit(part_class, how):
     drawn = {}
     if part_class is HistogramTrees:  # others draw by the number of trees of this fit
         drawn = {"subsample": 0.7, "colsample_bytree": 0.5, "precision": "int8"}
     objective = HalfSquare(TARGET)
     first = fitted(part_class, n_estimators=9, **drawn)
-    if how == "warm_start":
-        part = first.set_params(warm_start=True, n_estimators=15).fit(X, objective)
-    else:
-        models = {"part": first, "booster": first.booster_, "state": first.get_state()["model"]}
-        if how == "file":
-            if part_class is HistogramTrees:
-                pytest.skip("their files are those of rankers")
-            models["file"] = tmp_path / "model.ubj"
-            first.booster_.save_model(models["file"])
-        part = part_class(**SMALL | drawn | {"n_estimators": 6}, init_model=models[how])
-        part.fit(X, objective)
+    part = first if how == "fit" else part_class(**first.get_params())
+    part.set_state(first.get_state()).set_params(warm_start=True, n_estimators=15)
+    part.fit(X, objective)
     assert [iteration for iteration, _, _ in objective.seen] == list(range(9, 15))
     assert part.best_iteration_ == 15
     np.testing.assert_array_equal(part.transform(X), fitted(part_class, **drawn).transform(X))
-
-
-def test_trees_of_other_columns_are_not_continued(part_class):
-    table = pd.DataFrame(X, columns=["a b", "a_b", "", "ü\n"])
-    y, qid = np.digitize(TARGET, [0.0]), np.repeat(np.arange(60), 10)
-    part = part_class(**SMALL)
-    ranker = TreeDirectRanker(part, random_state=0).fit(table, y, qid, eval_set=(table, y, qid))
-    goes_on = TreeDirectRanker(part_class(**SMALL, init_model=ranker.feature_part_))
-    for form in (table, X):
-        goes_on.fit(form, y, qid)
-    with pytest.raises(ValueError, match="init_model must have been fitted to the columns of X"):
-        goes_on.fit(table.iloc[:, ::-1], y, qid)
 
 
 @own_trees_too
@@ -56,10 +35,11 @@ def test_several_outputs_can_be_continued(part_class):
 
 
 def test_continuing_on_other_data_starts_from_the_right_scores(part_class):
-    first = fitted(part_class)
+    part = fitted(part_class, warm_start=True)
     other, objective = HELD_OUT, HalfSquare(HELD_OUT[:, 0])
-    part_class(**SMALL, init_model=first).fit(other, objective)
-    np.testing.assert_allclose(objective.seen[0][1], first.transform(other)[:, 0], atol=1e-5)
+    scores = part.transform(other)[:, 0]
+    part.set_params(n_estimators=16).fit(other, objective)
+    np.testing.assert_allclose(objective.seen[0][1], scores, atol=1e-5)
 
 
 def test_a_warm_start_without_more_trees_changes_nothing(part_class):
@@ -118,8 +98,8 @@ class Killed(HalfSquare):
         return super().derivatives(scores, iteration=iteration)
 
 
-@own_trees_too
-def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, tmp_path):
+def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(tmp_path):
+    part_class = HistogramTrees
     options = {"validation": VALIDATION, "early_stopping_rounds": 50}
     whole = fitted(part_class, **options)
     options = {"validation": options["validation"]}
@@ -135,11 +115,11 @@ def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, 
     np.testing.assert_array_equal(other.transform(X), fitted(part_class, TARGET + 1).transform(X))
 
 
-def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refused(tmp_path):
+def test_engines_and_files_that_are_no_checkpoints_are_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     path.write_text("text")
     with checkpointing(path):
-        with pytest.raises(ValueError, match="colsample_bytree must be 1"):
-            fitted(LightGBMTrees, colsample_bytree=0.5)
-        with pytest.raises(ValueError, match="path must be"):
+        with pytest.raises(ValueError, match="feature_part must be HistogramTrees where"):
             fitted(LightGBMTrees)
+        with pytest.raises(ValueError, match="path must be"):
+            fitted(HistogramTrees)

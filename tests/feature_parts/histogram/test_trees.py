@@ -102,11 +102,10 @@ def test_categories_survive_continuation_on_other_codes():
     codes = RNG.integers(0, 6, size=(600, 1)).astype(float)
     first = fitted((codes[:, 0] % 2), codes, categorical_features=[0])
     shifted, objective = codes + 3, HalfSquare(TARGET)
-    part = HistogramTrees(**SMALL, init_model=first, categorical_features=[0])
-    part.fit(shifted, objective)
-    np.testing.assert_array_equal(objective.seen[0][1], first.transform(shifted)[:, 0])
-    trees = values_of_trees(part, codes)[:, :15]
-    np.testing.assert_array_equal(trees, values_of_trees(first, codes))
+    scores, values = first.transform(shifted)[:, 0], values_of_trees(first, codes)
+    first.set_params(warm_start=True, n_estimators=30).fit(shifted, objective)
+    np.testing.assert_array_equal(objective.seen[0][1], scores)
+    np.testing.assert_array_equal(values_of_trees(first, codes)[:, :15], values)
 
 
 def test_whole_queries_are_drawn():
@@ -152,10 +151,9 @@ def test_bad_parameters_data_and_models_are_refused():
     for name, value in WRONG.items():
         with pytest.raises(ValueError, match=f"^{name} must"):
             fitted(**{name: value})
-    foreign = replace(fitted().forest(), sum_dtype="float32")
-    for model in ("trees.txt", foreign):
-        with pytest.raises(ValueError, match="init_model must be fitted trees of HistogramTrees"):
-            fitted(init_model=model)
+    foreign = replace(fitted().forest(), sum_dtype="float32").as_state()
+    with pytest.raises(ValueError, match="must be one that they have grown"):
+        HistogramTrees().restore_booster(foreign)
     with pytest.raises(ValueError, match="monotone_constraints must be None with several"):
         fitted(TARGETS, monotone_constraints=[1, 0, 0, 0])
     with pytest.raises(ValueError, match="monotone_constraints must be 0 for categories"):

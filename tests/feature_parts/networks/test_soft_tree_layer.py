@@ -18,12 +18,12 @@ def small_chunks(monkeypatch):
         yield
 
 
-SHAPES = [(1, False), (3, False), (1, True), (3, True)]
+OUTPUTS = [1, 3]
 
 
-def layer_of(n_outputs=1, oblivious=False):
+def layer_of(n_outputs=1):
     """A layer whose splits are partly soft and partly hard on the rows of ``some_rows``."""
-    layer = SoftTreeLayer(4, n_outputs, n_trees=5, depth=3, oblivious=oblivious).double()
+    layer = SoftTreeLayer(4, n_outputs, n_trees=5, depth=3).double()
     layer.gamma.fill_(0.7)
     generator = torch.Generator().manual_seed(0)
     layer.draw(some_rows(), 0.8, generator)
@@ -44,7 +44,7 @@ def walked(layer, x):
     def below(t, level, k):
         if level == 3:
             return leaf[t, k]
-        split = level if len(bias[t]) == 3 else 2**level - 1 + k
+        split = 2**level - 1 + k
         u = min(max((weight[t, split] @ x + bias[t, split]) / gamma + 0.5, 0.0), 1.0)
         left = 3 * u**2 - 2 * u**3
         return left * below(t, level + 1, k) + (1 - left) * below(t, level + 1, k + 2**level)
@@ -64,18 +64,18 @@ def gradients(layer, x, upstream, compute=None):
     return [p.grad.clone() for p in layer.parameters()]
 
 
-@pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
-def test_outputs_are_those_of_a_walk_over_the_nodes(n_outputs, oblivious):
-    layer, x = layer_of(n_outputs, oblivious), some_rows()
+@pytest.mark.parametrize("n_outputs", OUTPUTS)
+def test_outputs_are_those_of_a_walk_over_the_nodes(n_outputs):
+    layer, x = layer_of(n_outputs), some_rows()
     expected = np.array([walked(layer, row) for row in x.numpy()])
     for compute in (layer, by_torch(layer)):
         np.testing.assert_allclose(compute(x).detach().numpy(), expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
-def test_gradients_are_those_of_autograd_on_the_reference(n_outputs, oblivious):
+@pytest.mark.parametrize("n_outputs", OUTPUTS)
+def test_gradients_are_those_of_autograd_on_the_reference(n_outputs):
     x, upstream = some_rows(), torch.randn(50, n_outputs, dtype=torch.float64)
-    layer = layer_of(n_outputs, oblivious)
+    layer = layer_of(n_outputs)
     ours = gradients(layer, x, upstream)
     theirs = gradients(layer, x, upstream, by_torch(layer))
     for mine, other in zip(ours, theirs, strict=True):
@@ -125,7 +125,7 @@ def test_there_may_be_no_rows():
 
 def test_a_saved_layer_computes_the_same_and_keeps_its_gamma():
     layer, file = layer_of(), io.BytesIO()
-    other = SoftTreeLayer(4, 1, n_trees=5, depth=3, oblivious=False).double()
+    other = SoftTreeLayer(4, 1, n_trees=5, depth=3).double()
     torch.save(layer.state_dict(), file)
     file.seek(0)
     other.load_state_dict(torch.load(file, weights_only=True))
@@ -134,7 +134,7 @@ def test_a_saved_layer_computes_the_same_and_keeps_its_gamma():
 
 
 def test_placed_splits_lie_among_the_rows_and_are_as_soft_as_told():
-    layer = SoftTreeLayer(4, 1, n_trees=20, depth=3, oblivious=False).double()
+    layer = SoftTreeLayer(4, 1, n_trees=20, depth=3).double()
     layer.gamma.fill_(0.5)
     x = some_rows(400) * torch.tensor([1.0, 100.0, 0.01, 0.0]) + 5
     layer.draw(x, 0.3, torch.Generator().manual_seed(0))
@@ -146,7 +146,7 @@ def test_placed_splits_lie_among_the_rows_and_are_as_soft_as_told():
 def test_draws_come_from_the_generator_alone():
     def drawn(seed):
         torch.manual_seed(seed)
-        layer = SoftTreeLayer(4, 1, n_trees=5, depth=3, oblivious=False)
+        layer = SoftTreeLayer(4, 1, n_trees=5, depth=3)
         layer.draw(some_rows(), 0.5, torch.Generator().manual_seed(7))
         return torch.cat([p.detach().flatten() for p in layer.parameters()])
 
@@ -155,9 +155,9 @@ def test_draws_come_from_the_generator_alone():
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
-def test_a_gpu_computes_the_same(n_outputs, oblivious):
-    layer, x, upstream = layer_of(n_outputs, oblivious), some_rows(), torch.ones(50, n_outputs)
+@pytest.mark.parametrize("n_outputs", OUTPUTS)
+def test_a_gpu_computes_the_same(n_outputs):
+    layer, x, upstream = layer_of(n_outputs), some_rows(), torch.ones(50, n_outputs)
     here = gradients(layer, x, upstream.double())
     there = gradients(layer.cuda(), x.cuda(), upstream.double().cuda())
     for mine, other in zip(here, there, strict=True):

@@ -1,13 +1,10 @@
 """Pairwise objectives: which pairs count, how much, and by which kernel."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
-from treerank.objectives.batches import pair_batches
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.pairs.objective import choose_kernel
 from treerank.objectives.pairs.rules import GivenPairs, Pairs, get_pairs
@@ -27,7 +24,7 @@ def assert_same(actual, expected, **tolerance):
 
 
 @pytest.mark.parametrize("loss", ["logistic", "half_squared", "hinge"])
-@pytest.mark.parametrize("pairs", ["all", "adjacent", "balanced"])
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
 def test_weighing_a_row_twice_is_repeating_it(loss, pairs):
     sample_weight = np.array([1.0, 2, 1, 1, 3, 1, 1, 0, 1])
     rows = np.repeat(np.arange(len(Y)), sample_weight.astype(int))
@@ -67,55 +64,6 @@ def test_adjacent_pairs_are_those_of_neighboring_levels():
 
 
 #: Levels of 3, 2 and 1 documents: 6 pairs of 1 over 0, and 2 of 3 over 1, in all 4 of each.
-RARE = np.array([0.0, 1, 0, 3, 1, 0])
-BALANCED = {(i, j): 4 / 6 for i in (1, 4) for j in (0, 2, 5)} | {(3, j): 4 / 2 for j in (1, 4)}
-
-
-def pairwise_sums(loss, weigh, labels, scores, queries):
-    """Value, gradient and hessian over all pairs, by the definition."""
-    value, gradient, hessian = 0.0, np.zeros(len(labels)), np.zeros(len(labels))
-    for query in queries:
-        for i, j in itertools.product(query, query):
-            if labels[i] > labels[j]:
-                pair_value, slope, curvature = loss(scores[i] - scores[j])
-                w = weigh(i, j)
-                value += w * pair_value
-                gradient[[i, j]] += w * slope, -w * slope
-                hessian[[i, j]] += w * curvature
-    return value, gradient, hessian
-
-
-@pytest.mark.parametrize(
-    ("loss", "weight"), [("half_squared", "uniform"), ("hinge", "uniform"), ("logistic", "label")]
-)
-def test_balanced_pairs_are_the_mean_of_as_many_from_every_two_neighboring_levels(loss, weight):
-    y, scores = np.append(RARE, [1.0, 0]), np.arange(8) / 10
-    qid = np.append(np.zeros(6), [1.0, 1])  # a query of one pair
-    label = y if weight == "label" else np.ones(8)
-
-    def weigh(i, j):
-        return label[i] * (BALANCED | {(6, 7): 1.0}).get((i, j), 0.0)
-
-    expected = pairwise_sums(PAIR_LOSSES[loss].of_margin, weigh, y, scores, [range(6), (6, 7)])
-    balanced = make_objective(y, qid, loss=loss, weight=weight, pairs="balanced")
-    assert_same(balanced(scores), expected, rtol=1e-12, atol=1e-14)
-    assert_same(balanced.derivatives(scores), expected[1:], rtol=2e-5, atol=1e-6)
-    assert balanced.n_pairs == 9
-
-
-def test_balanced_pairs_can_be_sampled_and_drawn():
-    scores = np.arange(6) / 10
-    balanced = make_objective(RARE, pairs="balanced")
-    rule = Pairs(adjacent=True, balanced=True, sampled=2)
-    sampled = make_objective(RARE, pairs=rule)
-    mean = np.mean([sampled(scores, iteration=t)[1] for t in range(1000)], axis=0)
-    np.testing.assert_allclose(mean, balanced(scores)[1], atol=0.1)
-    batch = next(pair_batches(balanced, 6, np.random.default_rng(0)))
-    drawn = batch.objective.pairs
-    pairs = zip(batch.rows[drawn.i].tolist(), batch.rows[drawn.j].tolist(), strict=True)
-    np.testing.assert_allclose(drawn.weight, [BALANCED[pair] for pair in pairs])
-
-
 def test_top_pairs_have_a_document_in_the_top_by_chance_if_it_ties():
     scores = np.array([3.0, 2, 2, 1])
     objective = make_objective([0, 1, 0, 2], pairs=Pairs(top=2), loss="half_squared")
@@ -136,17 +84,6 @@ def test_ties_ask_for_probability_one_half():
     np.testing.assert_allclose(value, -(np.log(p) + np.log(1 - p)) / 2)
     np.testing.assert_allclose(gradient, [p - 1 / 2, 1 / 2 - p])
     np.testing.assert_allclose(hessian, [p * (1 - p)] * 2)
-
-
-def test_sampled_pairs_are_all_pairs_in_expectation():
-    rng = np.random.default_rng(0)
-    y, scores = rng.integers(0, 3, 30), rng.normal(size=30)
-    everything = make_objective(y)(scores)[1]
-    sampled = make_objective(y, pairs=Pairs(sampled=4))
-    draws = [sampled(scores, iteration=t)[1] for t in range(400)]
-    errors = np.std(draws, axis=0) / np.sqrt(400)
-    assert (np.abs(np.mean(draws, axis=0) - everything) < 4 * errors + 1e-12).all()
-    np.testing.assert_array_equal(draws[7], sampled(scores, iteration=7)[1])
 
 
 def test_given_pairs_are_taken_whatever_the_labels_say():
@@ -205,14 +142,9 @@ def test_policies_come_by_name_and_are_their_own():
         with pytest.raises(ValueError, match="pairs must be a Pairs or one of"):
             get_pairs(wrong)
     for settings, message in (
-        ({"sampled": 0}, "sampled must be a whole number .*; got 0"),
         ({"top": 2**63}, "top must be a whole number"),
         ({"top": 10**30}, "top must be a whole number"),
         ({"top": 2.0}, r"top must be a whole number of at least 1; got 2\.0"),
-        ({"sampled": 2, "ties": True}, "ties must be False when pairs are sampled"),
-        ({"balanced": True}, "balanced must be False unless all adjacent pairs"),
-        ({"balanced": True, "adjacent": True, "top": 5}, "balanced must be False unless"),
-        ({"balanced": True, "adjacent": True, "ties": True}, "balanced must be False unless"),
     ):
         with pytest.raises(ValueError, match=message):
             Pairs(**settings)
@@ -259,14 +191,13 @@ def test_labels_are_refused_at_once_but_sorted_only_when_derivatives_are_asked_f
 @pytest.mark.parametrize(
     ("settings", "of_derivatives", "of_value"),
     [
-        ({"pairs": Pairs(sampled=2)}, "listed_pairs", "listed_pairs"),
         ({"given_pairs": [[0, 1]], "loss": "hinge"}, "listed_pairs", "listed_pairs"),
         ({"pairs": "with_ties", "loss": "exponential"}, "exact_pairs", "exact_pairs"),
         ({"pairs": "with_ties"}, "exact_pairs", "exact_pairs"),
         ({"loss": "fidelity", "weight": "map"}, "fast_pairs", "exact_pairs"),
         ({"pairs": "top_10", "weight": "ndcg"}, "fast_pairs", "exact_pairs"),
         ({"loss": "half_squared", "weight": "label"}, "closed_forms", "closed_forms"),
-        ({"loss": "exponential", "pairs": "balanced"}, "closed_forms", "closed_forms"),
+        ({"loss": "exponential"}, "closed_forms", "closed_forms"),
         ({"loss": "squared_hinge", "pairs": "adjacent"}, "closed_forms", "closed_forms"),
         ({"loss": "hinge", "weight": "ndcg"}, "exact_pairs", "exact_pairs"),
         ({"loss": "exponential", "pairs": "top_10"}, "exact_pairs", "exact_pairs"),

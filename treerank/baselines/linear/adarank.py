@@ -25,7 +25,6 @@ from treerank.baselines.training_checks import start_progress
 from treerank.files.states import count, history
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Positive, Size
-from treerank.rankers.calibration import Calibration
 
 #: The error of a weak ranker counts as at least this much, so that its weight is finite.
 _LEAST_ERROR = 1e-6
@@ -37,8 +36,8 @@ class AdaRank(LinearRanker):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and
-    ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    ``coef_`` and ``mean_`` are explained at
+    :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
     Parameters
     ----------
@@ -92,7 +91,6 @@ class AdaRank(LinearRanker):
     tolerance: Positive | None = 0.002
     max_consecutive: Size | None = 5
     early_stopping_rounds: Auto | Count | None = "auto"
-    calibration: Calibration = "eval_set"
 
     def _weigh(self, data, scale, held_out, seed):
         measure = query_measure(self, data)

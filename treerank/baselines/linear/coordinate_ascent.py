@@ -15,7 +15,6 @@ from treerank.baselines.linear.products import linear_scores, moved_scores
 from treerank.baselines.query_measure import query_measure
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, NotNegative, Seed
-from treerank.rankers.calibration import Calibration
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -24,7 +23,7 @@ class CoordinateAscent(LinearRanker):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    ``calibration`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`,
+    ``random_state`` is explained at :class:`~treerank.rankers.ranker.Ranker`,
     ``coef_`` and ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
     Parameters
@@ -60,7 +59,6 @@ class CoordinateAscent(LinearRanker):
     n_sweeps: Count = 25
     n_steps: Count = 10
     tolerance: NotNegative = 0.001
-    calibration: Calibration = "eval_set"
     random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):

@@ -19,7 +19,6 @@ from treerank.baselines.training_checks import start_progress
 from treerank.files.states import history
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Seed
-from treerank.rankers.calibration import Calibration
 
 #: Logarithm of the largest factor of a step; a Cauchy number has no bound.
 _LARGEST = 10.0
@@ -33,7 +32,7 @@ class ESRank(LinearRanker):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    ``calibration`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`,
+    ``random_state`` is explained at :class:`~treerank.rankers.ranker.Ranker`,
     ``coef_`` and ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
     Parameters
@@ -72,7 +71,6 @@ class ESRank(LinearRanker):
     n_generations: Count = 1300
     metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
-    calibration: Calibration = "eval_set"
     random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):

@@ -20,7 +20,6 @@ from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for
 from treerank.parameters import Count, Rule, Seed, Share
 from treerank.progress import Progress
-from treerank.rankers.calibration import Calibration
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
 _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _ONE_BY_ONE)
@@ -34,7 +33,7 @@ class PRank(LinearRanker):
 
     ``fit`` refuses weights of any kind.
 
-    ``metric``, ``calibration`` and ``random_state`` are explained at
+    ``metric`` and ``random_state`` are explained at
     :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and ``mean_`` at
     :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
@@ -84,7 +83,6 @@ class PRank(LinearRanker):
     n_epochs: Count = 100
     early_stopping_rounds: Count = 10
     metric: AnyMetric = "ndcg@10"
-    calibration: Calibration = "eval_set"
     random_state: Seed = None
 
     def predict_level(self, X: Any) -> np.ndarray:

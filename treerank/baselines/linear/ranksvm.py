@@ -16,8 +16,7 @@ from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.training_checks import warn_of_constant_model
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.files.states import number
-from treerank.parameters import Positive, Seed
-from treerank.rankers.calibration import Calibration
+from treerank.parameters import Positive
 
 #: Largest slope of a weight at the optimum.
 _TOLERANCE = 1e-6
@@ -29,8 +28,8 @@ class RankSVM(LinearRanker):
 
     ``fit`` takes weights of documents and queries, and your own pairs.
 
-    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and
-    ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    ``coef_`` and ``mean_`` are explained at
+    :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
     Parameters
     ----------
@@ -40,8 +39,6 @@ class RankSVM(LinearRanker):
     normalized : bool, default=True
         Whether the pairs of every query have the same sum of weights, so that long queries do not
         count for more.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the queries set aside for calibration.
 
     Attributes
     ----------
@@ -72,8 +69,6 @@ class RankSVM(LinearRanker):
     C: Positive = 1.0
     _: KW_ONLY
     normalized: bool = True
-    calibration: Calibration = "eval_set"
-    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         Z, normalization = scale.by_row(data.X, data.rows), "equal" if self.normalized else None

@@ -12,7 +12,6 @@ from typing import Any
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Auto, Count, Seed
-from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 
 
@@ -23,7 +22,7 @@ class NeuralRanker(DirectRanker):
     The parameters of gradient descent are explained at
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
 
-    ``metric``, ``calibration`` and ``random_state`` are explained at
+    ``metric`` and ``random_state`` are explained at
     :class:`~treerank.rankers.ranker.Ranker`, with the other attributes.
 
     Parameters
@@ -44,7 +43,7 @@ class NeuralRanker(DirectRanker):
         Method of gradient descent.
     learning_rate : float, default=0.001
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
         How the learning rate falls; None keeps it.
     decay_rate : float, default=0.5
         How much the learning rate falls.
@@ -54,17 +53,11 @@ class NeuralRanker(DirectRanker):
         Momentum of "sgd".
     weight_decay : float, default=0.0
         L2 penalty on the weights.
-    gradient_clip : float, default=None
-        Longest gradient; a longer one is shortened. None changes no gradient.
-    standardize : bool, default=True
-        Whether features are standardized first.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train; "auto" takes a GPU if there is one.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many epochs without a better ``metric`` on the ``eval_set``, and keep the
         best one. "auto" keeps the best of all, given an ``eval_set``. None keeps the last.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the network of the last fit.
 
     Attributes
     ----------
@@ -100,13 +93,9 @@ class NeuralRanker(DirectRanker):
     decay_epochs: float = 10
     momentum: float = 0.0
     weight_decay: float = 0.0
-    gradient_clip: float | None = None
-    standardize: bool = True
     device: str = "auto"
     early_stopping_rounds: Auto | Count | None = "auto"
     metric: AnyMetric = "ndcg@10"
-    calibration: Calibration = "eval_set"
-    warm_start: bool = False
     random_state: Seed = None
 
     @property

@@ -27,8 +27,7 @@ class RankNet(NeuralRanker):
     The gradient of all pairs of a query is added up by document before it goes through the
     network, once per document instead of twice per pair [2]_. Target probabilities other than
     1 are given to ``fit`` as the fourth column of ``given_pairs``. The paper takes pairs one by one
-    at a rate of 0.001, here batches are taken. Its rate falls by ``decay="adaptive"``, which is not
-    the default.
+    at a rate of 0.001, here batches are taken.
 
     All other parameters, and the attributes, are those of
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
@@ -130,10 +129,8 @@ class RankNetStar(NeuralRanker):
         Whether to compare documents of different queries too, as the paper does. Choose it by
         validation.
     pairs : str or Pairs, default="adjacent"
-        Which pairs of a batch count; "balanced" gives every two neighboring levels the same weight,
-        as the sampling of the paper's authors does, so that rare levels count. Choose it by
-        validation.
-    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
+        Which pairs of a batch count.
+    decay : {None, "step", "exponential", "inverse_time"}, default="step"
         How the learning rate falls; None keeps it.
     weight_decay : float, default=0.0001
         L2 penalty on the weights.

@@ -18,7 +18,7 @@ from treerank.inputs.documents import check_labels, check_n_pairs
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
-from treerank.rankers.calibration import Calibration, fit_steepness, pair_probability
+from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import take_columns
@@ -42,7 +42,7 @@ class SortNet(Ranker):
     of the training documents, so sorting by it may give another order. ``fit`` takes weights of
     documents and queries, and refuses a list of pairs.
 
-    ``calibration`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`,
+    ``random_state`` is explained at :class:`~treerank.rankers.ranker.Ranker`,
     with the other attributes.
 
     Parameters
@@ -101,7 +101,6 @@ class SortNet(Ranker):
     batch_size: Size = 128
     learning_rate: LearningRate = 1e-2
     metric: AnyMetric = "map"
-    calibration: Calibration = "eval_set"
     random_state: Seed = None
 
     def score(

@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, has_methods, naming, shown, warn_user
+from treerank.checks import check_count, check_sequence, has_methods, warn_user
 from treerank.feature_parts.base import Validation, check_validation
-from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices, engine_names
+from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
@@ -52,7 +52,6 @@ TREE_PARAMETERS = (
     *("colsample_bytree", "learning_rate", "max_bin", "max_depth", "min_child_weight"),
     *("min_split_gain", "num_leaves", "reg_alpha", "reg_lambda", "subsample"),
 )
-IMPORTANCE_TYPES = ("gain", "split")
 #: Engines store counts in 32 bits; more bins than this would not fit into memory.
 MOST, MOST_BINS = 2**31 - 1, 2**20
 
@@ -61,8 +60,7 @@ class GrowthTask(NamedTuple):
     """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
 
     ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
-    when to stop. ``whole`` says that earlier trees may have been grown on other data, so that they
-    need whole values.
+    when to stop.
     """
 
     rows: Rows
@@ -73,7 +71,6 @@ class GrowthTask(NamedTuple):
     progress: Progress
     seed: int
     sizes: Sizes
-    whole: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -86,18 +83,16 @@ class BoostedTrees(BaseEstimator):
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
     - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
       engine does, or raises a ``ValueError`` if no forest can hold them;
-    - ``importance(kind)`` returns the gain or the number of splits of each feature;
+    - ``importance()`` returns the gain of each feature;
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
-    - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
-    - ``describe(booster)`` returns its numbers of features, of outputs and of iterations, and the
-      names of its columns, ``None`` where X had none.
+    - ``describe(booster)`` returns its numbers of features, of outputs and of iterations.
 
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of iterations: with ``warm_start`` in all, with ``init_model`` of new ones. This and
-        the other "auto" come from the numbers of documents, queries and features, see
+        Number of iterations, with ``warm_start`` in all. This and the other "auto" come from the
+        numbers of documents, queries and features, see
         :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
@@ -133,10 +128,6 @@ class BoostedTrees(BaseEstimator):
         values before it compares them. None keeps all trees.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
-    init_model : fitted feature part, booster or stored model, default=None
-        Trees to start from.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
         Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None
@@ -151,7 +142,7 @@ class BoostedTrees(BaseEstimator):
     evals_result_ : dict
         ``{"validation": {name of the metric: values}}``, one value per iteration.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1, or zeros if no tree has a split.
+        Shares in the gain, which sum to 1, or zeros if no tree has a split.
     n_features_in_, n_outputs_ : int
         Number of columns of X, and of ``transform``: one per output of the objective.
 
@@ -172,8 +163,8 @@ class BoostedTrees(BaseEstimator):
     accepts_batches: ClassVar[bool] = False
     #: Settings with which several workers grow the trees of one; None if they cannot grow them.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
-    #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
-    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "colsample_bytree": 1.0}
+    #: Whether trees that go on from a checkpoint are those of an uninterrupted fit.
+    resumes: ClassVar[bool] = False
 
     n_estimators: Auto | Count = "auto"
     _: KW_ONLY
@@ -194,8 +185,6 @@ class BoostedTrees(BaseEstimator):
     ) = None
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
-    init_model: Any = None
-    importance_type: Annotated[str, Rule.one_of(IMPORTANCE_TYPES)] = "gain"
     n_jobs: Jobs = None
     random_state: Seed = None
 
@@ -229,20 +218,18 @@ class BoostedTrees(BaseEstimator):
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
             return self
-        metric, rounds = validation and validation[1], self._patience(validation, sizes)
+        rounds = patience_of(self.early_stopping_rounds, validation, sizes.patience)
         saver = saver_of(self, rows, objective, start, sizes)
         newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
+        metric = validation and validation[1]
         progress = Progress(metric, rounds, start, start + n_new, saver, newest)
-        whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
         validation_rows = None
         if validation is not None:
             validation_rows = as_rows(validation[0], rows.shape[1], sparse=True)
         derivatives = FixedPointDerivatives(objective, len(rows), start, self.largest_derivative)
         seed = check_random_state(self.random_state).randint(2**30)
-        task = GrowthTask(
-            rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes, whole
-        )
+        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes)
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
         before = self.evals_result_ if self._continues_itself() else None
@@ -263,9 +250,9 @@ class BoostedTrees(BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the gain or in the splits; see ``importance_type``."""
+        """Share of each feature in the gain."""
         check_is_fitted(self)
-        importance = np.asarray(self.importance(self.importance_type), dtype=np.float64)
+        importance = np.asarray(self.importance(), dtype=np.float64)
         return importance / max(importance.sum(), np.finfo(np.float64).tiny)
 
     def n_threads_for(self, rows: Rows) -> int:
@@ -306,12 +293,6 @@ class BoostedTrees(BaseEstimator):
         booster = self.restore_booster(state["model"])
         return self._set_booster(booster, state["evals_result_"], sizes)
 
-    def init_part(self) -> "BoostedTrees":
-        """Return the trees of ``init_model`` as a fitted feature part, which can be saved."""
-        if isinstance(self.init_model, BoostedTrees):
-            return self.init_model
-        return type(self)()._set_booster(self.load_booster(self.init_model), {})
-
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without what is read from the booster."""
         state = super().__getstate__()
@@ -322,12 +303,6 @@ class BoostedTrees(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy that shares ``init_model``: its trees are needed by ``fit``."""
-        params = self.get_params(deep=False)
-        kept = {"init_model": params.pop("init_model")}
-        return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
 
     def _continues_itself(self) -> bool:
         return self.warm_start and "booster_" in vars(self)
@@ -351,13 +326,9 @@ class BoostedTrees(BaseEstimator):
             say(f"{sizes.described()}; found from {numbers}")
         return sizes
 
-    def _patience(self, validation: Validation | None, sizes: Sizes) -> int | None:
-        """Return after how many iterations without a better value a fit stops."""
-        return patience_of(self.early_stopping_rounds, validation, sizes.patience)
-
     def _count_new(self, start: int, n_estimators: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
-        n_new = n_estimators - (start if self._continues_itself() else 0)
+        n_new = n_estimators - start
         if self.n_estimators == "auto":
             return max(n_new, 0)
         if n_new < 0:
@@ -369,39 +340,16 @@ class BoostedTrees(BaseEstimator):
 
     def _earlier_booster(self, rows: Rows, n_scores: int) -> Any:
         """Return the booster to continue, or None; refuse one that does not fit the data."""
-        if self._continues_itself():
-            earlier, name = self, "the earlier fit"
-        elif self.init_model is not None:
-            earlier, name = self.init_model, "init_model"
-        else:
+        if not self._continues_itself():
             return None
-        own = isinstance(earlier, BoostedTrees)
-        if own:
-            check_is_fitted(earlier, msg=f"{name} must be fitted; got %(name)s.")
-        try:
-            booster = self.load_booster(earlier.booster_ if own else earlier)
-        except (ImportError, MemoryError):
-            raise
-        except Exception as error:  # of many kinds: engines have their own
-            raise ValueError(
-                f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."
-            ) from error
-        n_features, n_outputs, _, known = self.describe(booster)
-        kinds, needed = ("features as X", "outputs as the objective"), (rows.shape[1], n_scores)
-        for kind, number, found in zip(kinds, needed, (n_features, n_outputs), strict=True):
-            if found != number:
-                raise ValueError(f"{name} must have as many {kind}, {number}; got {found}.")
-        given = engine_names(rows.feature_names)
-        if known is not None and given is not None and known != given:
-            place = next(i for i, name in enumerate(given) if known[i] != name)
-            raise ValueError(
-                f"{name} must have been fitted to the columns of X, in their order; got "
-                f"{shown(known[place])} where X has {shown(given[place])}."
-            )
-        if not own:  # those that were grown here can be scored
-            with naming(name):
-                self.read_booster(booster)
-        return booster
+        n_features, n_outputs, _ = self.describe(self.booster_)
+        for name, found, known in (
+            ("X must have as many features", rows.shape[1], n_features),
+            ("objective must have as many outputs", n_scores, n_outputs),
+        ):
+            if found != known:
+                raise ValueError(f"{name} as in the earlier fit, {known}; got {found}.")
+        return self.booster_
 
     def _resumed(self, earlier, start, n_new, progress):
         """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
@@ -426,7 +374,7 @@ class BoostedTrees(BaseEstimator):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
         self.__dict__.pop("_forest", None)  # that of an earlier fit
-        self.n_features_in_, self.n_scores_, self.best_iteration_, _ = self.describe(booster)
+        self.n_features_in_, self.n_scores_, self.best_iteration_ = self.describe(booster)
         return self
 
 

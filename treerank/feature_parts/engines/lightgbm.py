@@ -1,7 +1,6 @@
 """Feature part of trees grown by LightGBM."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from treerank.feature_parts.engines.arguments import (
     constraints_of,
     engine_names,
 )
-from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
@@ -24,12 +22,11 @@ from treerank.parameters import Auto, Options, Rule
 if TYPE_CHECKING:
     import lightgbm
 
-_BOOSTING = ("gbdt", "dart")
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
-_SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
+_SHARED = (*TREE_PARAMETERS, "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
 _OWN = (
-    *("bagging_fraction", "bagging_freq", "categorical_feature", "data_random_seed"),
+    *("bagging_fraction", "bagging_freq", "boosting", "categorical_feature", "data_random_seed"),
     *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
     *("lambda_l2", "linear_tree", "metric", "min_data_in_leaf", "min_gain_to_split"),
     *("min_sum_hessian_in_leaf", "monotone_constraints", "num_class", "num_iterations"),
@@ -60,14 +57,9 @@ class LightGBMTrees(BoostedTrees):
     max_bin : int, default=255
         Largest number of bins of a feature. They are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
-    boosting : {"gbdt", "dart"}, default="gbdt"
-        Plain boosting, or boosting with dropped trees (DART). DART rescales earlier trees, so
-        it cannot be combined with early stopping. With DART, LightGBM itself sometimes grows
-        other trees in a second fit that is the same in everything.
-    init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None
-        Trees to start from; a string is the text of a model or the path of its file. If neither
-        rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
-        fit copies X.
+    warm_start : bool, default=False
+        Whether ``fit`` adds trees to those of the fit before. If neither rows nor columns are
+        drawn, a continued fit equals one long fit bit for bit. A continued fit copies X.
     engine_params : dict, default=None
         Further parameters of LightGBM, under any of their names; unknown names are refused, and so
         is ``linear_tree``: leaves are numbers.
@@ -93,15 +85,9 @@ class LightGBMTrees(BoostedTrees):
            [1.]])
     """
 
-    settings_to_resume = BoostedTrees.settings_to_resume | {
-        "boosting": "gbdt",
-        "engine_params": None,
-    }
-
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
     subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
-    boosting: Annotated[str, Rule.one_of(_BOOSTING)] = "gbdt"
     engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "lightgbm.Booster":
@@ -131,19 +117,20 @@ class LightGBMTrees(BoostedTrees):
             num_boost_round=n_new,
             valid_sets=held_out,
             feval=lambda scores, _: (progress.name, progress.measure(scores), True),
-            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
+            callbacks=[progress_callback(progress, derivatives.n_outputs)],
             init_model=earlier,
             keep_training_booster=True,
         )
-        return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
+        text = booster.model_to_string(num_iteration=progress.kept() or -1)
+        return lightgbm.Booster(model_str=text)
 
     def read_booster(self, booster: "lightgbm.Booster") -> Forest:
         """Return the trees of a booster as a forest."""
         return read_lightgbm(booster.model_to_string())
 
-    def importance(self, kind: str) -> np.ndarray:
-        """Return the gain or the number of splits of each feature."""
-        return self.booster_.feature_importance(kind)
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        return self.booster_.feature_importance("gain")
 
     def dump_booster(self, booster: "lightgbm.Booster") -> str:
         """Return LightGBM's text of the trees, which predicts the same bits."""
@@ -161,32 +148,14 @@ class LightGBMTrees(BoostedTrees):
         except Exception as error:  # LightGBM does not export its class
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
-    def load_booster(self, model: "lightgbm.Booster | str | Path") -> "lightgbm.Booster":
-        """Return a booster from a booster, the text of a model or the path of its file."""
-        import lightgbm
-
-        if isinstance(model, lightgbm.Booster):
-            return model
-        text = str(model) if "\n" in str(model) else Path(model).read_text(encoding="utf-8")
-        return lightgbm.Booster(model_str=text)
-
-    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int, list[str] | None]:
-        """Return what a booster is of; it numbers the columns if X had no names."""
-        names, n_outputs = booster.feature_name(), booster.num_model_per_iteration()
-        known = None if names == [f"Column_{i}" for i in range(len(names))] else names
-        return len(names), n_outputs, booster.num_trees() // n_outputs, known
+    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int]:
+        """Return what a booster is of."""
+        n_outputs = booster.num_model_per_iteration()
+        return booster.num_feature(), n_outputs, booster.num_trees() // n_outputs
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         self._engine_parameters()
-        if self.boosting == "dart" and self.early_stopping_rounds not in (None, "auto"):
-            raise ValueError(
-                "early_stopping_rounds must be None with boosting='dart', where later trees "
-                f"rescale earlier ones; got {self.early_stopping_rounds!r}."
-            )
-
-    def _patience(self, validation: Validation | None, sizes: Sizes) -> int | None:
-        return None if self.boosting == "dart" else super()._patience(validation, sizes)
 
     def _parameters(self, task: GrowthTask) -> dict[str, Any]:
         rows, derivatives, seed = task.rows, task.derivatives, task.seed

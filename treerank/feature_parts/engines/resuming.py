@@ -14,7 +14,7 @@ from treerank.objectives.base import Objective
 from treerank.team import current_team
 
 #: Parameters that may differ between a fit and the one that goes on with it.
-_FREE = ("n_estimators", "n_jobs", "init_model", "warm_start")
+_FREE = ("n_estimators", "n_jobs", "warm_start")
 #: About so many rows tell whether features are the same.
 _N_ROWS = 1000
 
@@ -43,11 +43,9 @@ def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Siz
     checkpoint = current_checkpoint()
     if checkpoint is None:
         return None
-    for name, value in part.settings_to_resume.items():
-        found = sizes.of_tree().get(name, getattr(part, name))
-        if found != value and (value is not None or found):  # None is also an empty dict
-            where = "where the fit has a checkpoint, but with HistogramTrees"
-            raise ValueError(f"{name} must be {value!r} {where}; got {shown(found)}.")
+    if not part.resumes:
+        rule = "feature_part must be HistogramTrees where the fit has a checkpoint"
+        raise ValueError(f"{rule}; got {shown(part)}.")
     return Saver(checkpoint, _identity(part, rows, objective, start, sizes))
 
 

@@ -3,15 +3,14 @@
 import json
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import check_count, check_text
+from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answering
-from treerank.feature_parts.engines.arguments import Names, check_engine_params, engine_names
+from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.rows import Rows
@@ -31,7 +30,6 @@ _ZEROS = "treerank_zeros"
 #: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
 #: as to read its bins.
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
-_MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
 
 
 @answering
@@ -69,18 +67,9 @@ class XGBoostTrees(BoostedTrees):
         Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
         128. They are found from about 50,000 rows, or from all rows if there are categories;
         XGBoost itself always reads all rows.
-    tree_method : {"hist"}, default="hist"
-        Only histograms are supported: other methods would need a copy of the data.
-    device : str, default="cpu"
-        ``"cuda"`` for a GPU; a device that the machine does not have is refused.
-    multi_strategy : {"one_output_per_tree", "multi_output_tree"}, default="one_output_per_tree"
-        For an objective with several outputs: separate trees for each output, or trees whose
-        leaves are vectors. The latter support neither monotone nor interaction constraints.
-    init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
-        Trees to start from; a string is the path of a model file, bytes are its content. A
-        continued fit copies X.
     engine_params : dict, default=None
-        Further parameters of XGBoost; unknown names are refused.
+        Further parameters of XGBoost; unknown names are refused, and so are ``device``, as no
+        test has a GPU, and ``tree_method``: other methods than histograms copy the data.
 
     Attributes
     ----------
@@ -103,13 +92,7 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
-    settings_by_workers: ClassVar[dict[str, Any] | None] = {
-        "warm_start": False,
-        "init_model": None,
-        "subsample": 1.0,
-        "device": "cpu",
-    }
-    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "subsample": 1.0}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
@@ -124,9 +107,6 @@ class XGBoostTrees(BoostedTrees):
     min_child_weight: NotNegative = 1.0
     reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
-    tree_method: Annotated[str, Rule.one_of(["hist"])] = "hist"
-    device: Annotated[str, Rule(check_text)] = "cpu"
-    multi_strategy: Annotated[str, Rule.one_of(_MULTI_STRATEGIES)] = "one_output_per_tree"
     engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "xgboost.Booster":
@@ -135,12 +115,12 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.engines import xgboost_boundary as boundary
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _ = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
-            "whole": whole,
+            "whole": earlier is not None,
             "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
             "max_bin": self.n_bins_for(rows),
             "n_threads": self.n_threads_for(rows),
@@ -149,7 +129,7 @@ class XGBoostTrees(BoostedTrees):
         data = boundary.make_matrix(rows, **options)
         held_out = []
         if validation_rows is not None:
-            reference = None if whole else data
+            reference = data if earlier is None else None
             matrix = boundary.make_matrix(validation_rows, reference=reference, **options)
             held_out = [(matrix, "held_out")]
         booster = xgboost.train(
@@ -159,7 +139,7 @@ class XGBoostTrees(BoostedTrees):
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
-            callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
+            callbacks=[boundary.ProgressCallback(progress)],
             verbose_eval=False,
             xgb_model=earlier,
         )
@@ -178,10 +158,9 @@ class XGBoostTrees(BoostedTrees):
         """Return the trees of a booster as a forest."""
         return read_xgboost(read_ubjson(self.dump_booster(booster)))
 
-    def importance(self, kind: str) -> np.ndarray:
-        """Return the gain or the number of splits of each feature."""
-        kinds = {"gain": "total_gain", "split": "weight"}
-        scores = self.booster_.get_score(importance_type=kinds[kind])
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        scores = self.booster_.get_score(importance_type="total_gain")
         names = self.booster_.feature_names or [f"f{i}" for i in range(self.n_features_in_)]
         return np.array([scores.get(name, 0.0) for name in names])
 
@@ -197,25 +176,15 @@ class XGBoostTrees(BoostedTrees):
             raise ValueError(f"A model of XGBoost must be UBJSON; got {type(model)}.")
         read_xgboost(read_ubjson(model))
         try:
-            return self.load_booster(model)
+            return xgboost.Booster(model_file=bytearray(model))
         except xgboost.core.XGBoostError as error:
             raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
 
-    def load_booster(self, model: "xgboost.Booster | bytes | str | Path") -> "xgboost.Booster":
-        """Return a booster from a booster, its bytes or the path of its file."""
-        import xgboost
-
-        if isinstance(model, xgboost.Booster):
-            return model
-        source = bytearray(model) if isinstance(model, bytes | bytearray) else str(Path(model))
-        return xgboost.Booster(model_file=source)
-
-    def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int, Names]:
+    def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int]:
         """Return what a booster is of."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
         n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
-        n_iterations = booster.num_boosted_rounds()
-        return booster.num_features(), n_outputs, n_iterations, booster.feature_names
+        return booster.num_features(), n_outputs, booster.num_boosted_rounds()
 
     def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
         """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""
@@ -230,13 +199,11 @@ class XGBoostTrees(BoostedTrees):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
-        from treerank.feature_parts.engines.xgboost_boundary import TAKEN, check_device, check_known
+        from treerank.feature_parts.engines.xgboost_boundary import TAKEN, check_known
 
         if self.engine_params:
             check_engine_params(self.engine_params, TAKEN)
             check_known(self.engine_params)
-        if self.device != "cpu":
-            check_device(self.device)
 
 
 def _treatment_of_zeros(rows, earlier):

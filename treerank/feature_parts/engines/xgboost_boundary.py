@@ -24,15 +24,16 @@ _BATCH = 16_384
 #: Smallest number above 0 of normal single precision.
 _SMALLEST = float(np.finfo(np.float32).tiny)
 #: Arguments of XGBoostTrees that are passed to XGBoost.
-_SHARED = (*TREE_PARAMETERS, "device", "grow_policy", "multi_strategy", "tree_method")
+_SHARED = (*TREE_PARAMETERS, "grow_policy")
 #: XGBoost's names of some of them.
 _RENAMED = {"min_split_gain": "gamma", "num_leaves": "max_leaves"}
 #: Parameters of XGBoost that ``fit`` sets itself, and further names of arguments.
 _OWN = (
-    *("alpha", "base_score", "booster", "disable_default_eval_metric", "eta", "eval_metric"),
+    *("alpha", "base_score", "booster", "device", "disable_default_eval_metric", "eta"),
+    "eval_metric",
     *("interaction_constraints", "lambda", "min_split_loss", "monotone_constraints", "n_jobs"),
     *("nthread", "num_class", "num_parallel_tree", "num_target", "objective", "random_state"),
-    *("seed", "verbosity"),
+    *("seed", "tree_method", "verbosity"),
 )
 #: Names that ``engine_params`` must not have.
 TAKEN = (*_SHARED, *_RENAMED.values(), *_OWN)
@@ -121,45 +122,30 @@ def make_matrix(
 class ProgressCallback(xgboost.callback.TrainingCallback):
     """A callback that records each iteration and stops XGBoost when ``progress`` does."""
 
-    def __init__(self, progress: Progress, dump: Callable[[Any], Any]):
+    def __init__(self, progress: Progress):
         super().__init__()
-        self.progress, self.dump = progress, dump
+        self.progress = progress
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Return whether to stop."""
-        return self.progress.record(model.num_boosted_rounds(), lambda: self.dump(model))
+        return self.progress.record(model.num_boosted_rounds())
 
 
 def check_known(engine_params: dict[str, Any]) -> None:
     """Refuse parameters that XGBoost does not know, or values that it does not accept."""
-    try:
-        messages = _warnings_of(engine_params)
+    matrix = xgboost.DMatrix(np.zeros((2, 1)), label=np.zeros(2), nthread=1)
+    try:  # a tiny training: XGBoost has no other check of parameters
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            xgboost.train({"nthread": 1, "tree_method": "hist", **engine_params}, matrix, 1)
     except xgboost.core.XGBoostError as error:
         raise ValueError(
             f"engine_params must be what XGBoost takes; got {shown(engine_params)}: {shown(error)}"
         ) from error
+    messages = [str(warning.message) for warning in caught]
     for unused in (text for text in messages if "are not used" in text):
         names = re.findall(r'"(\w+)"', unused)
         raise ValueError(f"engine_params must be known to XGBoost; got {', '.join(names)!r}.")
-
-
-def check_device(device: str) -> None:
-    """Refuse a device that the machine does not have; XGBoost itself would use the CPU."""
-    try:
-        messages = _warnings_of({"device": device})
-    except xgboost.core.XGBoostError as error:
-        raise ValueError(f"device must be one that XGBoost knows; got {shown(device)}.") from error
-    if messages:
-        raise ValueError(f"device must be one that is there; got {shown(device)}.")
-
-
-def _warnings_of(params: dict[str, Any]) -> list[str]:
-    """Return the warnings of a tiny training: XGBoost has no other check of parameters."""
-    matrix = xgboost.DMatrix(np.zeros((2, 1)), label=np.zeros(2), nthread=1)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        xgboost.train({"nthread": 1, "tree_method": "hist", **params}, matrix, 1)
-    return [str(warning.message) for warning in caught]
 
 
 def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
@@ -170,13 +156,12 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
     params = {_RENAMED.get(name, name): _legible(value) for name, value in given.items()}
     params |= {
         "num_target": derivatives.n_outputs,
+        "tree_method": "hist",
         "max_bin": part.n_bins_for(rows),
         "nthread": part.n_threads_for(rows),
         "disable_default_eval_metric": 1,
         "seed": task.seed + derivatives.iteration,  # a continued fit must not draw the same rows
     }
-    if derivatives.n_outputs == 1:
-        del params["multi_strategy"]
     if task.earlier is None:
         params["base_score"] = 0.0
     constraints = constraints_of(part, rows.shape[1], rows.feature_names)

@@ -7,7 +7,7 @@ objective over queries. Batches of few queries make poor trees.
 """
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
@@ -17,7 +17,6 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.joining import some_trees
-from treerank.objectives.base import Objective
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 
@@ -50,7 +49,7 @@ class StreamingTrees(HistogramTrees):
     early_stopping_rounds : int, "auto" or None, default="auto"
         As for all boosted trees, in each batch.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the earlier trees, as ``partial_fit`` always does.
+        Whether ``fit`` keeps the earlier trees, as ``partial_fit`` of a ranker always does.
 
     Examples
     --------
@@ -62,9 +61,9 @@ class StreamingTrees(HistogramTrees):
     ...         return scores - target, np.ones_like(scores)
     >>> X = np.arange(100.0).reshape(-1, 1)
     >>> target = (X[:, 0] > 50).astype(float)
-    >>> part = StreamingTrees(n_jobs=1)
+    >>> part = StreamingTrees(warm_start=True, n_jobs=1)
     >>> for _ in range(3):
-    ...     part = part.partial_fit(X, HalfSquare())
+    ...     part = part.fit(X, HalfSquare())
     >>> part.transform(np.array([[20.0], [80.0]])).round(1)
     array([[0.],
            [1.]])
@@ -80,16 +79,6 @@ class StreamingTrees(HistogramTrees):
     colsample_bytree: Share = 1.0
     max_estimators: Count = 400
     forgetting: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
-
-    def partial_fit(
-        self, X: Any, objective: Objective, *, validation: Validation | None = None
-    ) -> Self:
-        """Grow the trees of one more batch; the arguments are those of ``fit``."""
-        before, self.warm_start = self.warm_start, True
-        try:
-            return self.fit(X, objective, validation=validation)
-        finally:
-            self.warm_start = before
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)

@@ -63,9 +63,9 @@ class HistogramTrees(BoostedTrees):
         Number added to the sum of hessians of each category when categories are sorted.
     cat_l2 : float, default=10.0
         Additional L2 penalty of leaves in splits by category.
-    init_model : fitted HistogramTrees or Forest, default=None
-        Trees to start from. On the same data and with the same seed, a continued fit equals one
-        long fit bit for bit.
+    warm_start : bool, default=False
+        Whether ``fit`` adds trees to those of the fit before. On the same data and with the same
+        seed, a continued fit equals one long fit bit for bit.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class HistogramTrees(BoostedTrees):
     """
 
     accepts_batches: ClassVar[bool] = True
-    settings_to_resume: ClassVar[dict[str, Any]] = {}  # draws depend on the number of the tree
-    settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "init_model": None}
+    resumes: ClassVar[bool] = True  # draws depend on the number of the tree
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False}
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
     min_child_samples: Auto | Size = "auto"
@@ -115,12 +115,10 @@ class HistogramTrees(BoostedTrees):
         """Return the trees, which are a forest."""
         return booster
 
-    def importance(self, kind: str) -> np.ndarray:
-        """Return the gain or the number of splits of each feature."""
-        forest = self.booster_
-        split = ~forest.is_leaf
-        weight = forest.gain[split] if kind == "gain" else None
-        return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        forest, split = self.booster_, ~self.booster_.is_leaf
+        return np.bincount(forest.feature[split], forest.gain[split], forest.n_features)
 
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain values."""
@@ -131,17 +129,9 @@ class HistogramTrees(BoostedTrees):
         is_first = is_first_format(model)
         return _own(read_first_format(model) if is_first else Forest.of_state(model))
 
-    def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
-        """Return a forest from a forest or from its plain values."""
-        if isinstance(model, Forest):
-            return _own(model)
-        if not isinstance(model, dict):
-            raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
-        return self.restore_booster(model)
-
-    def describe(self, booster: Forest) -> tuple[int, int, int, list[str] | None]:
+    def describe(self, booster: Forest) -> tuple[int, int, int]:
         """Return what a forest is of."""
-        return booster.n_features, booster.n_outputs, booster.n_trees, None
+        return booster.n_features, booster.n_outputs, booster.n_trees
 
     def _rules(self, sizes: Sizes, is_monotone: bool) -> TreeRules:
         penalties = self.reg_alpha, self.reg_lambda, self.min_split_gain

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from treerank.checks import shown
-from treerank.feature_parts.network_term import Affine, Function, Layer, Scale
+from treerank.feature_parts.network_term import Affine, Function, Layer
 
 
 def layers_of(module: nn.Module) -> list[Layer]:
@@ -44,15 +44,7 @@ def _linear(module: Any) -> list[Layer]:
     return [Affine(weight, np.zeros(len(weight)) if module.bias is None else array_of(module.bias))]
 
 
-def _batch_norm(module: Any) -> list[Layer]:
-    factor = 1 / np.sqrt(array_of(module.running_var) + module.eps)
-    scale = Scale(factor, -array_of(module.running_mean) * factor)
-    own = [Scale(array_of(module.weight), array_of(module.bias))] if module.affine else []
-    return [scale, *own]
-
-
 _RULES: dict[type, Callable[[Any], list[Layer]]] = {
-    nn.BatchNorm1d: _batch_norm,
     nn.Dropout: lambda module: [],
     nn.Identity: lambda module: [],
     nn.Linear: _linear,

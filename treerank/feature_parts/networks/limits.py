@@ -7,7 +7,7 @@ import torch
 
 from treerank.checks import check_count, shown
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES
-from treerank.files.states import count, history, number, size
+from treerank.files.states import count, history, size
 from treerank.parameters import Rule
 
 #: Most units of a layer, and most weights of a network: more would not fit into memory.
@@ -28,11 +28,11 @@ def check_n_weights(name: str, value: Any, n_weights: int) -> None:
 #: Attributes that are kept as they are.
 KEPT = {
     "n_features_in_": size("n_features"),
-    **{"n_outputs_": count(1), "n_scores_": count(1), "best_iteration_": count()},
+    **{"n_outputs_": count(1), "best_iteration_": count()},
     "evals_result_": history,
 }
 #: Rules of all numbers of a state; weights are checked by :func:`checked_weights`.
-STATE_RULES = KEPT | {"seed": count(), "unit": number()} | STANDARDIZATION_RULES
+STATE_RULES = KEPT | STANDARDIZATION_RULES
 
 
 def checked_weights(arrays: Any, expected: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -3,7 +3,7 @@
 To add one, derive a dataclass from :class:`NetworkPart`, as ``MLP`` does. Its fields are its own
 parameters, or parameters of :class:`NetworkPart` with another default. Its method
 ``_make_network`` makes the network. Everything else is here: standardized inputs, batches, early
-stopping, continuation, the state in model files.
+stopping, the state in model files.
 """
 
 import copy
@@ -28,13 +28,11 @@ from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import check_state, unshared
 from treerank.objectives.base import Objective
-from treerank.objectives.batches import BATCHES
 from treerank.parameters import (
     Auto,
     Count,
     LearningRate,
     NotNegative,
-    Positive,
     Rule,
     Seed,
     check_parameters,
@@ -51,6 +49,9 @@ _BLOCK = 256
 class NetworkPart(BaseEstimator):
     """A network trained on an objective, with the parameters of training.
 
+    Each feature is shifted and scaled to mean 0 and standard deviation 1 over the training rows.
+    Missing values become 0 after that, the mean.
+
     Training on a CPU takes one thread. Scores are computed in double precision, in blocks of
     equal size, and rounded to single precision. So the model and its scores do not depend on the
     number of threads, on the order of rows, or on which documents are scored together.
@@ -61,23 +62,20 @@ class NetworkPart(BaseEstimator):
     ----------
     n_outputs : int, default=1
         Width of f(x). The weights of several outputs in the score are trained with them and are
-        ``head_weight_``. Under an objective of several outputs, f(x) has as many as it needs.
+        ``head_weight_``.
     n_epochs : int, default=50
-        How often each document is shown. With ``warm_start`` the total of all fits.
+        How often each document is shown.
     batch_size : int, default=512
         Documents of a batch: whole queries, or pieces of larger queries.
-    batches : {"queries", "pairs"}, default="queries"
-        What a batch consists of: queries with all of their pairs, or pairs drawn at random.
     optimizer : {"adam", "adamw", "sgd"}, default="adam"
         Method of gradient descent.
     learning_rate : float, default=0.001
         Length of the first steps. The objective is divided by its value per document at scores
         of zero, so that a learning rate means the same for every objective.
-    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
         How the learning rate falls: "step" multiplies it by ``decay_rate`` after every
         ``decay_epochs``, "exponential" does so gradually, "inverse_time" divides it by
-        1 + decay_rate * epoch / decay_epochs. "adaptive" multiplies it by ``decay_rate`` after
-        every epoch with a greater training error than the one before.
+        1 + decay_rate * epoch / decay_epochs.
     decay_rate : float, default=0.5
         See ``decay``.
     decay_epochs : float, default=10
@@ -86,17 +84,10 @@ class NetworkPart(BaseEstimator):
         Momentum of "sgd".
     weight_decay : float, default=0.0
         L2 penalty on the weights; "adamw" decouples it from the gradient.
-    gradient_clip : float, default=None
-        Longest gradient; a longer one is shortened. None changes no gradient.
-    standardize : bool, default=True
-        Whether each feature is shifted and scaled to mean 0 and standard deviation 1 over the
-        training rows. Missing values become 0 after that, the mean.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Number of epochs without a better value on ``validation`` after which training stops. The
         weights of the best epoch are kept. "auto" keeps the best of all, with ``validation``. None
         keeps the last.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the last fit.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train; "auto" takes a GPU if there is one.
     random_state : int, RandomState instance or None, default=None
@@ -107,15 +98,13 @@ class NetworkPart(BaseEstimator):
     network_ : torch.nn.Module
         The network, from standardized features to f(x).
     head_weight_ : ndarray of shape (n_outputs,)
-        Weight of each output in the score; only with several outputs of f(x) and one of the
-        objective.
+        Weight of each output in the score; only with several outputs.
     best_iteration_ : int
         Number of epochs kept.
     evals_result_ : dict
         ``{"validation": {name of the metric: values}}``, one value per epoch.
-    n_features_in_, n_scores_ : int
-        Number of columns of ``X``, and of outputs of the objective. ``n_outputs_`` is the number of
-        columns of ``transform``.
+    n_features_in_, n_outputs_ : int
+        Number of columns of ``X`` and of ``transform``.
 
     Examples
     --------
@@ -138,7 +127,6 @@ class NetworkPart(BaseEstimator):
     n_epochs: Count = 50
     # A single document makes no pair.
     batch_size: Annotated[int, Rule(check_count, at_least=2, at_most=2**31 - 1)] = 512
-    batches: Annotated[str, Rule.one_of(BATCHES)] = "queries"
     optimizer: Annotated[str, Rule.one_of(training.OPTIMIZERS)] = "adam"
     learning_rate: LearningRate = 1e-3
     decay: Annotated[str | None, Rule.one_of(training.DECAYS)] = None
@@ -146,10 +134,7 @@ class NetworkPart(BaseEstimator):
     decay_epochs: LearningRate = 10
     momentum: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
     weight_decay: NotNegative = 0.0
-    gradient_clip: Positive | None = None
-    standardize: bool = True
     early_stopping_rounds: Auto | Count | None = "auto"
-    warm_start: bool = False
     device: Annotated[str, Rule.one_of(training.DEVICES)] = "auto"
     random_state: Seed = None
 
@@ -158,7 +143,6 @@ class NetworkPart(BaseEstimator):
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
     _model: training.ScoredNetwork = field(init=False)
     _double_network: torch.nn.Module | None = field(init=False)
-    _optimizer_state: tuple[str, dict[str, Any]] | None = field(init=False)
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         """Return a module that maps (n, n_features) to (n, n_outputs).
@@ -168,9 +152,6 @@ class NetworkPart(BaseEstimator):
         """
         raise NotImplementedError
 
-    def _start_epoch(self, epoch, n_epochs):
-        """Change ``network_`` before an epoch, counted from 0; do nothing but in a subclass."""
-
     @all_or_nothing
     @training.own_settings()
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -178,23 +159,14 @@ class NetworkPart(BaseEstimator):
 
         The metric of ``validation`` is computed after every epoch.
         """
-        rows = self._start_or_continue(X, objective, validation, continues=self.warm_start)
-        n_done = self._n_epochs_done
-        if self.n_epochs < n_done:
-            raise ValueError(
-                f"n_epochs must be at least {n_done}, the epochs done already, with "
-                f"warm_start=True; got {self.n_epochs!r}."
-            )
-        return self._train(rows, objective, validation, self.n_epochs - n_done)
-
-    @all_or_nothing
-    @training.own_settings()
-    def partial_fit(
-        self, X: Any, objective: Objective, *, validation: Validation | None = None
-    ) -> Self:
-        """Train for one more epoch, on these rows; the first call also fits the standardization."""
-        rows = self._start_or_continue(X, objective, validation, continues=True)
-        return self._train(rows, objective, validation, 1)
+        rows = as_rows(X)
+        self._check(objective, validation)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.n_features_in_, self.n_outputs_ = rows.shape[1], self.n_outputs
+        self._standardization = Standardization.of(rows)
+        sample = Rows(rows.batch(0, _SAMPLE))
+        self._build(torch.from_numpy(self._standardization(sample)), seed)
+        return self._train(rows, objective, validation, seed)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, n_outputs_)."""
@@ -226,87 +198,57 @@ class NetworkPart(BaseEstimator):
         """Return what ``fit`` has learned: all weights as arrays, and a few numbers."""
         check_is_fitted(self)
         weights = {name: t.cpu().numpy() for name, t in self._model.state_dict().items()}
-        unit = {"seed": self._seed, "unit": self._unit}
         kept = {name: getattr(self, name) for name in KEPT}
-        return unshared({"weights": weights} | vars(self._standardization) | unit | kept)
+        return unshared({"weights": weights} | vars(self._standardization) | kept)
 
     @training.own_settings()
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
         check_parameters(self)
         check_state({name: state[name] for name in STATE_RULES}, STATE_RULES)
-        if state["n_scores_"] not in (1, state["n_outputs_"]):
-            raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
         for name in KEPT:
             setattr(self, name, state[name])
-        self._seed, self._unit = state["seed"], state["unit"]
         self._standardization = Standardization(state["mean"], state["scale"])
         with torch.device("meta"):  # of the right shapes, without memory for the weights
             self._build(None, seed=0)
         weights = checked_weights(state["weights"], self._model.state_dict())
         self._build(None, seed=0)
         self._model.load_state_dict(weights)
-        self._n_epochs_done, self._optimizer_state = self.best_iteration_, None
         return self
 
-    def _start_or_continue(self, X, objective, validation, *, continues):
-        """Check what was given; go on with copies of what an earlier fit has trained, or start."""
-        rows = as_rows(X)
+    def _check(self, objective: Objective, validation: Validation | None) -> None:
+        """Refuse wrong parameters, and an objective that is not over one score."""
         check_parameters(self)
-        if self.decay in ("step", "exponential", "adaptive"):
+        if self.decay in ("step", "exponential"):
             check_number("decay_rate", self.decay_rate, at_most=1)
         check_validation(self, validation)
         training.choose_device(self.device)
-        if continues and "network_" in vars(self):
-            earlier = self._model, self.network_, self._optimizer_state
-            self._model, self.network_, self._optimizer_state = copy.deepcopy(earlier)
-        else:
-            self._start(rows, objective)
-        return rows
-
-    def _start(self, rows: Rows, objective: Objective) -> None:
-        """Make the untrained network, and everything that later fits go on from."""
-        self.n_features_in_, self.n_scores_ = rows.shape[1], objective.n_outputs
-        self.n_outputs_ = self.n_scores_ if self.n_scores_ > 1 else self.n_outputs
-        if self.standardize:
-            self._standardization = Standardization.of(rows)
-        else:  # which only replaces missing values
-            width = rows.shape[1]
-            self._standardization = Standardization(np.zeros(width), np.ones(width))
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        sample = Rows(rows.batch(0, _SAMPLE))
-        self._build(torch.from_numpy(self._standardization(sample)), self._seed)
-        self._unit = training.objective_unit(objective, self.batches, self.batch_size, self._seed)
-        self._n_epochs_done, self._optimizer_state, self.evals_result_ = 0, None, {}
+        if objective.n_outputs > 1:
+            raise ValueError(
+                "objective must have a single output for a network; got "
+                f"{objective.n_outputs}. Boosted trees take several."
+            )
 
     def _build(self, sample: torch.Tensor | None, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
         with training.own_generator(seed, torch.device("cpu")), training.one_thread():
             network = self._make_network(self.n_features_in_, self.n_outputs_, sample, generator)
-        self._model = training.ScoredNetwork(network, self.n_outputs_, self.n_scores_)
+        self._model = training.ScoredNetwork(network, self.n_outputs_)
         self.network_, self._double_network = network, None
 
-    def _train(self, rows, objective, validation, n_epochs):
-        """Train for more epochs, and keep the best weights or the last ones."""
-        if objective.n_outputs != self.n_scores_:
-            raise ValueError(
-                f"objective must have {self.n_scores_} outputs, as in the earlier fit; "
-                f"got {objective.n_outputs}."
-            )
+    def _train(self, rows, objective, validation, seed):
+        """Train, and keep the best weights or the last ones."""
         device = training.choose_device(self.device)
         X = self._as_tensor(rows, device)
         held_out = None if validation is None else self._as_tensor(validation[0], device)
-        start, stop = self._n_epochs_done, self._n_epochs_done + n_epochs
         metric = validation and validation[1]
-        patience = patience_of(self.early_stopping_rounds, metric, n_epochs)
-        progress = Progress(metric, patience, start, stop)
-        trainer = self._make_trainer(device)
-        best, n_done = None, start
-        with training.own_generator(self._seed, device), training.one_thread():
-            for epoch in range(start, stop):
-                # A seed for each epoch: it draws the same numbers in a continued fit.
-                torch.manual_seed(self._seed + 2**31 * epoch)
-                self._start_epoch(epoch, max(stop, self.n_epochs))
+        patience = patience_of(self.early_stopping_rounds, metric, self.n_epochs)
+        progress = Progress(metric, patience, total=self.n_epochs)
+        trainer = self._make_trainer(objective, device, seed)
+        best, n_done = None, 0
+        with training.own_generator(seed, device), training.one_thread():
+            for epoch in range(self.n_epochs):
+                torch.manual_seed(seed + 2**31 * epoch)
                 trainer.run_epoch(X, objective, epoch)
                 n_done = epoch + 1
                 if held_out is not None:
@@ -316,40 +258,29 @@ class NetworkPart(BaseEstimator):
                     best = copy.deepcopy(self._model.state_dict())
                 if enough:
                     break
-        return self._remember(trainer, progress, best, n_done)
+        if best is not None:
+            self._model.load_state_dict(best)
+        kept = progress.kept()
+        self.best_iteration_ = n_done if kept is None else kept
+        self.evals_result_ = progress.history()
+        self._model.to("cpu").eval()
+        return self
 
     def _score_single(self, X):
         """Return scores in single precision, as training computes them."""
         self._model.eval()
         with torch.inference_mode():
             scores = torch.cat([self._model(part) for part in X.split(_SAMPLE)])
-        values = scores.cpu().double().numpy()
-        return values[:, 0] if self.n_scores_ == 1 else values
+        return scores.cpu().double().numpy()[:, 0]
 
-    def _make_trainer(self, device):
+    def _make_trainer(self, objective, device, seed):
+        unit = training.objective_unit(objective, self.batch_size, seed)
         self._model.to(device)
         parameters = [p for p in self._model.parameters() if p.requires_grad]
         options = {"momentum": self.momentum} if self.optimizer == "sgd" else {}
         options |= {"weight_decay": self.weight_decay, "fused": True}
         optimizer = training.OPTIMIZERS[self.optimizer](parameters, **options)
-        name, state = self._optimizer_state or (None, None)
-        if name == self.optimizer:  # the state of another optimizer is of no use
-            optimizer.load_state_dict(state)
-            optimizer.param_groups[0].update(options)  # those of now
-        return training.Trainer(self._model, optimizer, self, self._unit, self._seed)
-
-    def _remember(self, trainer, progress, best, n_done):
-        """Set the fitted attributes after training."""
-        kept = progress.kept()
-        if best is not None:
-            self._model.load_state_dict(best)
-        self._n_epochs_done = self.best_iteration_ = n_done if kept is None else kept
-        self.evals_result_ = progress.history(self.evals_result_) or self.evals_result_
-        self._optimizer_state = self.optimizer, trainer.optimizer.state_dict()
-        self._model.to("cpu")
-        self._model.eval()
-        self._double_network = None
-        return self
+        return training.Trainer(self._model, optimizer, self, unit, seed)
 
     def _evaluate(self, network, values):
         """Return f(x) of a block of rows, which is filled up to its full size."""

@@ -4,8 +4,7 @@ r"""Soft tree kernels for CPUs: everything between the two matrix products, in o
 The reach of a node is the probability that a row arrives there. Nodes are numbered level by level:
 node k of level l is :math:`2^l - 1 + k`, and its children are k (left) and :math:`2^l + k` (right)
 of the level below. So a level, its left children and its right children each lie contiguously in
-memory, over nodes and rows, and one loop takes all of them. In oblivious trees a level has a single
-split, so the loop takes one node at a time.
+memory, over nodes and rows, and one loop takes all of them.
 
 With the reach r of a node and the values V of its children, the chain rule gives
 
@@ -36,29 +35,26 @@ class Trees(NamedTuple):
         Signed distance of each row from each split.
     leaf : ndarray of shape (n_trees, n_leaves, n_outputs)
         Values of the leaves.
-    oblivious : bool
-        Whether a tree has one split per level.
     sharpness : floating
         1 / gamma in the type of the leaves: with a double, all sums would be in double.
     """
 
     z: np.ndarray
     leaf: np.ndarray
-    oblivious: bool
     sharpness: np.floating
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
 def tree_outputs(trees: Trees, partial: np.ndarray) -> None:
     """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over groups of trees."""
-    z, leaf, oblivious, sharpness = trees
+    z, leaf, sharpness = trees
     n_trees, n_leaves, _ = leaf.shape
     n_groups, _, n_rows = partial.shape
     for group in range(n_groups):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
         partial[group] = 0
         for t in range(n_trees * group // n_groups, n_trees * (group + 1) // n_groups):
-            _fill_reach(z[t], oblivious, sharpness, reach)
+            _fill_reach(z[t], sharpness, reach)
             _add_leaves(reach[(n_leaves - 1) * n_rows :], leaf[t], partial[group])
 
 
@@ -69,31 +65,30 @@ def tree_derivatives(trees: Trees, upstream: np.ndarray, found: tuple[np.ndarray
     ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs; ``found`` are the
     gradient of z and both sums.
     """
-    z, leaf, oblivious, sharpness = trees
+    z, leaf, sharpness = trees
     dz, bias_sum, leaf_sum = found
     n_leaves, n_rows = leaf.shape[1], z.shape[2]
     for t in range(len(leaf)):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
         value = np.empty(n_leaves * n_rows, z.dtype)
-        _fill_reach(z[t], oblivious, sharpness, reach)
+        _fill_reach(z[t], sharpness, reach)
         _fill_leaf_values(upstream, reach[(n_leaves - 1) * n_rows :], leaf[t], value, leaf_sum[t])
-        _fill_slopes(z[t], oblivious, sharpness, reach, value, dz[t])
+        _fill_slopes(z[t], sharpness, reach, value, dz[t])
         for split in range(z.shape[1]):
             bias_sum[t, split] += _sum(dz[t, split])
 
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
-def _fill_reach(z, oblivious, sharpness, reach):
+def _fill_reach(z, sharpness, reach):
     """Fill ``reach`` with the probability that each row arrives at each node and leaf."""
     n_rows, distance = z.shape[1], z.reshape(-1)
     reach[:n_rows] = 1
-    start, size, split = 0, n_rows, 0
-    while start + size < len(reach):
-        run = n_rows if oblivious else size
-        for a in range(start, start + size, run):
-            left, right = reach[a + size : a + size + run], reach[a + 2 * size : a + 2 * size + run]
-            _split_reach(distance[split : split + run], sharpness, reach[a : a + run], left, right)
-        start, size, split = start + size, 2 * size, split + run
+    start, end = 0, n_rows
+    while end < len(reach):
+        size = end - start
+        left, right = reach[end : end + size], reach[end + size : end + 2 * size]
+        _split_reach(distance[start:end], sharpness, reach[start:end], left, right)
+        start, end = end, end + 2 * size
 
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
@@ -151,20 +146,15 @@ def _dot(x, y):
 
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
-def _fill_slopes(z, oblivious, sharpness, reach, value, dz):
+def _fill_slopes(z, sharpness, reach, value, dz):
     """Fill ``dz``, level by level from the leaves to the root, replacing values by the parents'."""
     n_rows, distance, slope = z.shape[1], z.reshape(-1), dz.reshape(-1)
     dz[:] = 0
-    size, split = len(value) // 2, z.size
+    size = len(value) // 2
     while size >= n_rows:
-        run = n_rows if oblivious else size
-        split -= run
-        for a in range(0, size, run):
-            here = reach[size - n_rows + a : size - n_rows + a + run]
-            left, right = value[a : a + run], value[size + a : size + a + run]
-            _merge_values(
-                distance[split : split + run], sharpness, here, left, right, slope[split:]
-            )
+        start, end = size - n_rows, 2 * size - n_rows
+        left, right = value[:size], value[size : 2 * size]
+        _merge_values(distance[start:end], sharpness, reach[start:end], left, right, slope[start:])
         size //= 2
 
 

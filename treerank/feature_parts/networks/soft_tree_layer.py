@@ -2,7 +2,7 @@ r"""Soft trees: what trees whose splits are hyperplanes compute, as a layer of t
 
 A split sends a row to the left with the probability S(z), z = <w, x> + b. S is the smooth step of
 TEL: with :math:`u = z / \gamma + 1/2` clipped to [0, 1], :math:`S = 3 u^2 - 2 u^3`. It is exactly
-0 or 1 outside a band of width gamma, so trees become hard as gamma falls. The output of a tree is
+0 or 1 outside a band of width gamma. The output of a tree is
 the sum of its leaves, each times the probability that the row arrives there. The outputs of all
 trees are summed.
 
@@ -48,15 +48,12 @@ class SoftTreeLayer(nn.Module):
         Number of trees.
     depth : int
         Splits on a path; a tree has ``2**depth`` leaves.
-    oblivious : bool
-        Whether a tree has one split per level instead of one per node.
 
     Attributes
     ----------
     weight : Parameter of shape (n_trees, n_splits, n_features)
         Normals of the hyperplanes. Split :math:`2^l - 1 + k` is that of node k of level l, whose
-        children are the nodes k (left) and :math:`2^l + k` (right) of the level below; of an
-        oblivious tree, split l is that of level l.
+        children are the nodes k (left) and :math:`2^l + k` (right) of the level below.
     bias : Parameter of shape (n_trees, n_splits)
         Offsets of the hyperplanes.
     leaf : Parameter of shape (n_trees, 2**depth, n_outputs)
@@ -66,7 +63,7 @@ class SoftTreeLayer(nn.Module):
 
     Examples
     --------
-    >>> layer = SoftTreeLayer(136, 1, n_trees=16, depth=4, oblivious=False)
+    >>> layer = SoftTreeLayer(136, 1, n_trees=16, depth=4)
     >>> layer.draw(torch.randn(500, 136), 0.5, torch.Generator())
     >>> layer(torch.randn(100, 136)).shape
     torch.Size([100, 1])
@@ -74,12 +71,9 @@ class SoftTreeLayer(nn.Module):
 
     gamma: Tensor
 
-    def __init__(
-        self, n_features: int, n_outputs: int, *, n_trees: int, depth: int, oblivious: bool
-    ):
+    def __init__(self, n_features: int, n_outputs: int, *, n_trees: int, depth: int):
         super().__init__()
-        n_leaves = 2**depth
-        n_splits = depth if oblivious else n_leaves - 1
+        n_leaves, n_splits = 2**depth, 2**depth - 1
         self.weight = nn.Parameter(torch.empty(n_trees, n_splits, n_features))
         self.bias = nn.Parameter(torch.empty(n_trees, n_splits))
         self.leaf = nn.Parameter(torch.empty(n_trees, n_leaves, n_outputs))
@@ -129,18 +123,12 @@ def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Ten
     """
     z = (weight.flatten(0, 1) @ x.t()).unflatten(0, bias.shape) + bias[..., None]
     u = (z / gamma + 0.5).clamp(0, 1)
-    left, reach, level = u * u * (3 - 2 * u), torch.ones_like(z[:, :1]), 0
+    left, reach = u * u * (3 - 2 * u), torch.ones_like(z[:, :1])
     while reach.shape[1] < leaf.shape[1]:
-        start = level if _is_oblivious(bias, leaf) else 2**level - 1
-        splits = slice(start, start + (1 if _is_oblivious(bias, leaf) else 2**level))
-        goes_left = reach * left[:, splits]
-        reach, level = torch.cat([goes_left, reach - goes_left], dim=1), level + 1
+        n_nodes = reach.shape[1]
+        goes_left = reach * left[:, n_nodes - 1 : 2 * n_nodes - 1]
+        reach = torch.cat([goes_left, reach - goes_left], dim=1)
     return torch.einsum("tkb,tko->bo", reach, leaf)
-
-
-def _is_oblivious(bias, leaf):
-    """Tell whether trees have one split per level, not one per node."""
-    return bias.shape[1] < leaf.shape[1] - 1
 
 
 class _ByKernels(torch.autograd.Function):
@@ -156,7 +144,7 @@ class _ByKernels(torch.autograd.Function):
             rows = x[a : a + _CHUNK]
             z = torch.addmm(bias.reshape(-1, 1), weight.flatten(0, 1), rows.t())
             z = z.unflatten(0, bias.shape)
-            trees = Trees(z.numpy(), leaf.numpy(), _is_oblivious(bias, leaf), sharpness)
+            trees = Trees(z.numpy(), leaf.numpy(), sharpness)
             partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], len(rows))
             tree_outputs(trees, partial.numpy())
             out[a : a + _CHUNK] = partial.sum(dim=0).t()

@@ -11,14 +11,14 @@ from treerank.checks import check_count, check_number
 from treerank.feature_parts.networks.limits import check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.networks.soft_tree_layer import SoftTreeLayer
-from treerank.files.states import check_state, count, flag
+from treerank.files.states import check_state, count
 from treerank.parameters import Rule, Size
 
 #: A tree of more levels would not fit into memory.
 MOST_LEVELS = 20
 Width = Annotated[float, Rule(check_number, above=0, at_most=1e9)]
 #: Attributes of a layer that a model file needs to make the layer again.
-_SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30), "oblivious": flag}
+_SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30)}
 
 
 @dataclass(eq=False, repr=False)
@@ -45,13 +45,6 @@ class SoftTrees(NetworkPart):
         Width, in units of the splits' distances, of the band in which a split is soft. The first
         weights are proportional to it, but Adam's steps are ``learning_rate`` long whatever the
         weights are: the wider the band, the slower splits move.
-    final_gamma : float, default=None
-        Width in the last epoch, which gamma approaches geometrically; None keeps gamma. The trees
-        become hard where it is much smaller than gamma.
-    oblivious : bool, default=False
-        Whether a tree has one split per level instead of one per node.
-    batch_norm : bool, default=False
-        Whether features are normalized batch by batch, too, after ``standardize``.
     spread : float, default=0.2
         Standard deviation of the first distances from the splits, in units of gamma. The smaller,
         the smoother f is at first.
@@ -77,9 +70,6 @@ class SoftTrees(NetworkPart):
     _: KW_ONLY
     depth: Annotated[int, Rule(check_count, at_most=MOST_LEVELS)] = 3
     gamma: Width = 50.0
-    final_gamma: Width | None = None
-    oblivious: bool = False
-    batch_norm: bool = False
     spread: Width = 0.2
 
     def get_state(self) -> dict[str, Any]:
@@ -88,8 +78,8 @@ class SoftTrees(NetworkPart):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
-        check_state(state["shape"], _SHAPE)
-        self._shape = state["shape"]
+        self._shape = {name: state["shape"][name] for name in _SHAPE}
+        check_state(self._shape, _SHAPE)
         super().set_state(state)
         gamma = float(self._trees.gamma)
         check_number("gamma", gamma, at_least=float(np.finfo(np.float32).tiny))
@@ -99,21 +89,12 @@ class SoftTrees(NetworkPart):
         if X_sample is not None:
             n_weights = self.n_estimators * 2**self.depth * (n_features + n_outputs)
             check_n_weights("n_estimators and depth", (self.n_estimators, self.depth), n_weights)
-            sizes = {"n_trees": self.n_estimators, "depth": self.depth}
-            self._shape = sizes | {"oblivious": self.oblivious}
+            self._shape = {"n_trees": self.n_estimators, "depth": self.depth}
         layer = SoftTreeLayer(n_features, n_outputs, **self._shape)
         if X_sample is not None:
             layer.gamma.fill_(self.gamma)
             layer.draw(X_sample, self.spread, generator)
-        normal = torch.nn.BatchNorm1d(n_features, affine=False)
-        before = normal if self.batch_norm else torch.nn.Identity()
-        return torch.nn.Sequential(OrderedDict(normalization=before, layer=layer))
-
-    def _start_epoch(self, epoch, n_epochs):
-        """Let gamma fall geometrically from the first to the last epoch."""
-        last = self.gamma if self.final_gamma is None else self.final_gamma
-        time = min(1.0, epoch / max(1, n_epochs - 1))
-        self._trees.gamma.fill_(self.gamma * (last / self.gamma) ** time)
+        return torch.nn.Sequential(OrderedDict(layer=layer))
 
     @property
     def _trees(self) -> SoftTreeLayer:

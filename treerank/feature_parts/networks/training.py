@@ -2,9 +2,8 @@
 
 The network is a :class:`ScoredNetwork`: it maps documents to outputs, and several outputs to a
 score by a head without bias, which is trained, too. All random numbers are drawn from generators
-of their own, seeded by seed and epoch: a continued fit gives the same result as one long fit, and
-torch's global generator is not changed. To add an optimizer or a decay, list it in ``OPTIMIZERS``
-or ``DECAYS``.
+of their own, seeded by seed and epoch, and torch's global generator is not changed. To add an
+optimizer or a decay, list it in ``OPTIMIZERS`` or ``DECAYS``.
 """
 
 import math
@@ -19,7 +18,7 @@ import torch
 
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
-from treerank.objectives.batches import BATCHES
+from treerank.objectives.batches import query_batches
 
 #: Number of batches after the first from which the unit of an objective is computed.
 _UNIT_BATCHES = 16
@@ -29,25 +28,22 @@ DEVICES = ("auto", "cpu", "cuda")
 class ScoredNetwork(torch.nn.Module):
     """A network and, over several outputs, a head with one weight per output.
 
-    ``n_scores`` is the number of outputs of the objective. If it is 1, several outputs of the
-    network get a head.
-
     Examples
     --------
-    >>> ScoredNetwork(torch.nn.Linear(3, 4), n_outputs=4, n_scores=1)(torch.ones(2, 3)).shape
+    >>> ScoredNetwork(torch.nn.Linear(3, 4), n_outputs=4)(torch.ones(2, 3)).shape
     torch.Size([2, 1])
     """
 
-    def __init__(self, network: torch.nn.Module, n_outputs: int, n_scores: int):
+    def __init__(self, network: torch.nn.Module, n_outputs: int):
         super().__init__()
         self.network = network
         self.head = None
-        if n_scores == 1 and n_outputs > 1:
+        if n_outputs > 1:
             # With random outputs, scores then vary as much as one output.
             self.head = torch.nn.Parameter(torch.full((n_outputs,), n_outputs**-0.5))
 
     def forward(self, X: torch.Tensor) -> torch.Tensor:
-        """Return the scores, of shape (n_documents, n_scores)."""
+        """Return the scores, of shape (n_documents, 1)."""
         outputs = self.network(X)
         return outputs if self.head is None else (outputs @ self.head).unsqueeze(1)
 
@@ -57,17 +53,14 @@ DECAYS = {
     "step": lambda rate, time: rate ** math.floor(time),
     "exponential": lambda rate, time: rate**time,
     "inverse_time": lambda rate, time: 1 / (1 + rate * time),
-    "adaptive": lambda rate, n_rises: rate**n_rises,
 }
 
 
 OPTIMIZERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 
 
-def rate_at(part: Any, epoch: float, n_rises: int = 0) -> float:
-    """Return the learning rate of a network part after epochs, and rises of the error.
-
-    Epochs need not be whole. Only the rate of ``decay="adaptive"`` falls with each rise.
+def rate_at(part: Any, epoch: float) -> float:
+    """Return the learning rate of a network part after epochs, which need not be whole.
 
     Examples
     --------
@@ -76,8 +69,7 @@ def rate_at(part: Any, epoch: float, n_rises: int = 0) -> float:
     >>> rate_at(part, 9.9), rate_at(part, 10.0), rate_at(part, 25.0)
     (0.1, 0.05, 0.025)
     """
-    time = n_rises if part.decay == "adaptive" else epoch / part.decay_epochs
-    return part.learning_rate * DECAYS[part.decay](part.decay_rate, time)
+    return part.learning_rate * DECAYS[part.decay](part.decay_rate, epoch / part.decay_epochs)
 
 
 @dataclass
@@ -92,7 +84,7 @@ class Trainer:
     >>> from treerank.feature_parts.networks.polynomial import LinearNetwork
     >>> from treerank.objectives import make_objective
     >>> X, objective = torch.tensor([[1.0], [0.0]]), make_objective([1, 0])
-    >>> model = ScoredNetwork(torch.nn.Linear(1, 1, bias=False), n_outputs=1, n_scores=1)
+    >>> model = ScoredNetwork(torch.nn.Linear(1, 1, bias=False), n_outputs=1)
     >>> before = model.network.weight.item()
     >>> optimizer = torch.optim.Adam(model.parameters())
     >>> trainer = Trainer(model, optimizer, LinearNetwork(learning_rate=0.1), unit=1.0, seed=0)
@@ -113,36 +105,25 @@ class Trainer:
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
         n_steps = -(-len(X) // part.batch_size)
-        # With the optimizer's own state, it lasts from fit to fit.
-        (state,) = self.optimizer.param_groups
-        n_rises, error = state.get("n_rises", 0), 0.0
-        for step, batch in enumerate(BATCHES[part.batches](objective, part.batch_size, rng)):
-            state["lr"] = rate_at(part, epoch + min(1.0, step / n_steps), n_rises)
-            error += self._take_step(X, batch, epoch * n_steps + step)
-        if self.part.decay == "adaptive":
-            state["n_rises"] = n_rises + (error > state.get("error", math.inf))
-            state["error"] = error
+        for step, batch in enumerate(query_batches(objective, part.batch_size, rng)):
+            rate = rate_at(part, epoch + min(1.0, step / n_steps))
+            self.optimizer.param_groups[0]["lr"] = rate
+            self._take_step(X, batch, epoch * n_steps + step)
 
     def _take_step(self, X, batch, iteration):
-        """Take a step; return the error before it if the schedule asks for it, else 0."""
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
-        given, error = scores.detach().cpu().double().numpy(), 0.0
-        if self.part.decay == "adaptive":
-            error = float(np.float32(batch.objective(given, iteration=iteration)[0]))
+        given = scores.detach().cpu().double().numpy()
         # Without the value, which costs more.
         found, _ = batch.objective.derivatives(given, iteration=iteration)
         gradient = torch.as_tensor(found).to(scores)
         if not torch.isfinite(gradient).all():
             self._refuse_infinity(scores, batch.objective, iteration)
         if not gradient.any():  # no pair in the batch: Adam's momentum must not move the weights
-            return error
+            return
         self.optimizer.zero_grad()
         scores.backward(gradient / (self.unit * len(batch.rows)))
-        if self.part.gradient_clip is not None:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.part.gradient_clip)
         self.optimizer.step()
-        return error
 
     def _refuse_infinity(self, scores, objective, iteration):
         """Say what an infinite gradient comes from: from infinite scores, or from the objective."""
@@ -158,23 +139,21 @@ class Trainer:
         )
 
 
-def objective_unit(objective: Objective, batches: str, batch_size: int, seed: int) -> float:
+def objective_unit(objective: Objective, batch_size: int, seed: int) -> float:
     """Return the value of an objective per document at scores of zero, from some batches.
 
     Examples
     --------
     >>> from treerank.objectives import make_objective
-    >>> objective_unit(make_objective([2, 1, 0], loss="half_squared"), "queries", 3, 0)
+    >>> objective_unit(make_objective([2, 1, 0], loss="half_squared"), 3, 0)
     0.5
     """
     rng = np.random.default_rng(seed)
     total, n_documents = 0.0, 0
-    for number, batch in enumerate(BATCHES[batches](objective, batch_size, rng)):
-        n_rows, n_outputs = len(batch.rows), objective.n_outputs
-        scores = np.zeros(n_rows if n_outputs == 1 else (n_rows, n_outputs))
-        value, gradient, _ = batch.objective(scores)
+    for number, batch in enumerate(query_batches(objective, batch_size, rng)):
+        value, gradient, _ = batch.objective(np.zeros(len(batch.rows)))
         if gradient.any():
-            total, n_documents = total + abs(value), n_documents + n_rows
+            total, n_documents = total + abs(value), n_documents + len(batch.rows)
         if number >= _UNIT_BATCHES and total > 0:
             break
     return total / n_documents if total > 0 else 1.0

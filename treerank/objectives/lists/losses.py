@@ -14,7 +14,7 @@ To add one, derive from :class:`~treerank.objectives.lists.objective.ListwiseLos
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from treerank.numerics.random_keys import uniforms
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.kernels import approximate_dcg, cross_entropy, grouped_plackett_luce
 from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
-from treerank.parameters import Positive, Rule
+from treerank.parameters import Positive
 
 
 def _check_gains(loss: ListwiseLoss, y: np.ndarray) -> None:
@@ -36,14 +36,8 @@ def _check_gains(loss: ListwiseLoss, y: np.ndarray) -> None:
 class ListNetLoss(ListwiseLoss):
     r"""Cross entropy of the top-one probabilities, :math:`-\sum_i t_i \log p_i` [1]_.
 
-    The target is the softmax of the labels, as in the paper, or the share of each document in
-    the gains :math:`2^{y_i} - 1`. The hessian is the exact diagonal. Where all labels are equal,
-    the softmax pulls the scores together; gains of zero leave the query alone.
-
-    Parameters
-    ----------
-    target : {"softmax", "gain"}, default="softmax"
-        How labels become the probability of being on top.
+    The target is the softmax of the labels. The hessian is the exact diagonal. Where all labels
+    are equal, the softmax pulls the scores together.
 
     References
     ----------
@@ -53,28 +47,16 @@ class ListNetLoss(ListwiseLoss):
     Examples
     --------
     >>> from treerank.objectives import make_objective
-    >>> objective = make_objective([1, 0], loss=ListNetLoss(target="gain"))
-    >>> value, gradient, hessian = objective([0.0, 0.0])
-    >>> round(value, 4), gradient, hessian
-    (0.6931, array([-0.5,  0.5]), array([0.25, 0.25]))
+    >>> objective = make_objective([1, 0], loss=ListNetLoss())
+    >>> value, gradient, hessian = objective([0.0, 1.0])
+    >>> gradient.round(3), hessian.round(3)
+    (array([-0.462,  0.462]), array([0.197, 0.197]))
     """
-
-    target: Annotated[str, Rule.one_of(("softmax", "gain"))] = "softmax"
-
-    def check_labels(self, y: np.ndarray) -> None:
-        """Refuse labels without a gain, where the target asks for gains."""
-        if self.target == "gain":
-            _check_gains(self, y)
 
     def prepared(self, lists: ListwiseObjective) -> np.ndarray:
         """Return the weighted target of each document."""
-        y = lists.y
-        if self.target == "gain":
-            mass = np.exp2(y) - 1
-        else:
-            mass = np.exp(y - lists.per_query(np.maximum, y))
-        total = lists.per_query(np.add, mass)
-        return lists.weight * np.divide(mass, total, out=np.zeros(len(y)), where=total > 0)
+        mass = np.exp(lists.y - lists.per_query(np.maximum, lists.y))
+        return lists.weight * (mass / lists.per_query(np.add, mass))
 
     def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
         """Return the cross entropy of each query and its derivatives."""

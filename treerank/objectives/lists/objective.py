@@ -33,14 +33,11 @@ class ListwiseLoss(ABC):
     ----------
     approximate_hessian : bool
         Whether the hessian is a bound instead of the exact diagonal.
-    is_convex : bool
-        Whether a head over several outputs is fitted to the loss itself.
     head_weight : str
-        Weight of the pairs to which such a head is fitted otherwise.
+        Weight of the pairs to which a head over several outputs is fitted.
     """
 
     approximate_hessian: ClassVar[bool] = False
-    is_convex: ClassVar[bool] = False
     head_weight: ClassVar[str] = "query"
 
     def __post_init__(self) -> None:
@@ -113,9 +110,7 @@ class ListwiseObjective(Objective):
         return replace(self, judgments=self.judgments.taking(rows, groups))
 
     def convex(self) -> Objective:
-        """Return the objective itself, or the logistic loss of all pairs of the same documents."""
-        if self.loss.is_convex:
-            return self
+        """Return the logistic loss of all pairs of the same documents."""
         weight = PAIR_WEIGHTS[self.loss.head_weight]
         logistic, size = PAIR_LOSSES["logistic"], self.judgments.totals.typical_size
         return PairwiseObjective(self.judgments, logistic, weight, size)

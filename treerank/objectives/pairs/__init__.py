@@ -10,7 +10,7 @@ first row that applies:
 ================ ==================== ==========================================================
 derivatives      value and these      what is set
 ================ ==================== ==========================================================
-``listed_pairs`` ``listed_pairs``     pairs sampled or given
+``listed_pairs`` ``listed_pairs``     pairs given
 ``exact_pairs``  ``exact_pairs``      pairs with ties
 ``fast_pairs``   ``exact_pairs``      loss logistic, half_squared_tanh, squared_sigmoid or
                                       fidelity
@@ -20,8 +20,8 @@ derivatives      value and these      what is set
                                       hinge
 ================ ==================== ==========================================================
 
-A weight of labels alone is uniform, query or label; pairs that are not cut off are all, adjacent or
-balanced ones. ``fast_pairs`` computes in single precision, the others in double precision. Where
+A weight of labels alone is uniform, query or label; pairs that are not cut off are all or adjacent
+ones. ``fast_pairs`` computes in single precision, the others in double precision. Where
 ``k`` or ``top`` is short beside the queries, ``fast_pairs`` visits only pairs with a document near
 the top.
 """

@@ -67,22 +67,6 @@ class LabelOrder(NamedTuple):
         counts = (self.high - self.low).astype(np.float64)
         return np.add.reduceat(np.append(counts, 0), self.indptr[:-1]) * (np.diff(self.indptr) > 0)
 
-    def balance(self, weight: np.ndarray) -> np.ndarray:
-        """Return the factor for a place's pairs with the next lower level that balances levels.
-
-        Weighed by it, every two neighboring levels of a query have pairs of the same total weight,
-        and those of the query together weigh what they did. ``weight`` is that of each place.
-        """
-        start = self.level_start[:-1]
-        of_level = np.add.reduceat(weight, start)
-        query = np.searchsorted(self.indptr, start, side="right") - 1
-        pairs = np.zeros(len(start))
-        pairs[1:] = of_level[1:] * of_level[:-1] * (query[1:] == query[:-1])
-        total, count = np.bincount(query, pairs), np.bincount(query, pairs > 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(pairs > 0, (total / count)[query] / pairs, 1.0)
-        return factor[self.levels()]
-
 
 class Weights(NamedTuple):
     """Weights that stay the same, per place: by label, and by the user."""

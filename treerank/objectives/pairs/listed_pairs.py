@@ -1,18 +1,15 @@
-"""Listed pairs: sums over pairs that are sampled or given, in double precision."""
+"""Listed pairs: sums over pairs that are given, in double precision."""
 
 import functools
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from treerank.numerics.compiling import kernel_for, njit
-from treerank.numerics.random_keys import uniform
+from treerank.numerics.compiling import kernel_for
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.exact_pairs import weigh
 from treerank.objectives.pairs.label_order import Sums
 from treerank.objectives.pairs.problem import PairProblem
-from treerank.objectives.pairs.rules import GivenPairs
 
 
 class PairList(NamedTuple):
@@ -31,33 +28,9 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     x, ranks, ranking = problem.ranking(scores, iteration)
     truncated = problem.pairs.top is not None
     kernel = _listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
-    is_given = isinstance(problem.pairs, GivenPairs)
-    pairs = _list_pairs(problem) if is_given else _draw_pairs(problem, iteration)
-    call = kernel, x, pairs, problem.labels, problem.weights, ranks, *found
+    call = kernel, x, _list_pairs(problem), problem.labels, problem.weights, ranks, *found
     in_parts(in_turn(*ranking, call), problem.labels.indptr)
     return found
-
-
-def _draw_pairs(problem, iteration):
-    """Draw less relevant partners for each place that has any."""
-    labels, sampled = problem.labels, problem.pairs.sampled
-    width = (labels.high - labels.low).astype(np.int64)
-    i = np.repeat(np.flatnonzero(width > 0), sampled)
-    first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
-    j = np.empty(len(i), dtype=np.int64)
-    keys = problem.judgments.keys_of(labels.row).astype(np.int64)
-    _draw(i, keys, width, sampled, problem.judgments.seed, iteration, j)
-    j += (first + labels.low)[i]
-    weight = width[i] / sampled * problem.balance[i]  # in expectation, the sum over all partners
-    indptr = np.searchsorted(i, labels.indptr)
-    return PairList(i, j, weight, np.ones(len(i)), indptr)
-
-
-@njit(parallel=True)
-def _draw(i, keys, width, sampled, seed, iteration, j):
-    for n in prange(len(i)):
-        key = (keys[i[n]] + 1) * (sampled + 1) + n % sampled
-        j[n] = int(uniform(seed + 1, iteration, key) * width[i[n]])
 
 
 def _list_pairs(problem):

@@ -71,14 +71,13 @@ class PairwiseObjective(PairProblem, Objective):
             )
         return self._summed(scores, iteration, with_value=False)[1]
 
-    def checked(self) -> "PairwiseObjective":
-        """Return the objective itself, once the weight has accepted the labels.
+    def check_labels(self) -> None:
+        """Refuse labels that the weight does not take.
 
         Documents are sorted by label later, for the first tree: engines need most memory before.
         """
         labels = np.unique(self.judgments.y)
         self.weight.gains(labels, QueryGroups(None, np.array([0, len(labels)])), self)
-        return self
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "PairwiseObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""
@@ -91,7 +90,7 @@ class PairwiseObjective(PairProblem, Objective):
             self,
             loss=PAIR_LOSSES["logistic"],
             weight=self.weight if self.weight.is_fixed else PAIR_WEIGHTS["query"],
-            pairs=self.pairs if self.pairs.is_fixed else PAIRS["all"],
+            pairs=self.pairs if self.pairs.top is None else PAIRS["all"],
         )
 
     def with_loss(self, loss: Any) -> Objective:

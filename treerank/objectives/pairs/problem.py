@@ -79,21 +79,12 @@ class PairProblem:
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gain = self.weight.gains(self.judgments.y[row], groups, self)
-        if self.pairs.balanced and not self.pairs.is_listed:  # a list has it in its weights
-            gain = gain * self.balance
         return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
 
     @cached_property
     def weights(self) -> Weights:
         """Weights of the places that no score changes, made once."""
         return self.make_weights()
-
-    @cached_property
-    def balance(self) -> np.ndarray:
-        """Factor for the pairs of each place with the places below it."""
-        if not self.pairs.balanced:
-            return np.ones(len(self.labels.row))
-        return self.labels.balance(self.judgments.sample_weight[self.labels.row])
 
     @cached_property
     def weights_single(self) -> Weights:
@@ -109,11 +100,6 @@ class PairProblem:
     def normalization(self) -> str | None:
         """What the pair weights of a query are scaled to."""
         return self.query_normalization or ("equal" if self.weight.normalized else None)
-
-    @property
-    def has_listable_pairs(self) -> bool:
-        """Whether single pairs, of fixed weights and different labels, can be drawn."""
-        return self.weight.is_fixed and not self.pairs.ties and self.pairs.top is None
 
     @cached_property
     def is_separable(self) -> bool:

@@ -2,23 +2,20 @@
 
 A rule is a :class:`Pairs`, whose fields combine: ``Pairs(adjacent=True, top=10)`` compares
 neighboring levels of relevance where at least one of the two documents stands in the top 10.
-Pairs are listed only if they are sampled or given. Otherwise, with the documents of a query sorted
-by label, the less relevant partners of a document are one run of places.
+Pairs are listed only if they are given. Otherwise, with the documents of a query sorted by label,
+the less relevant partners of a document are one run of places.
 
 To name a rule, list it in ``PAIRS``.
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import MAX_WEIGHT, as_numbers, by_name, check_count, shown
+from treerank.checks import MAX_WEIGHT, as_numbers, by_name, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Rule, Size, check_parameters
-
-#: More partners of each document would not fit into memory.
-MOST_PARTNERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -34,16 +31,8 @@ class Pairs:
         Only pairs with at least one document among the first ``top`` of the present ranking.
         Documents of equal scores around that place count by their probability of being among the
         first. In long queries only these pairs are visited.
-    sampled : int or None, default=None
-        Draw this number of partners for each document in every iteration instead of taking all.
-        The expected gradient is that of all pairs.
     ties : bool, default=False
         Also pairs of equal labels, where each order is right with probability 1/2 (RankNet).
-    balanced : bool, default=False
-        Give every two neighboring levels of a query pairs of the same total weight, however rare a
-        level is; the total of the query stays. It is what the authors of the DirectRanker paper
-        draw in expectation: as many pairs from every two neighboring levels. For ``adjacent``
-        pairs whose weight is "uniform", "query" or "label".
 
     Examples
     --------
@@ -53,32 +42,13 @@ class Pairs:
 
     adjacent: bool = False
     top: Size | None = None
-    sampled: Annotated[int, Rule(check_count, at_most=MOST_PARTNERS)] | None = None
     ties: bool = False
-    balanced: bool = False
+
+    #: Whether pairs are visited one by one from a list.
+    is_listed: ClassVar[bool] = False
 
     def __post_init__(self):
         check_parameters(self)
-        if self.balanced and (not self.adjacent or self.top or self.ties):
-            raise ValueError(
-                "balanced must be False unless all adjacent pairs and no others count; "
-                f"got {self!r}."
-            )
-        if self.ties and self.sampled:
-            raise ValueError(
-                f"ties must be False when pairs are sampled; got ties={self.ties!r}, "
-                f"sampled={self.sampled!r}."
-            )
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether the same pairs count whatever the scores and the iteration."""
-        return self.top is None and self.sampled is None
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether pairs are visited one by one from a list."""
-        return self.sampled is not None
 
     @property
     def is_whole(self) -> bool:
@@ -94,7 +64,6 @@ class Pairs:
 PAIRS = {
     "all": Pairs(),
     "adjacent": Pairs(adjacent=True),
-    "balanced": Pairs(adjacent=True, balanced=True),
     "top_10": Pairs(top=10),
     "with_ties": Pairs(ties=True),
 }
@@ -128,7 +97,7 @@ class GivenPairs(Pairs):
     weight: np.ndarray
     target: np.ndarray
 
-    is_listed = True
+    is_listed: ClassVar[bool] = True
     __eq__, __hash__ = object.__eq__, object.__hash__  # the same rule may be of other lists
 
     @classmethod
