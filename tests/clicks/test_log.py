@@ -38,23 +38,23 @@ def test_impressions_are_sorted_by_position_and_sessions_by_length():
     assert "n_clicks=3, n_sessions_without_click=1" in repr(log)
 
 
-def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read():
+def test_ranks_from_0_and_ids_of_sessions_by_query_are_read():
     table = {
-        "user": [1, 1, 1, 1, 1, 2],
-        "query": ["p", "p", "p", "p", "q", "q"],
-        "document": [7, 8, 7, 9, 7, 7],
-        "position": [3, 1, 2, 0, 0, 0],
-        "click": [1, 1, 0, 0, 1, 0],
+        "user": [1, 1, 1, 1, 2],
+        "query": ["p", "p", "p", "q", "q"],
+        "document": [8, 7, 9, 7, 7],
+        "position": [1, 2, 0, 0, 0],
+        "click": [1, 0, 0, 1, 0],
     }
-    names = {"session": ("user", "query"), "first_position": 0, "cut_repeats": True}
+    names = {"session": ("user", "query"), "first_position": 0}
     log = ClickLog.from_table(table, extra=["position"], **names)
-    kept = {name: np.delete(column, 0) for name, column in table.items()}
-    columns = kept["query"], kept["document"], kept["position"] + 1, kept["click"]
+    position = np.array(table["position"]) + 1
+    columns = table["query"], table["document"], position, table["click"]
     expected = ClickLog.from_columns([0, 0, 0, 1, 2], *columns)
     for name in ("n_at", "item", "clicked"):
         np.testing.assert_array_equal(getattr(log, name), getattr(expected, name))
     assert log.extra["position"].tolist() == [0, 0, 0, 1, 2]
-    remedies = r"session=\('query', 'session'\)", "first_position=0 counts", "cut_repeats=True ends"
+    remedies = r"session=\('query', 'session'\)", "first_position=0 counts"
     for name, remedy in zip(names, remedies, strict=True):
         others = {key: value for key, value in names.items() if key != name}
         with pytest.raises(ValueError, match=remedy):

@@ -6,20 +6,22 @@ import numpy as np
 import pytest
 
 from treerank import NDCG, get_metric
-from treerank.datasets import read_trec_qrels, read_trec_run, write_trec_qrels, write_trec_run
+from treerank.datasets import read_trec_qrels, read_trec_run, write_trec_run
 
 RNG = np.random.default_rng(0)
 QID, DOCUMENTS = np.repeat([2, 10], 30), [f"d{i}" for i in range(60)]
 SCORES, Y = RNG.permutation(60) / 7, RNG.integers(0, 3, 60)
 RUN = {"scores": SCORES, "qid": QID, "doc_ids": DOCUMENTS}
-QRELS = {"y": Y, "qid": QID, "doc_ids": DOCUMENTS}
+QRELS = [f"{q} 0 {name} {y}\n" for q, name, y in zip(QID, DOCUMENTS, Y, strict=True)]
 
 
 @pytest.mark.parametrize("suffix", ["txt", "gz"])
 def test_files_are_read_as_they_were_written(tmp_path, suffix):
     run, qrels = tmp_path / f"run.{suffix}", tmp_path / f"qrels.{suffix}"
     write_trec_run(run, **RUN)
-    write_trec_qrels(qrels, **QRELS)
+    open_by_name = gzip.open if suffix == "gz" else open
+    with open_by_name(qrels, "wt") as file:
+        file.writelines(QRELS)
     found = read_trec_run(run)
     order = np.lexsort((-SCORES, QID))
     np.testing.assert_array_equal(found.qid, QID[order].astype(str))
@@ -32,7 +34,7 @@ def test_files_are_read_as_they_were_written(tmp_path, suffix):
 
 def test_ir_measures_reads_them_and_agrees(tmp_path):
     write_trec_run(tmp_path / "run", **RUN)
-    write_trec_qrels(tmp_path / "qrels", **QRELS)
+    (tmp_path / "qrels").write_text("".join(QRELS))
     theirs = ir_measures.calc_aggregate(
         [ir_measures.nDCG @ 10, ir_measures.AP],
         [*ir_measures.read_trec_qrels(str(tmp_path / "qrels"))],
@@ -75,8 +77,7 @@ def test_the_mark_before_a_text_in_utf8_and_empty_lines_are_no_queries(tmp_path)
         (write_trec_run, {"scores": [1], "doc_ids": ["a b"]}, "doc_ids must be words without spac"),
         (write_trec_run, {"scores": [1], "tag": " "}, "tag must be words without spaces; got ' '"),
         (write_trec_run, {"scores": [1], "tag": 5}, "tag must be text; got 5"),
-        (write_trec_qrels, {"y": [0.5]}, "y must be whole numbers of at most"),
-        (write_trec_qrels, {"y": [1], "qid": ["q", "p"]}, "qid must have one entry per docum"),
+        (write_trec_run, {"scores": [1], "qid": ["q", "p"]}, "qid must have one entry per row"),
     ],
 )
 def test_what_lines_cannot_hold_is_refused(tmp_path, write, columns, message):

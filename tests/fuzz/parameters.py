@@ -17,7 +17,7 @@ from tests.support.random_logs import random_log
 from treerank import LightGBMTrees, clicks, compare, get_metric, inspection, report, statistics
 from treerank.baselines import RankSVM
 from treerank.datasets import make_web_search, write_letor, write_parquet
-from treerank.datasets.trec import write_trec_qrels, write_trec_run
+from treerank.datasets.trec import write_trec_run
 from treerank.exports import export, write_feature_set
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.metrics import METRICS, RankingScorer, alpha_ndcg, err_ia, exposure_by_group
@@ -115,7 +115,6 @@ def of_files():
     yield write_letor, path | DATA
     yield write_parquet, path | DATA
     yield write_trec_run, path | {"doc_ids": NAMES, "tag": "t"} | SCORED
-    yield write_trec_qrels, path | {"doc_ids": NAMES} | LABELED
     yield export, path | solr | {"check": X}
     yield write_feature_set, path | solr
 
@@ -136,8 +135,6 @@ def of_clicks():
     yield clicks.estimate_propensities, {"log": shown, "monotone": True}
     yield clicks.estimate_trust_bias, {"log": shown, "max_iter": 3, "tol": 0.01}
     yield clicks.count_data, joined
-    bags = {"feature_part": "line", "n_bags": 2, "monotone": True}
-    yield clicks.regression_propensities, joined | bags | seed
     rankings = {"log": shown, "scores": np.arange(n_items, dtype=float)}
     rankings |= {"baseline": np.ones(n_items), "relevance": np.full(n_items, 0.2)}
     settings = {"propensities": propensities, "reward": "clicks", "clip": 5.0}

@@ -11,7 +11,6 @@ from treerank.clicks.interleaving import team_draft as team_draft
 from treerank.clicks.items import Items as Items
 from treerank.clicks.log import ClickLog as ClickLog
 from treerank.clicks.propensities import estimate_propensities as estimate_propensities
-from treerank.clicks.regression import regression_propensities as regression_propensities
 from treerank.clicks.relevance import ClickRelevance as ClickRelevance
 from treerank.clicks.simulation import simulate_clicks as simulate_clicks
 from treerank.clicks.trust_bias import TrustBias as TrustBias

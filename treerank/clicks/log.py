@@ -12,16 +12,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice, check_column, check_flag
+from treerank.checks import check_choice, check_column
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
-    above_first,
     check_clicks,
     check_documents,
     check_one_query,
     check_positions,
-    repeats,
 )
 from treerank.clicks.tables import named_columns
 from treerank.inputs.documents import check_ids
@@ -94,7 +92,6 @@ class ClickLog:
         click: str = "click",
         extra: Sequence[str] = (),
         first_position: Literal[0, 1] = 1,
-        cut_repeats: bool = False,
     ) -> Self:
         """Read a log from a table with a row for each shown document.
 
@@ -113,8 +110,6 @@ class ClickLog:
             Further columns to keep, as they are. No others are read.
         first_position : {0, 1}, default=1
             Number of the first position in the table.
-        cut_repeats : bool, default=False
-            Whether a session ends where it shows a document again; else that is refused.
 
         Raises
         ------
@@ -140,9 +135,9 @@ class ClickLog:
         columns = named_columns(table, names)
         others = columns[len(ids) :]
         kept = dict(zip(extra, others[len(COLUMNS) - 1 :], strict=True))
-        options: dict[str, Any] = {"first_position": first_position, "cut_repeats": cut_repeats}
         found = columns[0] if len(ids) == 1 else _joined(columns[: len(ids)])
-        return cls.from_columns(found, *others[: len(COLUMNS) - 1], extra=kept, **options)
+        needed = found, *others[: len(COLUMNS) - 1]
+        return cls.from_columns(*needed, extra=kept, first_position=first_position)
 
     @classmethod
     def from_columns(
@@ -155,18 +150,15 @@ class ClickLog:
         *,
         extra: Mapping[str, Any] | None = None,
         first_position: Literal[0, 1] = 1,
-        cut_repeats: bool = False,
     ) -> Self:
         """Make a log from columns with an entry for each shown document; see :meth:`from_table`."""
         session = check_ids("session", session)
         query, document = check_ids("query", query), check_ids("document", document)
         check_choice("first_position", first_position, (0, 1))
-        check_flag("cut_repeats", cut_repeats)
         position = check_column("position", position) + (1 - first_position)
         clicked = check_clicks(click)
         others = {name: np.asarray(column) for name, column in (extra or {}).items()}
-        columns = [session, query, document, position, clicked, *others.values()]
-        lengths = [len(column) for column in columns]
+        lengths = [*map(len, (session, query, document, position, clicked, *others.values()))]
         if min(lengths) < max(lengths):
             names = ", ".join([*COLUMNS, *others])
             raise ValueError(f"{names} must have equally many entries; got {lengths}.")
@@ -175,13 +167,7 @@ class ClickLog:
         by_place = np.lexsort((position, groups.codes))
         check_positions(position[by_place], groups, session)
         items, item = Items.of_rows(query, document)
-        repeated = repeats(item, groups, position)
-        if cut_repeats and len(repeated):
-            kept = above_first(repeated, groups, position)
-            rows = [column[kept] for column in columns]
-            others = dict(zip(others, rows[len(COLUMNS) :], strict=True))
-            return cls.from_columns(*rows[: len(COLUMNS)], extra=others)
-        check_documents(repeated, document, session)
+        check_documents(item, groups, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
         order = np.lexsort((np.argsort(by_length)[groups.codes], position))
         return cls(

@@ -33,7 +33,6 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
 
     Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
     between sessions are needed: those of a ranker that explores, of swaps, or of two rankers.
-    Without them, see :func:`~treerank.clicks.regression.regression_propensities`.
 
     Parameters
     ----------
@@ -56,12 +55,12 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     array([1.  , 0.5 , 0.33, 0.26])
     """
     counts = log.counts()
-    check_clicked(counts)
+    _check_clicked(counts)
     counts, positions = counts.without_gaps()
     _warn_of_fixed_rankings(counts)
     propensities = _most_likely(counts, np.ones(counts.n_slots))
     clicks = counts.by_slot(counts.clicked)
-    found = falling(propensities, clicks) if monotone else propensities
+    found = _falling(propensities, clicks) if monotone else propensities
     return spread(found, positions)
 
 
@@ -110,7 +109,7 @@ class SessionPropensities:
         return spread(_most_likely(counts, self.whole[self.positions]), self.positions)
 
 
-def falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:
+def _falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:
     """Return the propensities that never rise and are most like others, from 1 on."""
     clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
     found = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
@@ -145,7 +144,7 @@ def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray
     return given[:n]
 
 
-def check_clicked(counts: ClickCounts) -> None:
+def _check_clicked(counts: ClickCounts) -> None:
     """Refuse positions that show documents, none of which is clicked."""
     is_shown, clicks = counts.by_slot(counts.shown) > 0, counts.by_slot(counts.clicked)
     without = np.flatnonzero(is_shown & (clicks == 0))
@@ -165,5 +164,5 @@ def _warn_of_fixed_rankings(counts: ClickCounts) -> None:
             "Only documents that one query showed at two positions tell position and relevance "
             f"apart; they are {share:.1%} of all impressions. If qid is the session, give the "
             "query instead, and leave session and position out of the features. If rankings never "
-            "change, see regression_propensities."
+            "change, let some sessions see two documents swapped."
         )

@@ -55,28 +55,18 @@ def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarr
         )
 
 
-def check_documents(repeated: np.ndarray, document: np.ndarray, session: np.ndarray) -> None:
+def check_documents(
+    item: np.ndarray, groups: QueryGroups, document: np.ndarray, session: np.ndarray
+) -> None:
     """Refuse rows of documents that their session shows a second time."""
-    if len(repeated):
-        row = repeated[0]
+    order = np.lexsort((item, groups.codes))
+    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
+    if twice.any():
+        row = order[1:][twice][0]
         raise ValueError(
             f"document must be at one position of a session; got {_named(document, row)} "
-            f"twice in session {_named(session, row)}. cut_repeats=True ends sessions there."
+            f"twice in session {_named(session, row)}. Leave out its rows from there on."
         )
-
-
-def repeats(item: np.ndarray, groups: QueryGroups, position: np.ndarray) -> np.ndarray:
-    """Return the rows of items that their session shows at a position above, too."""
-    order = np.lexsort((position, item, groups.codes))
-    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
-    return np.asarray(order[1:][twice])
-
-
-def above_first(rows: np.ndarray, groups: QueryGroups, position: np.ndarray) -> np.ndarray:
-    """Tell which rows stand above the first one of some rows of their session."""
-    end = np.full(groups.n_queries, np.inf)
-    np.minimum.at(end, groups.codes[rows], position[rows])
-    return np.asarray(position < end[groups.codes])
 
 
 def _named(ids, row):

@@ -11,6 +11,5 @@ from treerank.datasets.qrels import Qrels as Qrels
 from treerank.datasets.ranking_data import Batches as Batches
 from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
 from treerank.datasets.trec import read_trec_run as read_trec_run
-from treerank.datasets.trec import write_trec_qrels as write_trec_qrels
 from treerank.datasets.trec import write_trec_run as write_trec_run
 from treerank.datasets.web_search import make_web_search as make_web_search

@@ -48,12 +48,12 @@ def read_trec_run(path: str | Path) -> TrecRun:
 
 
 def read_trec_qrels(path: str | Path) -> Qrels:
-    """Return the judgments of a qrels file, which may be compressed.
+    r"""Return the judgments of a qrels file, which may be compressed.
 
     Examples
     --------
     >>> path = getfixture("tmp_path") / "qrels.txt"
-    >>> write_trec_qrels(path, y=[1, 0], qid=["q", "q"], doc_ids=["a", "b"])
+    >>> n_bytes = path.write_text("q 0 a 1\nq 0 b 0\n")
     >>> read_trec_qrels(path).y
     array([1., 0.])
     """
@@ -99,38 +99,9 @@ def write_trec_run(
             stream.write(line.encode())
 
 
-def write_trec_qrels(path: str | Path, *, y: ArrayLike, qid: ArrayLike, doc_ids: ArrayLike) -> None:
-    """Write judgments, in the order of the rows; labels must be whole numbers.
-
-    Parameters
-    ----------
-    path : str or Path
-        File to write.
-    y, qid, doc_ids : array-like of shape (n_documents,)
-        Label, query and name of each document.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "qrels.txt"
-    >>> write_trec_qrels(path, y=[1, 0], qid=["q", "q"], doc_ids=["a", "b"])
-    >>> print(path.read_text())
-    q 0 a 1
-    q 0 b 0
-    """
-    y = check_column("y", y)
-    if (y % 1).any() or np.abs(y).max() > 2**53:
-        raise ValueError(f"y must be whole numbers of at most 2**53 in qrels; got {shown(y)}.")
-    names = _words("qid", qid, len(y)), _words("doc_ids", doc_ids, len(y))
-    with replaced_file(path) as file, compressed(file, path) as stream:
-        for query, document, label in zip(*names, y.astype(np.int64), strict=True):
-            stream.write(f"{query} 0 {document} {label}\n".encode())
-
-
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
-    words = [str(value) for value in check_ids(name, values).tolist()]
-    if len(words) != n:
-        raise ValueError(f"{name} must have one entry per document, {n}; got {len(words)}.")
+    words = [str(value) for value in check_ids(name, values, n).tolist()]
     for word in words:
         if word.split() != [word]:
             raise ValueError(f"{name} must be words without spaces; got {shown(word)}.")

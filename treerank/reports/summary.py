@@ -6,7 +6,7 @@ from treerank.metrics.base import Metric
 from treerank.reports.charts import histogram
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
-from treerank.reports.tables import figures, paragraphs, table
+from treerank.reports.tables import figures, paragraphs
 from treerank.statistics.paired import format_p
 from treerank.statistics.resampled import Interval
 
@@ -16,27 +16,26 @@ _LEVEL = 0.05
 
 def summary(subject: Subject) -> Section:
     """Return means over queries with their intervals, tests, and values by query."""
-    main, columns = subject.main, ["metric", "ranker", "95 % interval"]
+    main = subject.main
     samples = {"ranker": subject.values[main]}
     if subject.baseline_values:
-        columns += ["baseline", "difference", "95 % interval", "p"]
         samples["baseline"] = subject.baseline_values[main]
-    rows = [_row(subject, metric.name) for metric in subject.metrics]
     samples = {name: values[~np.isnan(values)] for name, values in samples.items()}
     ends = (0, 1) if isinstance(subject.metrics[0], Metric) else None
     chart = histogram(f"Queries by their {main}", samples, x=main, x_range=ends)
-    body = [_verdict(subject), _numbers(subject), table("Metrics", columns, rows), chart]
-    return Section("summary", "Summary", joined(body))
+    return Section("summary", "Summary", joined([_verdict(subject), _numbers(subject), chart]))
 
 
 def _numbers(subject: Subject) -> Markup:
-    """Return the main numbers."""
+    """Return the mean of each metric with its interval, and what the baseline has less."""
     items = []
     for name, values in subject.values.items():
-        notes = [_bounds(subject.interval(values), 3)]
+        notes = [_bounds(subject.interval(values))]
         if subject.baseline_values:
-            notes.append(f"{_mean(values - subject.baseline_values[name]):+.3f} to the baseline")
-        items.append((name, f"{_mean(values):.3f}", "; ".join(filter(None, notes))))
+            gaps, p = values - subject.baseline_values[name], subject.p_values.get(name)
+            notes.append(f"{_mean(gaps):+.4f} to the baseline")
+            notes += [_bounds(subject.interval(gaps)), "" if p is None else f"p = {format_p(p)}"]
+        items.append((name, f"{_mean(values):.4f}", "; ".join(filter(None, notes))))
     return figures(items)
 
 
@@ -68,19 +67,8 @@ def _difference(subject: Subject) -> str:
     )
 
 
-def _row(subject: Subject, name: str) -> list[str]:
-    values = subject.values[name]
-    row = [name, f"{_mean(values):.4f}", _bounds(subject.interval(values))]
-    if not subject.baseline_values:
-        return row
-    difference = values - subject.baseline_values[name]
-    p = subject.p_values.get(name)
-    row += [f"{_mean(subject.baseline_values[name]):.4f}", f"{_mean(difference):+.4f}"]
-    return [*row, _bounds(subject.interval(difference)), "" if p is None else format_p(p)]
-
-
-def _bounds(interval: Interval | None, digits: int = 4) -> str:
-    return "" if interval is None else f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
+def _bounds(interval: Interval | None) -> str:
+    return "" if interval is None else f"{interval.low:.4f} to {interval.high:.4f}"
 
 
 def _mean(values: np.ndarray) -> float:
