@@ -120,12 +120,6 @@ def check_n_jobs(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be None or a whole number but 0; got {shown(value)}.")
 
 
-def check_text(name: str, value: Any) -> None:
-    """Refuse what is no text, or an empty one."""
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} must be text; got {shown(value)}.")
-
-
 def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
     """Refuse what is of none of the classes."""
     if not isinstance(value, tuple(classes)):

@@ -98,16 +98,16 @@ def test_logged_propensities_need_no_model_of_clicks():
         assert estimates["ips"].estimate != pytest.approx(expected, rel=0.04)
 
 
-def test_logged_propensities_may_be_given_or_be_in_a_column_of_any_name():
-    log = drawn(50, 0)
-    logged = with_propensities(log).extra["propensity"]
-    named = replace(log, extra={"p": logged})
-    scores = SCORES[log.items.document]
-    expected = evaluate_from_log(with_propensities(log), scores, **QUICK)
-    for each, given in ((named, "p"), (log, logged)):
-        assert evaluate_from_log(each, scores, logged_propensities=given, **QUICK) == expected
-    assert set(NEED_LOGGED) <= set(expected.estimates)
-    assert not set(NEED_LOGGED) & set(evaluate_from_log(named, scores, **QUICK).estimates)
+def test_logged_propensities_are_in_a_column_of_the_log():
+    log, scores = drawn(50, 0), SCORES[drawn(50, 0).items.document]
+    assert not set(NEED_LOGGED) & set(evaluate_from_log(log, scores, **QUICK).estimates)
+    found = evaluate_from_log(with_propensities(log), scores, **QUICK)
+    assert set(NEED_LOGGED) <= set(found.estimates)
+    never = replace(log, extra={"propensity": log.item * 0})
+    with pytest.raises(
+        ValueError, match=r"'propensity'\] must .* got 0.0 for \(0, \d\) at position"
+    ):
+        evaluate_from_log(never, scores, **QUICK)
 
 
 def test_a_wrong_relevance_does_not_mislead_the_doubly_robust_estimate():
@@ -192,9 +192,6 @@ def test_clicks_count_by_their_value():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"logged_propensities": "p"}, r"must name an extra column of the log; got 'p' and \[\]"),
-        ({"logged_propensities": [0.5]}, "must have one entry per impression; got 1 for 1000"),
-        ({"logged_propensities": np.zeros(1000)}, r"got 0.0 for \(0, \d\) at position 1 in ses"),
         ({"click_value": [1.0]}, r"click_value must have one entry per impression; got shape"),
         ({"click_value": np.full(1000, np.inf)}, "click_value of clicks must be finite; got inf"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),

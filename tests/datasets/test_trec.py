@@ -76,7 +76,7 @@ def test_the_mark_before_a_text_in_utf8_and_empty_lines_are_no_queries(tmp_path)
     [
         (write_trec_run, {"scores": [1], "doc_ids": ["a b"]}, "doc_ids must be words without spac"),
         (write_trec_run, {"scores": [1], "tag": " "}, "tag must be words without spaces; got ' '"),
-        (write_trec_run, {"scores": [1], "tag": 5}, "tag must be text; got 5"),
+        (write_trec_run, {"scores": [1], "tag": ""}, "tag must be words without spaces; got ''"),
         (write_trec_run, {"scores": [1], "qid": ["q", "p"]}, "qid must have one entry per row"),
     ],
 )

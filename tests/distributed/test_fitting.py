@@ -378,5 +378,3 @@ def test_columns_of_categories_and_several_labels_are_refused():
         fit(ranker, X, Y, QID, workers=0)
     with pytest.raises(TypeError, match="workers must be a number of processes, or a launcher"):
         fit(ranker, X, Y, QID, workers="dask")
-    with pytest.raises(ValueError, match=r"position must be None .* write ranker\.fit\(X"):
-        fit(ranker, X, Y, QID, position=np.ones(len(Y)))

@@ -19,7 +19,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.inspection import permutation_importance, slices
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers.calibration import pair_probability
-from treerank.reports.charts import bar, line_chart, ticks
+from treerank.reports.charts import line_chart, ticks
 from treerank.reports.page import element
 from treerank.reports.sections import SECTIONS
 
@@ -301,10 +301,3 @@ def test_comparisons_show_themselves_in_notebooks():
     data = make_web_search(20, n_features=3, random_state=0)
     comparison = compare({"<a>": LinearRegression()}, data, cv=2)
     assert "<td>&lt;a&gt;</td>" in comparison._repr_html_()
-
-
-def test_bars_lead_from_zero_to_either_side():
-    loss = bar(-0.25, (-0.5, 1.5), -0.5, 0.0)
-    assert '<rect x="12.5" width="12.5" height="10" class="minus"' in loss
-    assert '<rect x="25.0" width="75.0" height="10" class="plus"' in bar(1.5, (-0.5, 1.5), 1.0, 1.5)
-    assert bar(0.0, (0.0, 0.0), 0.0, 0.0).count('width="0.0"') == 1

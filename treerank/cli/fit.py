@@ -1,6 +1,5 @@
 """``treerank fit``: learn a ranker from a data file and write it to a model file."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,6 @@ from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 from treerank.progress import listening
-from treerank.rankers.reading import take_columns
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
@@ -44,17 +42,7 @@ _HELP = {
     "rate": f"Factor of each tree. {_FOUND}",
     "metric": "Metric of the --valid file.",
     "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
-    "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
-    "--feature-part histogram or xgboost.",
-    "position": "Column of a table with the position of each document; labels are clicks.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
-}
-
-#: What options must come with.
-_NEEDS = {
-    "memory": "with --feature-part histogram",
-    "workers": "with --feature-part histogram or --feature-part xgboost",
-    "alone": "without --memory, --sparse, --n-features, --id, --features and --drop",
 }
 
 FeaturePart = Annotated[str, shared.choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
@@ -81,11 +69,9 @@ def fit(
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
-    position: Annotated[str | None, typer.Option(metavar="TEXT", help=_HELP["position"])] = None,
     random_state: shared.RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
     memory: Memory = None,
-    workers: Annotated[int | None, typer.Option(min=1, help=_HELP["workers"])] = None,
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
 ) -> None:
@@ -102,16 +88,12 @@ def fit(
     part.set_params(random_state=random_state)
     of_trees = n_estimators, num_leaves, learning_rate, early_stopping_rounds
     is_own_tree = any(of_trees) or feature_part != _DEFAULTS["feature_part"]
-    is_spread, is_watched = workers is not None, early_stopping_rounds is not None
+    is_watched, takes_batches = early_stopping_rounds is not None, traits_of(part).accepts_batches
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
-    beside = memory, sparse, n_features, document, features, drop
     _refuse(
         (best and is_own_tree, "--best", "without settings of trees"),
         (best and sparse, "--sparse", "without --best"),
-        (memory and not traits_of(part).accepts_batches, "--memory", _NEEDS["memory"]),
-        (is_spread and traits_of(part).settings_by_workers is None, "--workers", _NEEDS["workers"]),
-        (is_spread and any(beside), "--workers", _NEEDS["alone"]),
-        (position and (memory or is_spread), "--position", "without --memory and --workers"),
+        (memory and not takes_batches, "--memory", "with --feature-part histogram"),
         (is_watched and valid is None, "--early-stopping-rounds", "with --valid"),
     )
     shared.check_written(model, train, valid)
@@ -121,46 +103,32 @@ def fit(
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
     growing = reporter.counting("fitting an ensemble" if best else "growing trees")
-    if workers is None:
-        reading = {"sparse": sparse, "n_features": n_features} | named
-        data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
-        with growing as show, listening(show, reporter.tell):
-            documents = data if memory is None else [data]
-            ranker.fit(*documents, position=shown_at, eval_set=held_out)
-    else:
-        from treerank.distributed import fit as fit_by_workers
-
-        with growing as show, listening(show, reporter.tell):
-            ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
+    reading = {"sparse": sparse, "n_features": n_features} | named
+    data, held_out = _read(reporter, train, valid, memory, **reading)
+    with growing as show, listening(show, reporter.tell):
+        ranker.fit(*(data if memory is None else [data]), eval_set=held_out)
     ranker.save(model)
     n_trees = f"{part.n_refits} fits of {len(part.parts)} parts" if best else _n_trees(ranker)
     reporter.say(f"wrote {model}: {n_trees}")
 
 
 def _read(
-    reporter: Reporter,
-    train: Path,
-    valid: Path | None,
-    memory: str | None,
-    position: str | None,
-    **options: Any,
-) -> tuple[Any, Any, Any]:
-    """Return the training data, the data held out, both maybe in batches, and positions."""
+    reporter: Reporter, train: Path, valid: Path | None, memory: str | None, **options: Any
+) -> tuple[Any, Any]:
+    """Return the training data and the data held out, both maybe in batches."""
     if memory is not None:
         held_out = None if valid is None else in_batches(valid, memory, **options)
-        return in_batches(train, memory, **options), held_out, None
+        return in_batches(train, memory, **options), held_out
     of_train = options
     if valid is not None and format_of(valid) is PARQUET and format_of(train) is not PARQUET:
         of_train = {name: each for name, each in options.items() if name not in ("label", "query")}
     data = shared.read_data(reporter, train, **of_train)
-    X, (shown_at,) = take_columns(data.X, position=position)
-    data = replace(data, X=X)
     if valid is None:
-        return data, None, shown_at
+        return data, None
     width = shared.width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
     words = ("label", "query", "sparse") if format_of(valid) is PARQUET else ("sparse",)
     columns = {name: options[name] for name in words if name in options}
-    return data, tuple(shared.read_data(reporter, valid, **columns, **width)), shown_at
+    return data, tuple(shared.read_data(reporter, valid, **columns, **width))
 
 
 def _refuse(*rules: tuple[Any, str, str]) -> None:

@@ -9,7 +9,6 @@ sessions out does not. Amounts such as clicks are skewed, so their intervals are
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,7 +100,6 @@ def evaluate_from_log(
     reward: str | ArrayLike = "clicks",
     click_value: ArrayLike | None = None,
     propensities: ArrayLike | None = None,
-    logged_propensities: str | ArrayLike | None = None,
     relevance: ArrayLike | None = None,
     clip: Positive = 10.0,
     n_resamples: Several = 200,
@@ -118,7 +116,9 @@ def evaluate_from_log(
     Parameters
     ----------
     log : ClickLog
-        Sessions of the old ranker.
+        Sessions of the old ranker. If ``extra`` has "propensity", the probability that it shows the
+        document of each impression at its position, "policy_ips" and "policy_self_normalized" are
+        estimated, too.
     scores : array-like of shape (n_candidates,)
         Scores of the new ranker for the documents that it may show.
     baseline : array-like of shape (n_candidates,), default=None
@@ -134,10 +134,6 @@ def evaluate_from_log(
         Entries of impressions without a click do not matter.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined by users; ``None`` estimates them.
-    logged_propensities : array-like of shape (n_impressions,) or str, default=None
-        Probability that the old ranker shows the document of each impression at its position, or
-        the name of the column of ``log.extra`` that holds it; ``None`` is "propensity" if there is
-        such a column. "policy_ips" and "policy_self_normalized" are estimated if it is known.
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each document once it is examined, from elsewhere, such as
         ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`; times the mean value
@@ -173,7 +169,7 @@ def evaluate_from_log(
     worth_at = worth_of_positions(reward, theta.whole)
     rankings = [Ranking.of(name, column, candidates, worth_at) for name, column in columns.items()]
     clicks = _valued_clicks(log, click_value)
-    logged = _check_logged(log, logged_propensities)
+    logged = _check_logged(log)
     sums = _Sums(log, clicks, candidates, relevance, logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
@@ -245,30 +241,17 @@ class _Sums:
         return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
 
 
-def _check_logged(log: ClickLog, given: Any) -> np.ndarray | None:
-    """Return the logged propensity of each impression; ``None`` where there are none to use."""
-    if given is None and _LOGGED not in log.extra:
+def _check_logged(log: ClickLog) -> np.ndarray | None:
+    """Return the logged propensity of each impression; ``None`` where there are none."""
+    if _LOGGED not in log.extra:
         return None
-    name = _LOGGED if given is None else given
-    if isinstance(name, str):
-        if name not in log.extra:
-            raise ValueError(
-                f"logged_propensities must name an extra column of the log; got {shown(name)} and "
-                f"{list(log.extra)}."
-            )
-        given = log.extra[name]
-    values = check_column("logged_propensities", given)
-    if len(values) != len(log.item):
-        raise ValueError(
-            f"logged_propensities must have one entry per impression; got {len(values)} for "
-            f"{len(log.item)} of them."
-        )
+    values = check_column(f"extra[{_LOGGED!r}]", log.extra[_LOGGED])
     wrong = (values <= 0) | (values > 1)
     if wrong.any():
         row = int(np.argmax(wrong))
         session = log.sessions[log.session[row : row + 1]].tolist()[0]
         raise ValueError(
-            f"logged_propensities must be above 0 and at most 1; got {float(values[row])!r} for "
+            f"extra[{_LOGGED!r}] must be above 0 and at most 1; got {float(values[row])!r} for "
             f"{log.items.shown(log.item[row])} at position {log.position[row]} in session "
             f"{shown(session)}."
         )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_text, shown
+from treerank.checks import check_column, shown
 from treerank.datasets.qrels import Qrels
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
@@ -90,7 +90,6 @@ def write_trec_run(
     scores = check_column("scores", scores)
     groups = QueryGroups.from_qid(qid, len(scores))
     queries, documents = _words("qid", qid, len(scores)), _words("doc_ids", doc_ids, len(scores))
-    check_text("tag", tag)
     _words("tag", [tag], 1)
     order = np.lexsort((-scores, groups.codes))
     with replaced_file(path) as file, compressed(file, path) as stream:

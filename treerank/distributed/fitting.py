@@ -40,7 +40,6 @@ def fit(
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     eval_set: Any = None,
-    position: None = None,
 ) -> Any:
     """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
 
@@ -69,8 +68,6 @@ def fit(
         :class:`~treerank.distributed.dask_workers.DaskWorkers`.
     eval_set : tuple (X, y, qid) or path, default=None
         As in ``ranker.fit``. It is spread over the workers, as ``X`` is.
-    position : None
-        Refused: ``ranker.fit`` learns from clicks, by one process.
 
     Returns
     -------
@@ -86,11 +83,6 @@ def fit(
     """
     if not isinstance(ranker, DirectRanker):
         raise TypeError(f"ranker must be a DirectRanker; got {shown(ranker)}.")
-    if position is not None:
-        raise ValueError(
-            "position must be None for several workers. To learn from clicks, write "
-            "ranker.fit(X, y, qid, position=position)."
-        )
     ranker.check_settings()
     _check_supported(ranker, with_metric=eval_set is not None)
     if isinstance(workers, int):

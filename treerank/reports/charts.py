@@ -89,27 +89,6 @@ def histogram(
     return _figure(title, drawn, list(samples), columns, rows)
 
 
-def bar(value: float, ends: tuple[float, float], low: float, high: float) -> Markup:
-    """Return a bar from 0 for a cell of a table, with a line for its interval.
-
-    All bars of a column have the same ``ends``, the least and the largest number that they show.
-
-    Examples
-    --------
-    >>> bar(0.5, (0.0, 1.0), 0.4, 0.6).count("<rect")
-    1
-    """
-    least, largest = min(ends[0], 0.0), max(ends[1], 0.0)
-    scale = 100 / ((largest - least) or 1.0)
-    zero, end = -least * scale, (value - least) * scale
-    class_ = "plus" if value >= 0 else "minus"
-    left, width = min(zero, end), abs(end - zero)
-    rect = element("rect", x=f"{left:.1f}", width=f"{width:.1f}", height=10, class_=class_)
-    interval = _line((low - least) * scale, 5, (high - least) * scale, 5, "interval")
-    look = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "class_": "bar"}
-    return element("svg", rect, interval, **look, aria_hidden="true")
-
-
 class _Axes:
     """Two axes: where a point of the data is in the drawing."""
 

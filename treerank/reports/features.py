@@ -8,7 +8,7 @@ from treerank.inputs.columns import taken_rows
 from treerank.inspection.effects import Effect, effect
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.pair_calibration import drawn_pairs
-from treerank.reports.charts import bar, line_chart
+from treerank.reports.charts import line_chart
 from treerank.reports.page import Markup, Section, element, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side, table
@@ -51,12 +51,9 @@ def _importances(
     found = permutation_importance(subject.ranker, *data, **settings)
     order = [int(n) for n in found.order]
     intervals = [found.interval(n, random_state=subject.random_state) for n in order]
-    lows, highs = ([getattr(each, end) for each in intervals] for end in ("low", "high"))
-    ends = min(lows, default=0.0), max(highs, default=0.0)
     cells = [
         [
             names[chosen[n]],
-            bar(interval.estimate, ends, interval.low, interval.high),
             f"{interval.estimate:.4f}",
             f"{interval.low:.4f} to {interval.high:.4f}",
             f"{parts[chosen[n]]:.3g}",
@@ -70,7 +67,7 @@ def _importances(
         "the largest parts are shown."
     )
     title = "Importances of features"
-    columns = ["feature", "", "drop", "95 % interval", "part"]
+    columns = ["feature", "drop", "95 % interval", "part"]
     return joined([paragraphs(note), table(title, columns, cells)]), order
 
 
