@@ -11,7 +11,6 @@ no concern of it, and a document that was exposed for longer counts for more.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,8 +34,6 @@ class ClickShares(ListwiseLoss):
     >>> bool(np.allclose(gradient, 0)), hessian  # clicks are shared as the exposure is
     (True, array([0.75, 0.75]))
     """
-
-    is_convex: ClassVar[bool] = True
 
     def check_labels(self, y: np.ndarray) -> None:
         """Refuse negative rates."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from treerank.datasets.formats import PARQUET, format_of, read_batches
-from treerank.lazy import naming_the_extra
 
 #: Arguments of ``fit`` by name, for some rows.
 Arguments = dict[str, Any]
@@ -40,8 +39,8 @@ def read_file_share(
     only every ``of``-th batch of rows is kept. Shares have numbers from 0.
     """
     if format_of(path) is PARQUET:
-        with naming_the_extra("read_parquet"):
-            from treerank.datasets.parquet import parquet_batches
+        from treerank.datasets.parquet import parquet_batches
+
         label, query = y or "label", qid or "query"
         share = number, of
         batches: Iterable[Any] = parquet_batches(path, label=label, query=query, share=share)

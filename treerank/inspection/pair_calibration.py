@@ -71,11 +71,7 @@ def calibration_curve(
            [0.91, 1.  ]]))
     """
     predicted = check_column("predicted", predicted)
-    won = check_column("won", won)
-    if len(predicted) != len(won):
-        raise ValueError(
-            f"won must have one entry per entry of predicted; got {len(won)} for {len(predicted)}."
-        )
+    won = check_column("won", won, len(predicted))
     if predicted.min() < 0 or predicted.max() > 1:
         raise ValueError(
             f"predicted must be 0 to 1; got {predicted.min():g} to {predicted.max():g}."

@@ -29,16 +29,12 @@ _FOREST = "trees of a forest"
 #: Parameters of older files, for classes that have them no more, and the value that they must have;
 #: None where they say nothing of a fitted model.
 _GONE = {
-    **dict.fromkeys(("conditional", "head_penalty", "label_limits", "max_iter", "n_thresholds")),
-    **dict.fromkeys(("init_model", "softness")),
-    **dict.fromkeys(("calibration", "random_state")),
-    **dict.fromkeys(("batches", "gradient_clip", "standardize", "warm_start")),  # of networks
-    **{"batch_norm": False, "final_gamma": None, "oblivious": False, "per_level": None},
-    **dict.fromkeys(("boosting", "importance_type", "multi_strategy", "tree_method")),  # of trees
-    "device": None,
-    "tree_options": None,
-    **dict.fromkeys(("estimate", "target_margin")),  # of clicks, and of losses of pairs
-    **{"output": "score", "tolerance": None, "weak_ranker": "feature"},
+    **dict.fromkeys(("batches", "boosting", "calibration", "conditional", "device", "estimate")),
+    **dict.fromkeys(("final_gamma", "gradient_clip", "head_penalty", "importance_type")),
+    **dict.fromkeys(("init_model", "label_limits", "max_iter", "multi_strategy", "n_thresholds")),
+    **dict.fromkeys(("per_level", "random_state", "softness", "standardize", "target_margin")),
+    **dict.fromkeys(("tolerance", "tree_method", "tree_options", "warm_start")),
+    **{"batch_norm": False, "oblivious": False, "output": "score", "weak_ranker": "feature"},
 }
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
