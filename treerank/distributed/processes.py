@@ -7,6 +7,7 @@ import pickle
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
 from typing import Any, Self
@@ -54,7 +55,8 @@ class Processes:
                 process = _CONTEXT.Process(
                     target=serve, args=(theirs, n_threads), daemon=True, name=f"worker {number}"
                 )
-                process.start()
+                with _held_interrupts():
+                    process.start()
                 theirs.close()
                 self._workers.append((process, ours))
         except BaseException:
@@ -107,6 +109,20 @@ class Processes:
         self._workers = []
 
 
+@contextlib.contextmanager
+def _held_interrupts() -> Iterator[None]:
+    """Hold back interrupts of this thread; a process that starts meanwhile never gets one.
+
+    So Ctrl-C does not make each worker print where it was; this process ends them.
+    """
+    resource_tracker.ensure_running()  # which lets interrupts through again when it begins
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _news_of(workers: Sequence[tuple[Any, Any]]) -> Iterator[News | None]:
     """Yield what workers send, and their deaths as errors."""
     pending: dict[Any, int] = {pipe: rank for rank, (_, pipe) in enumerate(workers)}
@@ -127,7 +143,6 @@ def _news_of(workers: Sequence[tuple[Any, Any]]) -> Iterator[News | None]:
 def serve(pipe: Any, n_threads: int) -> None:
     """Receive tasks, and send the result or the error of each one."""
     Thread(target=_end_with_parent, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C: who has started this one ends it
     os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
 
     def tell(*news: Any) -> None:

@@ -6,7 +6,9 @@ from scipy.sparse import csr_matrix, vstack
 
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
-from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.rows import Rows, as_rows
+
+RNG = np.random.default_rng(0)
 
 
 def bins_of(X, **options):
@@ -120,3 +122,17 @@ def test_zeros_that_a_sparse_matrix_stores_and_those_it_does_not_are_counted_tog
     found = find_bins(as_rows(sparse, sparse=True), most=most)
     for ours, same in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, same)
+
+
+def test_a_sparse_matrix_has_the_bins_of_the_array_that_it_stands_for():
+    X = np.where(RNG.random((700, 11)) < 0.2, RNG.normal(size=(700, 11)), 0.0)
+    X[:, 3] = RNG.integers(-2, 9, size=700)  # categories, of which two have a bin
+    X[:20, 1], X[::7, 3], X[5:9, 4] = np.nan, np.nan, [-np.inf, np.inf, 1e-300, -0.0]
+    X[:, 6] = 5.0  # no zero
+    bins = find_bins(as_rows(X), most=2, categorical=[3])
+    bins.is_constant[6] = False
+    array, sparse = (bin_rows(Rows(kind(X)), bins) for kind in (np.asarray, csr_matrix))
+    for ours, theirs in zip(sparse, array, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    row_of_zeros = bin_rows(as_rows(np.zeros((1, 11))), bins)
+    np.testing.assert_array_equal(array.zeros, row_of_zeros.words[0])

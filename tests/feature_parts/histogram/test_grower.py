@@ -203,7 +203,9 @@ def test_random_rounding_is_right_on_average():
 def test_a_histogram_is_the_naive_one(precision):
     n, n_blocks = 3000, 3
     codes = RNG.integers(0, 256, size=(n, n_blocks * WIDTH)).astype(np.uint8)
-    bins = codes.view(np.uint64)
+    zeros = RNG.integers(0, 256, size=n_blocks * WIDTH).astype(np.uint8)
+    codes[::3, WIDTH:] = zeros[WIDTH:]
+    bins = codes.view(np.uint64), zeros.view(np.uint64)
     g, h = RNG.normal(size=n), RNG.uniform(size=n)
     words, layout = pack(g, h, precision, (0, 0))
     rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)

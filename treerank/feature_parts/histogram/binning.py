@@ -30,6 +30,7 @@ from treerank.team import current_team
 MOST_BINS = 255
 #: Number of features in a word.
 WIDTH = 8
+_BYTE = np.uint64(255)
 _CHUNK = 256  # rows whose values stay in the cache while their bins are found
 _TURNED = 4096  # rows that are written to columns at a time
 
@@ -162,11 +163,14 @@ class Binned(NamedTuple):
     ----------
     words : ndarray of uint64, shape (n_rows, n_blocks)
         Bins of eight features each, the first feature in the lowest byte.
+    zeros : ndarray of uint64, shape (n_blocks,)
+        Words of a row of zeros.
     places : ndarray of PLACE, shape (8 * n_blocks,)
         Description of each byte.
     """
 
     words: np.ndarray
+    zeros: np.ndarray
     places: np.ndarray
 
     def columns(self, *, in_file: bool = False) -> np.ndarray:
@@ -201,30 +205,36 @@ def bin_rows(rows: Rows, bins: Bins) -> Binned:
     used = places[: len(varying)]
     used["feature"], used["n_values"] = varying, bins.n_values[varying]
     used["is_category"] = bins.is_category[varying]
+    zeros = _words(Rows(np.zeros((1, len(bins.bounds)))), bins.bounds, places, 0)[0][0]
     if rows.is_batched:
         words, has_missing = scratch_array((len(rows), n_blocks), np.uint64), places["has_missing"]
         for at, values in rows.batches(len(rows)):
-            words[at], missing = _words(Rows(values), bins.bounds, places)
+            words[at], missing = _words(Rows(values), bins.bounds, places, zeros)
             has_missing |= missing
     else:
-        words, has_missing = _words(rows, bins.bounds, places)
+        words, has_missing = _words(rows, bins.bounds, places, zeros)
     places["has_missing"] = current_team().largest(has_missing)
-    return Binned(words, places)
+    return Binned(words, zeros, places)
 
 
-def _words(rows, bounds, places):
+def _words(rows, bounds, places, zeros):
     """Return the words of rows, and which places have missing values."""
-    words = np.zeros((len(rows), len(places) // WIDTH), dtype=np.uint64)
+    start = zeros if rows.is_sparse else 0
+    words = np.full((len(rows), len(places) // WIDTH), start, dtype=np.uint64)
     missing = np.zeros((-(-len(words) // _CHUNK), len(places)), dtype=bool)
 
     def bin_chunks(first: int, last: int) -> None:
         for chunk in range(first, last):
             at = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
-            # One layout and type, for which the kernel is compiled.
-            values = rows.batch(at.start, at.stop)
-            values = values.toarray() if rows.is_sparse else values
-            values = np.array(values, dtype=np.float64, order="C")
-            _bin_chunk(values, bounds, places, words[at], missing[chunk])
+            values, found = rows.batch(at.start, at.stop), (words[at], missing[chunk])
+            # One layout and type, for which a kernel is compiled.
+            if rows.is_sparse:
+                values = values.tocsc().astype(np.float64)
+                stored = values.data, values.indices.astype(int), values.indptr.astype(int)
+                _bin_stored(stored, bounds, places, *found)
+            else:
+                values = np.array(values, dtype=np.float64, order="C")
+                _bin_chunk(values, bounds, places, *found)
 
     in_parts(bin_chunks, len(missing))
     return words, missing.any(axis=0)
@@ -256,3 +266,20 @@ def _bin_chunk(values, bounds, places, words, missing):
             bin_ = bins[i] if known else np.uint64(place.n_values)
             missing[p] |= not known
             words[i, p // WIDTH] |= bin_ << np.uint64(8 * (p % WIDTH))
+
+
+@njit(error_model="numpy", nogil=True)
+def _bin_stored(stored, bounds, places, words, missing):
+    """Write the words of some rows of a sparse matrix, which are those of zeros before."""
+    values, rows, starts = stored
+    for p in range(len(places)):
+        place, shift = places[p], np.uint64(8 * (p % WIDTH))
+        if place.feature < 0:
+            continue
+        bound = bounds[place.feature]
+        for i in range(starts[place.feature], starts[place.feature + 1]):
+            value, bin_ = values[i], np.searchsorted(bound, values[i])
+            if not (value == value and (not place.is_category or bound[bin_] == value)):
+                bin_, missing[p] = place.n_values, True
+            others = words[rows[i], p // WIDTH] & ~(_BYTE << shift)
+            words[rows[i], p // WIDTH] = others | (np.uint64(bin_) << shift)

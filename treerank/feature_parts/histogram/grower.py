@@ -135,7 +135,7 @@ def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) 
     Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
     row is fetched once, and by one thread. Parts need no more memory than all leaves.
     """
-    bins, n_most = data.binned.words, len(data.histograms)
+    bins, n_most = data.binned[:2], len(data.histograms)
     n_parts = min(nb.get_num_threads(), n_most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
     if n_parts < 2:
         return fill, bins, words, rows, into

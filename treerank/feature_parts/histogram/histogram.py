@@ -3,6 +3,9 @@
 The histogram of a block of eight features is one array of ``8 * STRIDE`` words, twice as many if a
 document has two words. The data of a batch of documents are first copied to neighboring addresses,
 so that the sums read memory in sequence.
+
+A document whose eight features are all 0 is common where columns are sparse. It costs one addition:
+the words of all these documents are added to the bins of 0 at the end.
 """
 
 import numpy as np
@@ -30,7 +33,7 @@ _BYTE = np.uint64(255)
 def fill(
     first: int,
     last: int,
-    bins: np.ndarray,
+    binned: tuple[np.ndarray, np.ndarray],
     words: np.ndarray,
     rows: np.ndarray,
     histograms: np.ndarray,
@@ -41,8 +44,8 @@ def fill(
     ----------
     first, last : int
         First block, and the one after the last.
-    bins : ndarray of uint64, shape (n_rows, n_blocks)
-        Bins of all rows.
+    binned : tuple of ndarray of uint64, of shapes (n_rows, n_blocks) and (n_blocks,)
+        Bins of all rows, and those of a row of zeros.
     words : ndarray of int64, shape (n_rows, n_words)
         Words of all rows.
     rows : ndarray of uint32
@@ -50,7 +53,7 @@ def fill(
     histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
         One histogram per block, overwritten.
     """
-    n_words, n_blocks = words.shape[1], last - first
+    (bins, zeros), n_words, n_blocks = binned, words.shape[1], last - first
     near = np.empty((n_words + n_blocks, BATCH), dtype=np.int64)
     histograms[first:last] = 0
     seen = np.uint64(0)
@@ -69,31 +72,50 @@ def fill(
             for block in range(np.uint64(n_blocks)):
                 near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
         for block in range(n_blocks):
+            histogram, zero = histograms[first + block], zeros[first + block]
             if n_words == 1:
-                _add(near[1 + block, :n], near[0], histograms[first + block])
+                _add(near[1 + block, :n], zero, near[0], histogram)
             else:
-                _add_wide(near[2 + block, :n], near[0], near[1], histograms[first + block])
+                _add_wide(near[2 + block, :n], zero, near[0], near[1], histogram)
 
 
 @register_jitable(error_model="numpy")
-def _add(bins, words, histogram):
+def _add(bins, zeros, words, histogram):
     """Add a batch of documents to the histogram of one block."""
+    rest = np.int64(0)
     for i in range(np.uint64(len(bins))):
         word_of_bins, word = np.uint64(bins[i]), words[i]
+        if word_of_bins == zeros:
+            rest += word
+            continue
         for j in range(WIDTH):
-            bin_ = np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
-            histogram[bin_] += word
+            histogram[_bin(word_of_bins, j)] += word
+    for j in range(WIDTH):
+        histogram[_bin(zeros, j)] += rest
 
 
 @register_jitable(error_model="numpy")
-def _add_wide(bins, upper, lower, histogram):
+def _add_wide(bins, zeros, upper, lower, histogram):
     """Add a batch of documents of two words to the histogram of one block."""
     begin = np.uint64(histogram.ctypes.data)
+    rest, lower_rest = np.int64(0), np.int64(0)
     for i in range(np.uint64(len(bins))):
         word_of_bins, first, second = np.uint64(bins[i]), upper[i], lower[i]
+        if word_of_bins == zeros:
+            rest, lower_rest = rest + first, lower_rest + second
+            continue
         for j in range(WIDTH):
-            bin_ = np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
-            _add_two(begin + np.uint64(16) * bin_, first, second)  # type: ignore[call-arg]
+            address = begin + np.uint64(16) * _bin(word_of_bins, j)
+            _add_two(address, first, second)  # type: ignore[call-arg]
+    for j in range(WIDTH):
+        address = begin + np.uint64(16) * _bin(zeros, j)
+        _add_two(address, rest, lower_rest)  # type: ignore[call-arg]
+
+
+@register_jitable(error_model="numpy")
+def _bin(word_of_bins, j):
+    """Return where the histogram has the bin of one of the eight features."""
+    return np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
 
 
 @intrinsic
