@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from command_line import refusal, run
 from pyarrow import parquet
 from ranking_sample import make_ranking_sample
 from sklearn.base import clone
 from worker_fits import SETTINGS, assert_same, model_of
 
-from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees, checkpointing, load
+from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees, checkpointing
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import Processes, fit
@@ -173,21 +172,19 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
 def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
     trees, launcher, tmp_path
 ):
-    path, begun, died = tmp_path / "fit.checkpoint", threading.Event(), []
+    path = tmp_path / "fit.checkpoint"
     trees = clone(trees).set_params(n_estimators=10**6, learning_rate=0.1)
     ranker = TreeDirectRanker(trees, smoothing=1.0, random_state=0)
-
-    def note(n_done, *_):
-        if n_done > 7:
-            begun.set()
+    died = []
 
     def kill(pid):
-        begun.wait()
+        while not path.exists():
+            time.sleep(0.01)
         os.kill(pid, signal.SIGKILL)
         died.append(time.monotonic())
 
-    with checkpointing(path if trees.resumes else None, every=7):
-        with Processes(2) as own, listening(note):
+    with checkpointing(path, every=7):
+        with Processes(2) as own:
             pids = [process.pid for process, _ in own._workers]
             threading.Thread(target=kill, args=pids[1:]).start()
             with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
@@ -196,8 +193,6 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
         for pid in pids:
             with pytest.raises(ProcessLookupError):
                 os.kill(pid, 0)
-        if not trees.resumes:
-            return
         saved = trees.restore_booster(read_archive(path)["state"]["model"])
         trees.n_estimators = trees.describe(saved)[2] + 2
         launcher.n_workers = 3
@@ -324,21 +319,6 @@ def test_workers_read_their_shares_of_a_file(launcher, tmp_path, form):
     names = () if form == "LETOR" else ("grade", "user")
     launcher.n_workers = 2
     assert model_of(fit(ranker, path, *names, workers=launcher)) == model_of(ranker.fit(X, Y, QID))
-
-
-def test_the_shell_fits_by_workers(tmp_path):
-    data, models = tmp_path / "train.txt", [tmp_path / "one", tmp_path / "two"]
-    write_letor(data, X, Y, QID)
-    own = ["--feature-part", "histogram", "--n-estimators", "2", "--n-jobs", "1", "--valid", data]
-    for model, more in zip(models, [[], ["--workers", "2"]], strict=True):
-        run("fit", data, "-m", model, *own, *more)
-    one, two = (load(model) for model in models)
-    np.testing.assert_array_equal(one.predict(X), two.predict(X))
-    assert one.evals_result_ == two.evals_result_
-    alone, other = "must come without --memory", "must come with --feature-part histogram"
-    for message, *more in ([other], [other, "--best"], [alone, *own, "--memory", "1GB"]):
-        said = refusal("fit", data, "-m", models[0], "--workers", "2", *more, code=2)
-        assert message in said
 
 
 def test_workers_of_other_versions_are_refused():

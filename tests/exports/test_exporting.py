@@ -244,6 +244,12 @@ def test_features_have_the_name_of_the_model(tmp_path):
         assert named == "shop"
 
 
+def test_features_of_what_is_no_ranker_are_refused(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), LINE)
+    with pytest.raises(TypeError, match="In place of a pipeline, fit the ranker alone"):
+        write_feature_set(pipeline, tmp_path / "f", format="solr")
+
+
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 def test_documents_that_xgboost_refuses_are_no_proof(tmp_path, form):
     X = np.random.default_rng(0).normal(size=(40, 2))

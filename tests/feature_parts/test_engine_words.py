@@ -12,6 +12,12 @@ from treerank.baselines import LambdaMART
 from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.engine_words import OF_ENGINE, OF_RANKER, THEIRS, WORDS
 
+VALUES = {
+    "device": "cpu",
+    "extra_trees": True,
+    "multi_strategy": "one_output_per_tree",
+    "subsample_for_bin": 1000,
+}
 X, Y = np.arange(6.0)[:, None], [0, 1, 2, 0, 1, 2]
 TREES = {
     "num_leaves": "TreeDirectRanker(LightGBMTrees(num_leaves=...))",
@@ -44,7 +50,7 @@ def test_a_word_of_an_engine_is_answered_by_ours(word):
         (HistogramTrees, "iterations", "HistogramTrees(n_estimators=...)"),
         (StreamingTrees, "depth", "StreamingTrees(max_depth=...)"),
         (LambdaMART, "feature_fraction", "LambdaMART(colsample_bytree=...)"),
-        (LambdaMART, "max_bin", "TreeDirectRanker(LightGBMTrees(max_bin=...))"),
+        (LambdaMART, "max_bin", "TreeDirectRanker(HistogramTrees(max_bin=...))"),
         (LambdaMART, "loss", "TreeDirectRanker(loss=...)"),
     ],
 )
@@ -61,7 +67,7 @@ def test_trees_and_boosted_rankers_answer_too(cls, word, advice):
 def test_what_only_an_engine_knows_is_taken_where_the_answer_says(trees, word):
     with pytest.raises(TypeError, match=rf"engine_params={{'{word}': \.\.\.}}"):
         trees(**{word: 1})
-    value = True if word == "extra_trees" else 1000 if word == "subsample_for_bin" else 0.5
+    value = VALUES.get(word, 0.5)
     part = trees(n_estimators=1, n_jobs=1, engine_params={word: value})
     TreeDirectRanker(part).fit(X, Y, [0] * 6)
 
@@ -71,6 +77,8 @@ def test_answers_fit_the_trees_that_are_given_and_the_call():
         TreeDirectRanker(XGBoostTrees(), max_depth=5)
     with pytest.raises(TypeError, match=r"TreeDirectRanker\(LightGBMTrees\(num_leaves=...\)\)"):
         TreeDirectRanker("line", num_leaves=5)
+    with pytest.raises(TypeError, match=r"TreeDirectRanker\(HistogramTrees\(subsample=...\)\)"):
+        TreeDirectRanker("histogram", subsample=0.5)
     with pytest.raises(TypeError, match=r"fit has no metric; write LambdaMART\(metric=\.\.\.\)"):
         LambdaMART().fit(X, Y, metric="map")
     with pytest.raises(TypeError, match=r"got one of lightgbm\. Write .*early_stopping_rounds=50"):

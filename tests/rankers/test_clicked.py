@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import SMALL, run
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -255,19 +254,3 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
         fitted.score(batches, Y, QID)
     with pytest.raises(ValueError, match=r"clicks must .* for several workers; got"):
         fit_by_workers(small().set_params(feature_part="histogram"), X, Y, QID)
-
-
-def test_the_shell_fits_to_a_column_of_positions(tmp_path):
-    CLICKS.to_parquet(tmp_path / "clicks.parquet")
-    JUDGED.to_parquet(tmp_path / "judged.parquet")
-    command = ("fit", tmp_path / "clicks.parquet", "--valid", tmp_path / "judged.parquet")
-    command += ("--model", tmp_path / "m", "--label", "click", "--position", "place")
-    run(*command, *SMALL)
-    part = LightGBMTrees(n_estimators=6, num_leaves=4, random_state=0, n_jobs=1)
-    expected = TreeDirectRanker(part, random_state=0).fit(**ROWS, eval_set=(X, Y, QID))
-    found = load(tmp_path / "m")
-    assert (found.predict(JUDGED) == expected.predict(X)).all()
-    assert (found.propensities_ == expected.propensities_).all()
-    for option in ("--memory", "1GB"), ("--workers", 2):
-        said = run(*command, *option, "--feature-part", "histogram", code=2).stderr
-        assert "must come without --memory and --workers" in said

@@ -11,7 +11,7 @@ from numba import njit
 from sklearn.base import clone
 
 from treerank import HistogramTrees, TreeDirectRanker, get_metric, load
-from treerank.baselines import RankSVM
+from treerank.baselines import RankNetStar, RankSVM
 
 
 class Chosen(Column):
@@ -173,6 +173,10 @@ def of_trees(content):
     set_in(content, *PART, "params", "output", "score")
 
 
+def of_a_network(content):
+    content["params"] |= {"pairs": "balanced", "decay": "adaptive", "gradient_clip": 1.0}
+
+
 def of_a_line(content):
     content["params"] |= {"tolerance": 1e-3, "max_iter": 100}
     content["state"]["learned"] |= {"n_iter_": 7}
@@ -180,8 +184,12 @@ def of_a_line(content):
 
 @pytest.mark.parametrize(
     ("ranker", "aged"),
-    [(TreeDirectRanker(PARTS["lightgbm"], random_state=0), of_trees), (RankSVM(), of_a_line)],
-    ids=["trees", "line"],
+    [
+        (TreeDirectRanker(PARTS["lightgbm"], random_state=0), of_trees),
+        (RankSVM(), of_a_line),
+        (RankNetStar((2,), n_epochs=1, decay=None, random_state=0), of_a_network),
+    ],
+    ids=["trees", "line", "network"],
 )
 def test_parameters_of_older_files_that_say_nothing_now_are_left_out(tmp_path, ranker, aged):
     ranker.fit(*DATA).save(tmp_path / "model")

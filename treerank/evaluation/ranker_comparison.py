@@ -260,6 +260,8 @@ class Comparison:
         Summary
             Print it, or export it by ``to_markdown()`` or ``to_html()``.
         """
+        if test is not None:
+            check_choice("test", test, TESTS)
         return make_summary(self, reference, test, alpha)
 
     def __repr__(self) -> str:

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import check_choice, check_sequence, naming, shown, warn_user
+from treerank.checks import check_choice, check_sequence, naming, warn_user
 from treerank.exports.conversion import Conversion, ForestConversion, converted
 from treerank.exports.formats import format_named
 from treerank.exports.report import ExportReport, compare_scores, count_changed_pairs
-from treerank.exports.uploads import UPLOADS, request_of
+from treerank.exports.uploads import UPLOADS, check_ranker, request_of
 from treerank.files.replaced import check_output, replaced_file
-from treerank.inputs.documents import check_fitted, check_labels, shown_names, unpacked
+from treerank.inputs.documents import check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
-from treerank.rankers.ranker import Ranker
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
@@ -85,7 +84,7 @@ def export(
     >>> report.upload
     'POST _ltr/_featureset/shop/_createmodel'
     """
-    _check_ranker(ranker)
+    check_ranker(ranker)
     format_named(format)
     _check_name(format, name)
     allow = (allow,) if isinstance(allow, str) else allow
@@ -110,17 +109,6 @@ def export(
     with replaced_file(path) as file:
         file.write(content)
     return report
-
-
-def _check_ranker(ranker: Any) -> None:
-    """Refuse what is no fitted ranker, with the way for a model of another program."""
-    check_fitted("ranker", ranker)
-    if not isinstance(ranker, Ranker):
-        raise TypeError(
-            f"ranker must be a ranker of treerank; got {shown(ranker)}. For trees of another "
-            "program, write ForestRanker(read_forest(model)). In place of a pipeline, fit the "
-            "ranker alone: trees need no scaled columns, and lines and networks scale their own."
-        )
 
 
 def _check_name(format: str, name: str | None) -> None:

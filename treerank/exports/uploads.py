@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, shown
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_fitted, shown_names
+from treerank.rankers.ranker import Ranker
 
 
 class Upload(NamedTuple):
@@ -121,6 +122,17 @@ def request_of(format: str, content: bytes, names: list[str], name: str) -> byte
     return json.dumps(UPLOADS[format].body(content.decode(), names, name)).encode()
 
 
+def check_ranker(ranker: Any) -> None:
+    """Refuse what is no fitted ranker, with the way for a model of another program."""
+    check_fitted("ranker", ranker)
+    if not isinstance(ranker, Ranker):
+        raise TypeError(
+            f"ranker must be a ranker of treerank; got {shown(ranker)}. For trees of another "
+            "program, write ForestRanker(read_forest(model)). In place of a pipeline, fit the "
+            "ranker alone: trees need no scaled columns, and lines and networks scale their own."
+        )
+
+
 def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str = NAME) -> str:
     """Write the request with a first draft of the features of an exported model, as JSON.
 
@@ -151,7 +163,7 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     {'field': 'f0'}
     """
     check_choice("format", format, FEATURE_SETS)
-    check_fitted("ranker", ranker)
+    check_ranker(ranker)
     draft: Any = UPLOADS[format].draft
     features = draft(shown_names(ranker), name, "trees" in ranker.terms().kinds)
     with replaced_file(path) as file:

@@ -51,10 +51,13 @@ OF_ENGINE = {
     "LightGBMTrees": (
         *("colsample_bynode", "extra_trees", "max_delta_step", "path_smooth", "subsample_for_bin"),
     ),
-    "XGBoostTrees": ("colsample_bylevel", "colsample_bynode", "max_delta_step"),
+    "XGBoostTrees": (
+        *("colsample_bylevel", "colsample_bynode", "device", "max_delta_step", "multi_strategy"),
+    ),
 }
 #: What to write for an argument that has no name here.
 WORDS = {
+    "calibration": "eval_set=(X, y, qid) in fit, or calibrate(X, y, qid) of the fitted ranker",
     "cat_features": _FRAME,
     "categorical_feature": _FRAME,
     "class_weight": "sample_weight or query_weight in fit of the ranker",
@@ -67,7 +70,7 @@ WORDS = {
     "group": "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row",
     "group_id": "qid in fit, one query id per row in any order",
     "groups": "qid in fit, one query id per row in any order",
-    "init_model": "warm_start=True, or treerank.evaluation.refresh(ranker, X, y, qid)",
+    "init_model": "warm_start=True of the trees, or treerank.evaluation.refresh(ranker, X, y, qid)",
     "loss_function": _LOSS,
     "objective": _LOSS,
     "positions": "position, from 1, in fit of the ranker",
@@ -127,7 +130,11 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
 
 def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     """Return how to write a parameter that this class does not have; None if no other has it."""
-    for trees in (type(part), *map(feature_part_class, ("lightgbm", "xgboost", "histogram"))):
+    engines = ["lightgbm", "xgboost", "histogram"]
+    if "feature_part" not in inspect.signature(cls).parameters:  # rankers on histogram trees
+        engines.reverse()
+    own = [part] if isinstance(part, str) and part in engines else []
+    for trees in (type(part), *map(feature_part_class, own + engines)):
         if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
             return f"TreeDirectRanker({trees.__name__}({name}=...))"
     inside = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "

@@ -27,11 +27,17 @@ def softsign(margin: np.ndarray) -> np.ndarray:
     return margin / (1 + np.abs(margin))
 
 
+def arctan(margin: np.ndarray) -> np.ndarray:
+    """Return tau(m) = 2/pi arctan(m)."""
+    return (2 / np.pi) * np.arctan(margin)
+
+
 #: Odd functions that keep the sign; only their values at margins >= 0 are used.
 TAUS: dict[str, Callable[..., np.ndarray]] = {
     "identity": identity,
     "tanh": np.tanh,
     "softsign": softsign,
+    "arctan": arctan,
 }
 
 
@@ -47,7 +53,7 @@ class AntisymmetricHead:
     ----------
     weight : ndarray of shape (n_outputs,)
         Weight of each output of the feature part.
-    tau : {"identity", "tanh", "softsign"}, default="identity"
+    tau : {"identity", "tanh", "softsign", "arctan"}, default="identity"
         Function of the margin. It changes no ranking.
 
     Examples

@@ -36,6 +36,8 @@ _GONE = {
     **dict.fromkeys(("tolerance", "tree_method", "tree_options", "warm_start")),
     **{"batch_norm": False, "oblivious": False, "output": "score", "weak_ranker": "feature"},
 }
+#: Values of older files that say nothing of a fitted model, and are no more.
+_OLDER = {("decay", "adaptive"): None, ("pairs", "balanced"): "adjacent"}
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
 
@@ -110,7 +112,8 @@ def _of_today(params: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
             raise ValueError(f"{name} must be {_GONE[name]!r} in this version; got {value!r}.")
     if params.get("head_alpha", 0) is None:
         params = params | {"head_alpha": 10.0}
-    return {name: value for name, value in params.items() if name not in gone}
+    older = {name: new for (name, old), new in _OLDER.items() if params.get(name) == old}
+    return {name: value for name, value in (params | older).items() if name not in gone}
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:

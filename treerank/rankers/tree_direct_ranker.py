@@ -61,7 +61,7 @@ class TreeDirectRanker(DirectRanker):
     pairs : str, Pairs or None, default="all"
         Pairs of documents that count: "all" with different labels, "adjacent", "top_10",
         "with_ties" or your own :class:`~treerank.objectives.Pairs`. None is "all".
-    tau : {"identity", "tanh", "softsign"}, default="identity"
+    tau : {"identity", "tanh", "softsign", "arctan"}, default="identity"
         Function of the difference of two scores in ``compare`` and ``distance``. It changes no
         ranking.
     sigma : float, default=1.0

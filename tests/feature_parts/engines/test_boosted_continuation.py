@@ -98,8 +98,8 @@ class Killed(HalfSquare):
         return super().derivatives(scores, iteration=iteration)
 
 
-def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(tmp_path):
-    part_class = HistogramTrees
+@own_trees_too
+def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, tmp_path):
     options = {"validation": VALIDATION, "early_stopping_rounds": 50}
     whole = fitted(part_class, **options)
     options = {"validation": options["validation"]}
@@ -115,11 +115,11 @@ def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(tmp_path):
     np.testing.assert_array_equal(other.transform(X), fitted(part_class, TARGET + 1).transform(X))
 
 
-def test_engines_and_files_that_are_no_checkpoints_are_refused(tmp_path):
+def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     path.write_text("text")
     with checkpointing(path):
-        with pytest.raises(ValueError, match="feature_part must be HistogramTrees where"):
-            fitted(LightGBMTrees)
+        with pytest.raises(ValueError, match="colsample_bytree must be 1"):
+            fitted(LightGBMTrees, colsample_bytree=0.5)
         with pytest.raises(ValueError, match="path must be"):
-            fitted(HistogramTrees)
+            fitted(LightGBMTrees)

@@ -297,7 +297,7 @@ def test_a_check_of_engine_params_prints_nothing(capsys):
 @pytest.mark.parametrize(
     ("part_class", "name", "value", "main"),
     [
-        *[(XGBoostTrees, name, 1, name) for name in ("device", "gamma", "max_leaves")],
+        *[(XGBoostTrees, name, 1, name) for name in ("gamma", "max_leaves")],
         (LightGBMTrees, "reg_lambda", 3, "reg_lambda"),
         (LightGBMTrees, "lambda", 3, "lambda_l2"),
         (LightGBMTrees, "app", "binary", "objective"),

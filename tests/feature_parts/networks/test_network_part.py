@@ -5,6 +5,8 @@ What holds for every feature part is in the laws: seeds, copies, views of rows, 
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from threading import Event
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from small_rankers import made
 from treerank import get_metric
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
 from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials, Polynomial
-from treerank.feature_parts.networks.training import OPTIMIZERS
+from treerank.feature_parts.networks.training import OPTIMIZERS, own_settings
 from treerank.objectives import make_objective
 
 PARTS = {
@@ -85,6 +87,26 @@ def test_two_threads_train_the_same_and_leave_what_torch_is_set_to():
         assert torch.get_default_dtype() == torch.float64
     for fit in fits:
         np.testing.assert_array_equal(fit.result().transform(X), expected)
+
+
+def test_a_process_forked_while_a_network_trains_trains_its_own():
+    trains, ends = Event(), Event()
+
+    def train():
+        with own_settings():
+            trains.set()
+            ends.wait()
+
+    part = MLP((2,), n_epochs=1)
+    child = get_context("fork").Process(target=part.fit, args=(X, OBJECTIVE))
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(train)
+        trains.wait()
+        child.start()
+        child.join(20)
+        child.kill()
+        ends.set()
+    assert child.exitcode == 0
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

@@ -60,7 +60,8 @@ class GrowthTask(NamedTuple):
     """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
 
     ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
-    when to stop.
+    when to stop. ``whole`` says that earlier trees may have been grown on other data, so that they
+    need whole values.
     """
 
     rows: Rows
@@ -71,6 +72,7 @@ class GrowthTask(NamedTuple):
     progress: Progress
     seed: int
     sizes: Sizes
+    whole: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -163,8 +165,8 @@ class BoostedTrees(BaseEstimator):
     accepts_batches: ClassVar[bool] = False
     #: Settings with which several workers grow the trees of one; None if they cannot grow them.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
-    #: Whether trees that go on from a checkpoint are those of an uninterrupted fit.
-    resumes: ClassVar[bool] = False
+    #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
+    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "colsample_bytree": 1.0}
 
     n_estimators: Auto | Count = "auto"
     _: KW_ONLY
@@ -223,13 +225,16 @@ class BoostedTrees(BaseEstimator):
         newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
         metric = validation and validation[1]
         progress = Progress(metric, rounds, start, start + n_new, saver, newest)
+        whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
         validation_rows = None
         if validation is not None:
             validation_rows = as_rows(validation[0], rows.shape[1], sparse=True)
         derivatives = FixedPointDerivatives(objective, len(rows), start, self.largest_derivative)
         seed = check_random_state(self.random_state).randint(2**30)
-        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes)
+        task = GrowthTask(
+            rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes, whole
+        )
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
         before = self.evals_result_ if self._continues_itself() else None

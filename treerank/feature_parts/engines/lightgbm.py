@@ -85,6 +85,8 @@ class LightGBMTrees(BoostedTrees):
            [1.]])
     """
 
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
+
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
     subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
@@ -117,7 +119,7 @@ class LightGBMTrees(BoostedTrees):
             num_boost_round=n_new,
             valid_sets=held_out,
             feval=lambda scores, _: (progress.name, progress.measure(scores), True),
-            callbacks=[progress_callback(progress, derivatives.n_outputs)],
+            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
             init_model=earlier,
             keep_training_booster=True,
         )

@@ -89,11 +89,13 @@ def _is_some_not_zero(values: Any) -> bool:
     return bool((~(np.abs(stored) <= _ZERO)).any())
 
 
-def progress_callback(progress: Progress, n_outputs: int) -> Callable[[Any], None]:
+def progress_callback(
+    progress: Progress, n_outputs: int, dump: Callable[[Any], Any]
+) -> Callable[[Any], None]:
     """Return a callback that records each iteration and stops LightGBM when ``progress`` does."""
 
     def record(env: Any) -> None:
-        if progress.record(env.model.num_trees() // n_outputs):
+        if progress.record(env.model.num_trees() // n_outputs, lambda: dump(env.model)):
             raise EarlyStopException(env.iteration, [])
 
     return record

@@ -43,9 +43,11 @@ def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Siz
     checkpoint = current_checkpoint()
     if checkpoint is None:
         return None
-    if not part.resumes:
-        rule = "feature_part must be HistogramTrees where the fit has a checkpoint"
-        raise ValueError(f"{rule}; got {shown(part)}.")
+    for name, value in part.settings_to_resume.items():
+        found = sizes.of_tree().get(name, getattr(part, name))
+        if found != value and (value is not None or found):  # None is also an empty dict
+            where = "where the fit has a checkpoint, but with HistogramTrees"
+            raise ValueError(f"{name} must be {value!r} {where}; got {shown(found)}.")
     return Saver(checkpoint, _identity(part, rows, objective, start, sizes))
 
 

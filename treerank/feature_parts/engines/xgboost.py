@@ -68,8 +68,8 @@ class XGBoostTrees(BoostedTrees):
         128. They are found from about 50,000 rows, or from all rows if there are categories;
         XGBoost itself always reads all rows.
     engine_params : dict, default=None
-        Further parameters of XGBoost; unknown names are refused, and so are ``device``, as no
-        test has a GPU, and ``tree_method``: other methods than histograms copy the data.
+        Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
+        methods than histograms copy the data. ``device`` is passed on, and no test has a GPU.
 
     Attributes
     ----------
@@ -93,6 +93,7 @@ class XGBoostTrees(BoostedTrees):
     """
 
     settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "subsample": 1.0}
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
@@ -115,12 +116,12 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.engines import xgboost_boundary as boundary
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _ = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
-            "whole": earlier is not None,
+            "whole": whole,
             "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
             "max_bin": self.n_bins_for(rows),
             "n_threads": self.n_threads_for(rows),
@@ -129,7 +130,7 @@ class XGBoostTrees(BoostedTrees):
         data = boundary.make_matrix(rows, **options)
         held_out = []
         if validation_rows is not None:
-            reference = data if earlier is None else None
+            reference = None if whole else data
             matrix = boundary.make_matrix(validation_rows, reference=reference, **options)
             held_out = [(matrix, "held_out")]
         booster = xgboost.train(
@@ -139,7 +140,7 @@ class XGBoostTrees(BoostedTrees):
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
-            callbacks=[boundary.ProgressCallback(progress)],
+            callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
             verbose_eval=False,
             xgb_model=earlier,
         )

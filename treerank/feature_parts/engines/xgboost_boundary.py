@@ -29,7 +29,7 @@ _SHARED = (*TREE_PARAMETERS, "grow_policy")
 _RENAMED = {"min_split_gain": "gamma", "num_leaves": "max_leaves"}
 #: Parameters of XGBoost that ``fit`` sets itself, and further names of arguments.
 _OWN = (
-    *("alpha", "base_score", "booster", "device", "disable_default_eval_metric", "eta"),
+    *("alpha", "base_score", "booster", "disable_default_eval_metric", "eta"),
     "eval_metric",
     *("interaction_constraints", "lambda", "min_split_loss", "monotone_constraints", "n_jobs"),
     *("nthread", "num_class", "num_parallel_tree", "num_target", "objective", "random_state"),
@@ -122,13 +122,13 @@ def make_matrix(
 class ProgressCallback(xgboost.callback.TrainingCallback):
     """A callback that records each iteration and stops XGBoost when ``progress`` does."""
 
-    def __init__(self, progress: Progress):
+    def __init__(self, progress: Progress, dump: Callable[[Any], Any]):
         super().__init__()
-        self.progress = progress
+        self.progress, self.dump = progress, dump
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Return whether to stop."""
-        return self.progress.record(model.num_boosted_rounds())
+        return self.progress.record(model.num_boosted_rounds(), lambda: self.dump(model))
 
 
 def check_known(engine_params: dict[str, Any]) -> None:

@@ -89,7 +89,7 @@ class HistogramTrees(BoostedTrees):
     """
 
     accepts_batches: ClassVar[bool] = True
-    resumes: ClassVar[bool] = True  # draws depend on the number of the tree
+    settings_to_resume: ClassVar[dict[str, Any]] = {}  # draws depend on the number of the tree
     settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False}
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"

@@ -7,6 +7,7 @@ optimizer or a decay, list it in ``OPTIMIZERS`` or ``DECAYS``.
 """
 
 import math
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -161,6 +162,16 @@ def objective_unit(objective: Objective, batch_size: int, seed: int) -> float:
 
 #: Type, generator and number of threads are those of all threads: one of them trains at a time.
 _SETTINGS = threading.RLock()
+
+
+def _unlock_settings():
+    """Make a new lock in a forked process, which no thread of it would release."""
+    global _SETTINGS
+    _SETTINGS = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_settings)
 
 
 @contextmanager
