@@ -245,7 +245,7 @@ def test_features_have_the_name_of_the_model(tmp_path):
 
 
 def test_features_of_what_is_no_ranker_are_refused(tmp_path):
-    pipeline = make_pipeline(StandardScaler(), LINE)
+    pipeline = make_pipeline(StandardScaler().fit(X), clone(LINE).fit(*DATA))
     with pytest.raises(TypeError, match="In place of a pipeline, fit the ranker alone"):
         write_feature_set(pipeline, tmp_path / "f", format="solr")
 
