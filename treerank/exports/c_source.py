@@ -29,7 +29,7 @@ def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
     <BLANKLINE>
     static const double limits[] = {
      0.5,
-    INFINITY };
+    INFINITY};
     <BLANKLINE>
     """
     columns = tuple(column if len(column) else np.zeros(1, np.int64) for column in columns)
