@@ -36,6 +36,8 @@ def test_what_cannot_be_tested_is_said():
         copies.test("map", "a", "c")
     with pytest.raises(ValueError, match=r"test must be one of .*; got 'sign'"):
         copies.test("map", "a", "b", test="sign")
+    with pytest.raises(ValueError, match=r"test must be one of .*; got 'wilcoxon'"):
+        copies.summary(test="wilcoxon")
 
 
 def test_tests_go_over_what_is_random():

@@ -52,6 +52,7 @@ ONES = np.ones(160)
             r"eval_set must be .*or a list of such tuples; got",
         ),
         ({"eval_set": [(np.eye(4),)]}, "eval_set must .*or a list of such tuples"),
+        ({"eval_set": ((), ())}, "eval_set: X must have a row for each document; got 0 numbers"),
         ({"eval_metric": "map"}, "eval_set must be given where eval_metric is"),
         ({"eval_set": ([[1.0]], [1])}, "X has 1 features, but TreeDirectRanker is exp"),
         ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must have something to find"),

@@ -315,9 +315,9 @@ def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     """
     eval_set = unpacked(eval_set)
     is_list = isinstance(eval_set, tuple | list)
-    are_sets = is_list and bool(eval_set) and isinstance(eval_set[0], tuple)
-    are_sets = are_sets and len(eval_set[0]) > 0
-    if not is_list or len(eval_set) not in (2, 3) or (are_sets and np.ndim(eval_set[0][0]) > 1):
+    first: Any = eval_set[0] if is_list and eval_set else None
+    are_sets = isinstance(first, tuple) and len(first) > 0
+    if not is_list or len(eval_set) not in (2, 3) or (are_sets and np.ndim(first[0]) > 1):
         size = f" of {len(eval_set)}" if is_list else ""
         raise ValueError(
             "eval_set must be (X, y) or (X, y, qid), or a list of such tuples; "
