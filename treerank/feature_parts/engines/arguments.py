@@ -125,8 +125,8 @@ def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
             )
         if name in taken:
             raise ValueError(
-                "engine_params must not hold what has an argument of its own, is set by the "
-                f"objective or makes leaves that are no numbers; got {name!r}."
+                "engine_params must not hold what has an argument of its own, is set by this "
+                f"package or makes leaves that are no numbers; got {name!r}."
             )
 
 
