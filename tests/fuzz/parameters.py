@@ -132,7 +132,7 @@ def of_clicks():
     yield clicks.ClickLog.from_columns, columns | {"click": shown.clicked.astype(int)}
     user = {"n_sessions": 3, "n_positions": 4, "severity": 1.0, "noise": 0.1, "exploration": 0.2}
     yield clicks.simulate_clicks, LABELED | {"scores": SCORES} | user | seed
-    yield clicks.estimate_propensities, {"log": shown, "monotone": True}
+    yield clicks.estimate_propensities, {"log": shown}
     yield clicks.estimate_trust_bias, {"log": shown, "max_iter": 3, "tol": 0.01}
     yield clicks.count_data, joined
     rankings = {"log": shown, "scores": np.arange(n_items, dtype=float)}

@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from treerank.checks import as_numbers, shown, warn_user
 from treerank.clicks.counts import ClickCounts, spread
@@ -28,7 +27,7 @@ _MOVED = 0.1
 
 
 @check_arguments
-def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False) -> np.ndarray:
+def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     """Return the probability that each position is examined, over that of the first one.
 
     Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
@@ -38,8 +37,6 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     ----------
     log : ClickLog or ClickCounts
         Impressions and clicks.
-    monotone : bool, default=False
-        Whether no position may have a larger propensity than the one above it.
 
     Returns
     -------
@@ -58,10 +55,7 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     _check_clicked(counts)
     counts, positions = counts.without_gaps()
     _warn_of_fixed_rankings(counts)
-    propensities = _most_likely(counts, np.ones(counts.n_slots))
-    clicks = counts.by_slot(counts.clicked)
-    found = _falling(propensities, clicks) if monotone else propensities
-    return spread(found, positions)
+    return spread(_most_likely(counts, np.ones(counts.n_slots)), positions)
 
 
 def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
@@ -107,13 +101,6 @@ class SessionPropensities:
         )
         counts = replace(self.counts, shown=shown, clicked=clicked)
         return spread(_most_likely(counts, self.whole[self.positions]), self.positions)
-
-
-def _falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:
-    """Return the propensities that never rise and are most like others, from 1 on."""
-    clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
-    found = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
-    return np.asarray(found / found[0])
 
 
 def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray:
