@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from treerank.checks import as_numbers, check_column, shown, warn_user
+from treerank.checks import check_column, shown, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog

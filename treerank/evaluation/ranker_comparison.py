@@ -5,7 +5,6 @@ training sets: it compares means over splits. For the randomization test it is t
 models are given: it compares values by query, each the mean over the splits that test the query.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -108,20 +107,6 @@ class Comparison:
     convention: str
     outcomes: dict[tuple[str, str], Outcome]
     failures: tuple[Failure, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        rankers: tuple[str, ...],
-        metrics: tuple[str, ...],
-        convention: str,
-        results: Sequence[Outcome | Failure],
-    ) -> "Comparison":
-        """Return the comparison of some outcomes and failures."""
-        splits = tuple(dict.fromkeys(result.split for result in results))
-        failures = tuple(result for result in results if isinstance(result, Failure))
-        outcomes = {(r.ranker, r.split): r for r in results if not isinstance(r, Failure)}
-        return cls(rankers, splits, metrics, convention, outcomes, failures)
 
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
@@ -258,7 +243,7 @@ class Comparison:
         Returns
         -------
         Summary
-            Print it, or export it by ``to_markdown()`` or ``to_html()``.
+            Print it, or export it by ``to_markdown()``.
         """
         if test is not None:
             check_choice("test", test, TESTS)
@@ -267,10 +252,6 @@ class Comparison:
     def __repr__(self) -> str:
         """Return the summary as text, or what failed where nothing was fitted."""
         return str(self.summary()) if self.outcomes else "\n".join(map(str, self.failures))
-
-    def _repr_html_(self) -> str:
-        """Return the summary as HTML, for notebooks."""
-        return self.summary().to_html()
 
     def _is_over_splits(self, test):
         """Tell whether a test compares splits, not queries."""
