@@ -50,7 +50,7 @@ def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
     conversion = converted(format, Terms(forest), NAMES, X)
     content = content_of(conversion)
     found = read(tmp_path, content, n_features=4)
-    scored = PROGRAMS.get(format, lambda _, X: conversion.scores(X)[1])
+    scored = PROGRAMS.get(format, lambda _, X: conversion.scores(X))
     np.testing.assert_array_equal(forest_scores(found, X)[:, 0], scored(content, X))
     assert found.feature_names == (None if format == "ranklib" else tuple(NAMES))
 

@@ -100,7 +100,6 @@ def of_ranker():
     yield RankingScorer, {"metric": "ndcg@3"}
     rows = {"X": X, "qid": QID, "rows": [3]}
     yield inspection.explain_standing, {"ranker": fitted} | rows
-    yield inspection.explain_moves, {"old": fitted, "new": fitted} | rows
     yield alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
     yield err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
     yield exposure_by_group, {"group": Y, "k": 3, "discount": "log2"} | SCORED

@@ -77,12 +77,11 @@ class ForestConversion:
                 f"{self.written.names[feature]!r}."
             )
 
-    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the model and of the program."""
-        scores = self.terms.scores(X)
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the scores of the program."""
         if self.consumer is None or self.is_exact:
-            return scores, scores
-        return scores, self.terms.added_to(self.consumer.scores(self.read, X), X)
+            return self.terms.scores(X)
+        return self.terms.added_to(self.consumer.scores(self.read, X), X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +102,10 @@ class LineConversion:
         """Return in which documents a feature is missing."""
         return find_missing(self.line.features, X, self.names)
 
-    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the model and of the program."""
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the scores of the program."""
         rows = X.toarray() if hasattr(X, "toarray") else X
-        zeros = np.zeros(len(rows))
-        return self.line.added_to(zeros, X), self.file.scores(self.line, np.nan_to_num(rows, nan=0))
+        return self.file.scores(self.line, np.nan_to_num(rows, nan=0))
 
 
 #: A model in the words of a format.

@@ -67,21 +67,20 @@ def compare_scores(
     format: str,
     scores: np.ndarray,
     others: np.ndarray,
-    y: np.ndarray | None = None,
-    groups: QueryGroups | None = None,
+    y: np.ndarray | None,
+    groups: QueryGroups,
 ) -> ExportReport:
     """Return the report on two scores of each document.
 
-    ``others`` are the scores of the program, ``y`` labels for NDCG, and ``groups`` the queries; all
-    documents are one query if None.
+    ``others`` are the scores of the program, ``y`` labels for NDCG, and ``groups`` the queries.
 
     Examples
     --------
-    >>> report = compare_scores("solr", np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.5]))
+    >>> scores, others = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.5])
+    >>> report = compare_scores("solr", scores, others, None, QueryGroups.from_qid(None, 3))
     >>> report.n_changed_pairs, report.largest_difference
     (1, 1.5)
     """
-    groups = groups or QueryGroups.from_qid(None, len(scores))
     measured: tuple[float, float] | tuple[None, None] = (None, None)
     if y is not None:
         metric = NDCG(k=10)

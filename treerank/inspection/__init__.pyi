@@ -13,7 +13,6 @@ from treerank.inspection.pair_calibration import CalibrationCurve as Calibration
 from treerank.inspection.pair_calibration import calibration_curve as calibration_curve
 from treerank.inspection.query_slices import Slice as Slice
 from treerank.inspection.query_slices import slices as slices
-from treerank.inspection.standing import explain_moves as explain_moves
 from treerank.inspection.standing import explain_standing as explain_standing
 from treerank.inspection.swaps import Swaps as Swaps
 from treerank.inspection.swaps import costly_swaps as costly_swaps
