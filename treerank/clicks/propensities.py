@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import as_numbers, shown, warn_user
+from treerank.checks import shown, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
 from treerank.parameters import check_arguments
+from treerank.statistics.paired import check_values
 
 _MAX_ITER, _TOL = 2000, 1e-7
 #: Least share of impressions whose documents change their positions, for propensities to be known.
@@ -103,14 +104,12 @@ class SessionPropensities:
         return spread(_most_likely(counts, self.whole[self.positions]), self.positions)
 
 
-def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray:
+def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
     """Return given propensities; refuse what is not above 0 and at most 1, or too short.
 
     A propensity may be NaN, not known, unless its position shows documents (``is_shown``).
     """
-    given, n = as_numbers("propensities", propensities), len(is_shown)
-    if given.ndim != 1:
-        raise ValueError(f"propensities must be one-dimensional; got shape {given.shape}.")
+    given, n = check_values("propensities", propensities), len(is_shown)
     wrong = (given <= 0) | (given > 1)
     if wrong.any():
         place = int(np.argmax(wrong))

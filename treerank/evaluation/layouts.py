@@ -11,7 +11,8 @@ from typing import Any
 
 def text_table(table: Any) -> str:
     """Return a table of aligned columns, with the notes below."""
-    return "\n".join([*aligned([table.header, *table.rows(_as_text)]), "", *table.notes])
+    rows = table.rows(lambda cell, is_best: cell)
+    return "\n".join([*aligned([table.header, *rows]), "", *table.notes])
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -39,10 +40,6 @@ LAYOUTS: dict[str, Callable[[Any], str]] = {
     ".txt": text_table,
     ".md": markdown_table,
 }
-
-
-def _as_text(cell: str, bold: bool) -> str:
-    return cell
 
 
 def _as_markdown(cell: str, bold: bool = False) -> str:

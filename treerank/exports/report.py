@@ -48,18 +48,15 @@ class ExportReport:
     def __str__(self) -> str:
         """Return the report in a sentence, and one more on the upload."""
         upload = f" Send the file by {self.upload}." if self.upload else ""
-        return self._compared() + upload
-
-    def _compared(self) -> str:
         if self.n_documents == 0:
-            return f"{self.format}: no documents were checked."
+            return f"{self.format}: no documents were checked.{upload}"
         quality = "" if self.ndcg is None else (
             f", NDCG@10 {self.ndcg:.4f} and {self.ndcg_of_program:.4f}"
         )  # fmt: skip
         return (
             f"{self.format}: {self.n_documents} documents, scores differ by at most "
             f"{self.largest_difference:.3g} of a range of {self.score_range:.3g}, "
-            f"{self.n_changed_pairs} pairs change order{quality}."
+            f"{self.n_changed_pairs} pairs change order{quality}.{upload}"
         )
 
 
