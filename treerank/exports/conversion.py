@@ -158,13 +158,14 @@ def _check_can_say(
 ) -> None:
     """Refuse a forest that has what a format has no words for."""
     sets = forest.categories
-    if consumer is not None and consumer.categories is None and sets is not None:
-        feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
-        raise ValueError(
-            f"format {name!r} has no categories; got some in column {names[feature]!r}. Code it as "
-            "numbers and fit again, or export to a format with categories, such as 'c' or 'onnx'."
-        )
     if consumer is not None and sets is not None:
+        if consumer.categories is None:
+            feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
+            raise ValueError(
+                f"format {name!r} has no categories; got some in column {names[feature]!r}. Code "
+                "it as numbers and fit again, or export to a format with categories, such as 'c' "
+                "or 'onnx'."
+            )
         sizes = np.diff(sets.starts)[sets.of_node[sets.of_node >= 0]]
         if not sizes.all():
             raise ValueError(f"format {name!r} has no empty sets where zeros are missing values.")
