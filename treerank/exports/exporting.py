@@ -86,8 +86,7 @@ def export(
     """
     check_ranker(ranker)
     format_named(format)
-    if name is not None:
-        _check_name(format, name)
+    _check_name(format, name)
     allow = (allow,) if isinstance(allow, str) else allow
     check_sequence("allow", allow)
     for reason in allow:
@@ -112,8 +111,10 @@ def export(
     return report
 
 
-def _check_name(format: str, name: str) -> None:
+def _check_name(format: str, name: str | None) -> None:
     """Refuse a name for a program without names of models, and one that no path takes."""
+    if name is None:
+        return
     if format not in UPLOADS:
         raise ValueError(
             f"name must be None for format {format!r}, whose program has no names of models; "
