@@ -50,10 +50,10 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         forest = drawn_forest(random, rule=rule, sum_dtype=single, zeros=zeros, constant=True)
         X = drawn_documents(random, forest, 60)
         conversion = converted(format, Terms(forest), NAMES, X)
-        scores, others = conversion.scores(X)
+        scores, others = conversion.terms.scores(X), conversion.scores(X)
         is_off = np.abs(scores - others) > 1e-5
         found = conversion.deviations(X)
-        assert sum(each.n_documents for each in found) >= is_off.sum()
+        assert sum(len(each.rows) for each in found) >= is_off.sum()
         assert not conversion.is_exact or np.array_equal(scores, others)
 
 
@@ -77,7 +77,7 @@ def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differ
                     break
                 node = forest.left[node] if sides[0] else forest.right[node]
     found = find_deviations(forest, other, X, NAMES)
-    assert {(each.reason, each.feature): each.n_documents for each in found} == {
+    assert {(each.reason, each.feature): len(each.rows) for each in found} == {
         key: len(rows) for key, rows in expected.items()
     }
     assert len(found) >= 2

@@ -1,25 +1,29 @@
-"""Layouts: a summary as text, Markdown or HTML.
+"""Layouts: a summary as text or Markdown.
 
 A layout reads the ``header``, the ``rows`` and the ``notes`` of a summary. To add one,
 write the function and list it in ``LAYOUTS``.
 """
 
-import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
 def text_table(table: Any) -> str:
     """Return a table of aligned columns, with the notes below."""
-    rows = [table.header, *table.rows(_as_text)]
+    rows = table.rows(lambda cell, is_best: cell)
+    return "\n".join([*aligned([table.header, *rows]), "", *table.notes])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of text as lines with aligned columns; the first is a header."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join([*lines, "", *table.notes])
+    return lines
 
 
 def markdown_table(table: Any) -> str:
@@ -31,34 +35,14 @@ def markdown_table(table: Any) -> str:
     return "\n".join([*lines, "", *notes])
 
 
-def html_table(table: Any) -> str:
-    """Return an HTML table; the best values are bold, the notes are the caption."""
-    caption = "<br>".join(html.escape(note) for note in table.notes)
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
-    lines = [f"<caption>{caption}</caption>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
-    lines += [f"<tr>{''.join(row)}</tr>" for row in table.rows(_as_html)]
-    return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
-
-
 #: Layouts by the suffix of a file name.
 LAYOUTS: dict[str, Callable[[Any], str]] = {
     ".txt": text_table,
     ".md": markdown_table,
-    ".html": html_table,
 }
-
-
-def _as_text(cell: str, bold: bool) -> str:
-    return cell
 
 
 def _as_markdown(cell: str, bold: bool = False) -> str:
     """Return a cell whose characters have no meaning in Markdown."""
     cell = re.sub(r"[\\|_*`<[]", r"\\\g<0>", cell)
     return f"**{cell}**" if bold else cell
-
-
-def _as_html(cell: str, bold: bool) -> str:
-    """Return a cell of an HTML table."""
-    cell = html.escape(cell)
-    return f"<td><b>{cell}</b></td>" if bold else f"<td>{cell}</td>"

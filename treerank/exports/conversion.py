@@ -77,12 +77,11 @@ class ForestConversion:
                 f"{self.written.names[feature]!r}."
             )
 
-    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the model and of the program."""
-        scores = self.terms.scores(X)
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the scores of the program."""
         if self.consumer is None or self.is_exact:
-            return scores, scores
-        return scores, self.terms.added_to(self.consumer.scores(self.read, X), X)
+            return self.terms.scores(X)
+        return self.terms.added_to(self.consumer.scores(self.read, X), X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +102,10 @@ class LineConversion:
         """Return in which documents a feature is missing."""
         return find_missing(self.line.features, X, self.names)
 
-    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the model and of the program."""
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the scores of the program."""
         rows = X.toarray() if hasattr(X, "toarray") else X
-        zeros = np.zeros(len(rows))
-        return self.line.added_to(zeros, X), self.file.scores(self.line, np.nan_to_num(rows, nan=0))
+        return self.file.scores(self.line, np.nan_to_num(rows, nan=0))
 
 
 #: A model in the words of a format.
@@ -160,13 +158,14 @@ def _check_can_say(
 ) -> None:
     """Refuse a forest that has what a format has no words for."""
     sets = forest.categories
-    if consumer is not None and consumer.categories is None and sets is not None:
-        feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
-        raise ValueError(
-            f"format {name!r} has no categories; got some in column {names[feature]!r}. Code it as "
-            "numbers and fit again, or export to a format with categories, such as 'c' or 'onnx'."
-        )
     if consumer is not None and sets is not None:
+        if consumer.categories is None:
+            feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
+            raise ValueError(
+                f"format {name!r} has no categories; got some in column {names[feature]!r}. Code "
+                "it as numbers and fit again, or export to a format with categories, such as 'c' "
+                "or 'onnx'."
+            )
         sizes = np.diff(sets.starts)[sets.of_node[sets.of_node >= 0]]
         if not sizes.all():
             raise ValueError(f"format {name!r} has no empty sets where zeros are missing values.")

@@ -163,7 +163,7 @@ def _compared(
     X, scores, y, groups = documents
     if isinstance(conversion, ForestConversion):
         conversion.check_sizes(X)
-    others = conversion.scores(X)[1]
+    others = conversion.scores(X)
     report = compare_scores(format, scores, others, y, groups)
     found, obstacles = conversion.deviations(X), {}
     for reason in ("missing", "rounding"):

@@ -83,7 +83,6 @@ FORMATS = {
     "ranklib": "treerank.exports.ranklib:RANKLIB",
     "solr": "treerank.exports.solr:SOLR",
     "solr-8": "treerank.exports.solr:SOLR_8",
-    "vespa": "treerank.exports.vespa:VESPA",
     "vespa-expression": "treerank.exports.vespa:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }
