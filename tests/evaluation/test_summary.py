@@ -170,12 +170,13 @@ def test_two_that_are_alike_are_noted_only_against_the_reference():
 
 def test_summaries_are_exported(tmp_path):
     summary = compare(lines(), DATA, cv=2).summary()
-    texts = summary.to_text(), summary.to_markdown()
-    for suffix, expected in zip((".txt", ".md"), texts, strict=True):
+    texts = summary.to_text(), summary.to_markdown(), summary.to_html()
+    for suffix, expected in zip((".txt", ".md", ".html"), texts, strict=True):
         summary.save(tmp_path / f"table{suffix}")
         assert (tmp_path / f"table{suffix}").read_text(encoding="utf-8") == expected + "\n"
     assert "**" in summary.to_markdown()
     odd = compare({"<i>|k_5`": Weigher(), "b": LinearRegression()}, DATA, cv=2).summary()
     assert r"| \<i>\|k\_5\` |" in odd.to_markdown()
+    assert "<td>&lt;i&gt;|k_5`</td>" in odd.to_html()
     with pytest.raises(ValueError, match=r"path must end in one of .*; got"):
         summary.save(tmp_path / "table.doc")

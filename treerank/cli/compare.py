@@ -33,7 +33,7 @@ _HELP = {
     "gap": "Leave out of training what is less than so many days, or units of --time, before.",
     "groups": "Column of what no training set shares with its test set, such as users.",
     "store": "Folder that keeps the fits, to continue after a stop.",
-    "output": "File to write: .txt or .md.",
+    "output": "File to write: .txt, .md or .html.",
 }
 
 

@@ -1,9 +1,10 @@
-"""Layouts: a summary as text or Markdown.
+"""Layouts: a summary as text, Markdown or HTML.
 
 A layout reads the ``header``, the ``rows`` and the ``notes`` of a summary. To add one,
 write the function and list it in ``LAYOUTS``.
 """
 
+import html
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,10 +36,20 @@ def markdown_table(table: Any) -> str:
     return "\n".join([*lines, "", *notes])
 
 
+def html_table(table: Any) -> str:
+    """Return an HTML table; the best values are bold, the notes are the caption."""
+    caption = "<br>".join(html.escape(note) for note in table.notes)
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
+    lines = [f"<caption>{caption}</caption>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+    lines += [f"<tr>{''.join(row)}</tr>" for row in table.rows(_as_html)]
+    return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
+
+
 #: Layouts by the suffix of a file name.
 LAYOUTS: dict[str, Callable[[Any], str]] = {
     ".txt": text_table,
     ".md": markdown_table,
+    ".html": html_table,
 }
 
 
@@ -46,3 +57,9 @@ def _as_markdown(cell: str, bold: bool = False) -> str:
     """Return a cell whose characters have no meaning in Markdown."""
     cell = re.sub(r"[\\|_*`<[]", r"\\\g<0>", cell)
     return f"**{cell}**" if bold else cell
+
+
+def _as_html(cell: str, bold: bool) -> str:
+    """Return a cell of an HTML table."""
+    cell = html.escape(cell)
+    return f"<td><b>{cell}</b></td>" if bold else f"<td>{cell}</td>"

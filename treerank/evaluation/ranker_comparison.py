@@ -246,13 +246,17 @@ class Comparison:
         Returns
         -------
         Summary
-            Print it, or export it by ``to_markdown()``.
+            Print it, or export it by ``to_markdown()`` or ``to_html()``.
         """
         return make_summary(self, reference, alpha)
 
     def __repr__(self) -> str:
         """Return the summary as text, or what failed where nothing was fitted."""
         return str(self.summary()) if self.outcomes else "\n".join(map(str, self.failures))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as HTML, for notebooks."""
+        return self.summary().to_html()
 
     def _paired(self, metric, names, over_splits):
         """Return the values of rankers by split or by query; refuse one without all results."""
