@@ -9,8 +9,8 @@ Relevance scale: from a score to the probability that a document is relevant.
 
 Scores have no unit; probabilities can be compared over queries, shown to users, and cut off. For
 each label t, :math:`P(y \ge t)` is a curve that rises with the score, so no order changes: a line
-of the log odds (Platt) or a rising step function (isotonic), whichever has the lower log loss on
-queries that it was not fitted to.
+of the log odds (Platt), or the isotonic fit through the centers of its steps (Oron and Flournoy,
+2017), if its log loss on queries that it was not fitted to is lower by more than a standard error.
 """
 
 from collections.abc import Mapping
@@ -123,7 +123,7 @@ _RULES = {
 class RelevanceScale:
     """Curves from scores to probabilities, one for each label but the lowest.
 
-    ``steps`` are probabilities by the step function at ``scores``, between which it is
+    ``steps`` are probabilities by the isotonic fit at ``scores``, between which it is
     interpolated; ``lines`` have slope and intercept of the log odds, used where ``is_line``.
 
     Examples
@@ -196,16 +196,14 @@ def _curves(
     scores: np.ndarray, won: np.ndarray, fold: np.ndarray, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Return the steps at some points, the line, and whether the line is better."""
-    losses = np.zeros(2)
+    gains = np.zeros(_N_FOLDS)  # of steps over the line
     for number in range(_N_FOLDS):
         rest, test = fold != number, fold == number
         if test.any() and won[rest].any() and not won[rest].all():
-            line = _line(scores[rest], won[rest])
+            line = _logistic(scores[test], *_line(scores[rest], won[rest]))
             steps = np.interp(scores[test], points, _steps(scores[rest], won[rest], points))
-            for kind, likely in enumerate((_logistic(scores[test], *line), steps)):
-                likely = np.clip(likely, 1e-12, 1 - 1e-12)
-                losses[kind] -= np.log(np.where(won[test], likely, 1 - likely)).sum()
-    is_line = bool(losses[0] <= losses[1])
+            gains[number] = _log_loss(line, won[test]) - _log_loss(steps, won[test])
+    is_line = bool(gains.sum() <= np.sqrt(_N_FOLDS) * gains.std(ddof=1))
     return _steps(scores, won, points), _line(scores, won), is_line
 
 
@@ -230,8 +228,16 @@ def _steps(scores: np.ndarray, won: np.ndarray, points: np.ndarray) -> np.ndarra
     """Return the isotonic fit at some points, not quite 0 and 1."""
     from sklearn.isotonic import IsotonicRegression
 
-    steps = IsotonicRegression(out_of_bounds="clip").fit(scores, won).predict(points)
-    return (len(won) * steps + 1) / (len(won) + 2)
+    fitted = IsotonicRegression().fit(scores, won).predict(scores)
+    levels, step = np.unique(fitted, return_inverse=True)
+    centers = np.bincount(step, scores) / np.bincount(step)
+    rising = np.maximum.accumulate(np.interp(points, centers, levels))
+    return (len(won) * rising + 1) / (len(won) + 2)
+
+
+def _log_loss(likely: np.ndarray, won: np.ndarray) -> float:
+    likely = np.clip(likely, 1e-12, 1 - 1e-12)
+    return float(-np.log(np.where(won, likely, 1 - likely)).sum())
 
 
 def _logistic(scores: np.ndarray, slope: float, intercept: float) -> np.ndarray:
