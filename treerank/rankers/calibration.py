@@ -155,14 +155,20 @@ class RelevanceScale:
 
     def probability(self, scores: np.ndarray, at_least: float) -> np.ndarray:
         """Return the probability that the label of a document is at least a given one."""
-        n_below = int(np.searchsorted(self.labels, at_least))
-        if n_below == len(self.labels):
-            raise ValueError(
-                f"at_least must be at most the highest label, {self.labels[-1]:g}; "
-                f"got {at_least:g}."
-            )
+        curves = [self._curve(scores, label) for label in range(self._n_curves(at_least))]
         # At most that of lower labels, where the curves of two labels cross.
-        return np.min([self._curve(scores, label) for label in range(n_below + 1)], axis=0)
+        return np.min(curves, axis=0)
+
+    def log_odds(self, at_least: float) -> np.ndarray:
+        """Return slope and intercept of lines of which the lowest gives the log odds of a label."""
+        n_curves = self._n_curves(at_least)
+        if not self.is_line[:n_curves].all():
+            raise ValueError(
+                f"the probability of a label of at least {at_least:g} must be a line of log odds; "
+                "it is an isotonic fit. predict_relevance gives it, and threshold_for a score that "
+                "every program can compare with."
+            )
+        return self.lines[:n_curves]
 
     def threshold(self, precision: float, at_least: float) -> float:
         """Return the lowest score above which documents have a precision on average."""
@@ -174,6 +180,16 @@ class RelevanceScale:
                 f"got {shown(precision)}."
             )
         return float(self.scores[np.argmax(above >= precision)])
+
+    def _n_curves(self, at_least: float) -> int:
+        """Return the number of curves up to that of a label."""
+        n_below = int(np.searchsorted(self.labels, at_least))
+        if n_below == len(self.labels):
+            raise ValueError(
+                f"at_least must be at most the highest label, {self.labels[-1]:g}; "
+                f"got {at_least:g}."
+            )
+        return n_below + 1
 
     def _curve(self, scores: np.ndarray, label: int) -> np.ndarray:
         if self.is_line[label]:
