@@ -1,12 +1,13 @@
 """``treerank compare``: a table of rankers on data with labels, and which differ significantly."""
 
-import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from treerank.checks import naming
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of
@@ -123,16 +124,32 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
         files = ParquetFiles.open(path, None, name, [name], arguments={name: word})
         (column,) = files.columns([name])
         found[word] = as_ids(str(path), name, column)
-    _check_times(path, names, found.get("time", ()))
+    if "time" in found:
+        with naming(f"{path}, column {names['time']!r}"):
+            found["time"] = _as_times(found["time"])
     return found | {"gap": gap}
 
 
-def _check_times(path: Path, names: dict[str, str], times: Any) -> None:
-    """Refuse texts that do not begin like 2026-11-27: they do not sort by time."""
-    for time in times:
-        if isinstance(time, str) and not re.match(r"\d{4}-\d\d-\d\d", time):
-            rule = "times must be numbers or dates, or texts like 2026-11-27"
-            raise ValueError(f"{path}, column {names['time']!r}: {rule}; got {time}.")
+def _as_times(times: np.ndarray) -> np.ndarray:
+    """Return texts as dates, in UTC if they name zones, and other times as they are.
+
+    Examples
+    --------
+    >>> _as_times(np.array(["2026-11-27T00:30+02:00"])).item()
+    datetime.datetime(2026, 11, 26, 22, 30)
+    """
+    if times.dtype.kind != "U":
+        return times
+    texts, place = np.unique(times, return_inverse=True)
+    try:
+        dates = [datetime.fromisoformat(text) for text in texts.tolist()]
+    except ValueError as error:
+        rule = "times must be numbers or dates, or texts like 2026-11-27 or 2026-11-27T10:00:00Z"
+        raise ValueError(f"{rule}; {error}.") from error
+    if len({date.tzinfo is None for date in dates}) == 2:
+        raise ValueError("times must all have a zone, or none; got both.")
+    known = [date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date for date in dates]
+    return np.array(known, "datetime64[us]")[place]
 
 
 def _splits(
@@ -145,8 +162,8 @@ def _splits(
     if not columns:
         return cv
     if "time" in columns:
-        times, gap = _with_gap(columns["time"], columns["gap"])
-        cv = QueryTimeSplit(times, n_splits=folds or 5, gap=gap)
+        gap = _gap_of(columns["time"], columns["gap"])
+        cv = QueryTimeSplit(columns["time"], n_splits=folds or 5, gap=gap)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
     try:
@@ -155,15 +172,14 @@ def _splits(
         raise ValueError(str(error).replace("n_splits", "--folds")) from error
 
 
-def _with_gap(times: np.ndarray, gap: float | None) -> tuple[np.ndarray, Any]:
-    """Return times and the gap in their unit, which are days where they are dates or texts.
+def _gap_of(times: np.ndarray, gap: float | None) -> Any:
+    """Return the gap in the unit of the times, which is days where they are dates.
 
     Examples
     --------
-    >>> _with_gap(np.array(["2026-11-27"]), 0.5)[1]
+    >>> _gap_of(np.array(["2026-11-27"], "datetime64[D]"), 0.5)
     np.timedelta64(43200,'s')
     """
     if gap is None or times.dtype.kind in "iuf":
-        return times, gap
-    seconds = np.array([str(time)[:19] for time in times], "datetime64[s]")
-    return seconds, np.timedelta64(round(gap * 86_400), "s")
+        return gap
+    return np.timedelta64(round(gap * 86_400), "s")

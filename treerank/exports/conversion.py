@@ -115,11 +115,7 @@ Conversion = ForestConversion | LineConversion
 
 
 def converted(
-    name: str,
-    terms: Terms,
-    names: list[str],
-    X: Any = None,
-    log_odds: np.ndarray | None = None,
+    name: str, terms: Terms, names: list[str], X: Any = None, log_odds: np.ndarray | None = None
 ) -> Conversion:
     """Return the conversion of a model into a format; refuse what it has no words for.
 
@@ -148,12 +144,7 @@ def converted(
 
 
 def _forest_conversion(
-    name: str,
-    target: ExportFormat,
-    terms: Terms,
-    names: list[str],
-    X: Any,
-    log_odds: np.ndarray | None,
+    name: str, target: ExportFormat, terms: Terms, names: list[str], X: Any, log_odds: Any
 ) -> ForestConversion:
     forest, others = terms.forest, (terms.line, terms.networks)
     consumer = target.consumer_of(forest)
