@@ -72,6 +72,9 @@ def is_answer(whole: Mapping[str, Any]) -> bool:
 
 def _of_hits(hits, entry, document):
     """Yield those of Elasticsearch and OpenSearch: logs of the plugins, or scores of queries."""
+    # Eland asks for the scores of queries that have the names of features. Where none matches, the
+    # hit names none, but others of the answer do.
+    has_scores = any(isinstance(hit.get("matched_queries"), Mapping) for hit in hits["hits"])
     for hit in hits["hits"]:
         name = hit["_id"] if document is None else hit["_source"][document]
         logs = hit.get("fields", {}).get("_ltrlog")
@@ -80,9 +83,8 @@ def _of_hits(hits, entry, document):
             if not isinstance(log, Mapping | None):
                 log = {each["name"]: each.get("value") for each in log if each["name"] != _EXTRA}
             yield _document(name, log)
-        else:  # eland asks for the scores of queries that have the names of features
-            matched = hit.get("matched_queries")
-            yield _document(name, matched if isinstance(matched, Mapping) else None, False)
+        else:
+            yield _document(name, hit.get("matched_queries", {}) if has_scores else None, False)
 
 
 def _of_docs(response, entry, document):
@@ -110,8 +112,13 @@ def _of_root(root, entry, document):
         fields = hit["fields"]
         chosen = _chosen({key: fields[key] for key in _VESPA if key in fields}, entry)
         own = fields.get("documentid", hit["id"]) if document is None else fields[document]
-        kept = chosen and {key: chosen[key] for key in chosen if not key.startswith("vespa.")}
+        kept = chosen and {key: chosen[key] for key in chosen if _is_feature(key, chosen[key])}
         yield _document(own, kept)
+
+
+def _is_feature(name, value):
+    """Tell whether a rank feature of Vespa is no tensor, and no number of Vespa itself."""
+    return not name.startswith("vespa.") and not isinstance(value, Mapping)
 
 
 def _of_lists(answer, names):
