@@ -158,7 +158,9 @@ def _document(name, features, is_whole=True, is_sparse=False):
     return LoggedDocument(str(name), numbers, is_whole, is_sparse)
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: Any, value: Any) -> float:
+    if not isinstance(name, str):
+        raise ValueError(f"the name of a feature must be text; got {shown(name)}.")
     if value is None or value == "NaN" or value != value:  # one object, so that logs are equal
         return np.nan
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
