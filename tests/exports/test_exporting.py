@@ -100,7 +100,7 @@ def test_a_probability_that_cannot_be_written_is_refused(calibrated, fitted, tmp
         (calibrated, "c", 4, "relevance: .* at least 4 must be a line of log odds; it is an isoto"),
         (calibrated, "c", 5, "relevance: at_least must be at most the highest label, 4; got 5"),
         (calibrated, "c", True, "relevance must be a finite number; got True"),
-        (fitted, "c", 1, r"relevance must be None without calibrate\(X, y, qid\).*; got 1\."),
+        (fitted, "c", 1, r"relevance: calibrate\(X, y, qid\) must be called before"),
     ]:
         with pytest.raises((TypeError, ValueError), match=message):
             export(ranker, tmp_path / "model", format=format, relevance=label)

@@ -162,7 +162,9 @@ def _splits(
     if not columns:
         return cv
     if "time" in columns:
-        gap = _gap_of(columns["time"], columns["gap"])
+        gap = columns["gap"]
+        if gap is not None and columns["time"].dtype.kind == "M":  # of dates, it is in days
+            gap = np.timedelta64(round(gap * 86_400), "s")
         cv = QueryTimeSplit(columns["time"], n_splits=folds or 5, gap=gap)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
@@ -170,16 +172,3 @@ def _splits(
         return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))
     except ValueError as error:
         raise ValueError(str(error).replace("n_splits", "--folds")) from error
-
-
-def _gap_of(times: np.ndarray, gap: float | None) -> Any:
-    """Return the gap in the unit of the times, which is days where they are dates.
-
-    Examples
-    --------
-    >>> _gap_of(np.array(["2026-11-27"], "datetime64[D]"), 0.5)
-    np.timedelta64(43200,'s')
-    """
-    if gap is None or times.dtype.kind in "iuf":
-        return gap
-    return np.timedelta64(round(gap * 86_400), "s")

@@ -225,17 +225,6 @@ def _of_book(whole: dict[str, Any]) -> Triples:
             yield pair["query_text"], pair["doc_id"], each["rating"]
 
 
-def _of_rre(whole: dict[str, Any]) -> Triples:
-    """Yield those of topics, of groups of queries, or of queries with documents of their own."""
-    for part in (*whole.get("topics", ()), *whole.get("query_groups", ())):
-        yield from _of_rre(part)
-    judged = whole.get("relevant_documents", {})
-    for query in whole.get("queries", ()):
-        yield from _of_rre_query(
-            query["placeholders"], judged | query.get("relevant_documents", {})
-        )
-
-
 def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Triples:
     """Yield the documents of a query: ``{document: {"gain": 3}}`` or ``{"3": [document]}``."""
     (query,) = [placeholders["$query"]] if len(placeholders) > 1 else placeholders.values()
@@ -247,10 +236,14 @@ def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Tripl
 
 
 def _of_queries(whole: dict[str, Any]) -> Triples:
-    """Yield those of a case or of ratings of Quepid, or of ratings in the manner of RRE."""
-    for query in whole["queries"]:
+    """Yield those of queries of Quepid, or of RRE, which may be parts of groups and topics."""
+    for part in (*whole.get("topics", ()), *whole.get("query_groups", ())):
+        yield from _of_queries(part)
+    judged = whole.get("relevant_documents", {})
+    for query in whole.get("queries", ()):
         if "placeholders" in query:
-            yield from _of_rre({"queries": [query]})
+            own = judged | query.get("relevant_documents", {})
+            yield from _of_rre_query(query["placeholders"], own)
             continue
         text, ratings = query.get("query_text", query.get("query")), query["ratings"]
         if isinstance(ratings, dict):
@@ -264,7 +257,5 @@ _SHAPES = {
     "hits": _of_found,
     "requests": _of_requests,
     "query_doc_pairs": _of_book,
-    "topics": _of_rre,
-    "query_groups": _of_rre,
-    "queries": _of_queries,
+    **dict.fromkeys(("topics", "query_groups", "queries"), _of_queries),
 }

@@ -107,18 +107,14 @@ def _pair(text):
 
 
 def _of_root(root, entry, document):
-    """Yield those of Vespa."""
+    """Yield those of Vespa, without tensors and its own numbers."""
     for hit in root.get("children", []):
         fields = hit["fields"]
         chosen = _chosen({key: fields[key] for key in _VESPA if key in fields}, entry)
         own = fields.get("documentid", hit["id"]) if document is None else fields[document]
-        kept = chosen and {key: chosen[key] for key in chosen if _is_feature(key, chosen[key])}
-        yield _document(own, kept)
-
-
-def _is_feature(name, value):
-    """Tell whether a rank feature of Vespa is no tensor, and no number of Vespa itself."""
-    return not name.startswith("vespa.") and not isinstance(value, Mapping)
+        kept = [key for key in chosen or () if not key.startswith("vespa.")]
+        numbers = {key: chosen[key] for key in kept if not isinstance(chosen[key], Mapping)}
+        yield _document(own, numbers if chosen else None)
 
 
 def _of_lists(answer, names):

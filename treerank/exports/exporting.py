@@ -96,7 +96,8 @@ def export(
     """
     check_ranker(ranker)
     format_named(format)
-    log_odds = None if relevance is None else _log_odds(ranker, relevance)
+    with naming("relevance"):
+        log_odds = None if relevance is None else RelevanceScale.of(ranker).log_odds(relevance)
     _check_name(format, name)
     allow = (allow,) if isinstance(allow, str) else allow
     check_sequence("allow", allow)
@@ -120,18 +121,6 @@ def export(
     with replaced_file(path) as file:
         file.write(content)
     return report
-
-
-def _log_odds(ranker: Any, relevance: float) -> np.ndarray:
-    """Return lines of the score of which the lowest is the log odds of a label."""
-    scale: RelevanceScale | None = ranker.relevance_scale_
-    if scale is None:
-        raise ValueError(
-            "relevance must be None without calibrate(X, y, qid) of the ranker, which knows no "
-            f"probabilities before; got {relevance:g}."
-        )
-    with naming("relevance"):
-        return scale.log_odds(relevance)
 
 
 def _check_name(format: str, name: str | None) -> None:

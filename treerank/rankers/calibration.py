@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import shown, warn_user
 from treerank.files.states import array, check_state
@@ -141,6 +142,18 @@ class RelevanceScale:
     steps: np.ndarray
     lines: np.ndarray
     is_line: np.ndarray
+
+    @staticmethod
+    def of(ranker: Any) -> "RelevanceScale":
+        """Return the curves of a ranker; refuse one that has none."""
+        check_is_fitted(ranker)
+        scale: RelevanceScale | None = ranker.relevance_scale_
+        if scale is None:
+            raise ValueError(
+                "calibrate(X, y, qid) must be called before, with queries that were not trained "
+                f"on and at most {MOST_LABELS} different labels; it was not."
+            )
+        return scale
 
     @classmethod
     def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self:
