@@ -114,7 +114,7 @@ def _of_root(root, entry, document):
         own = fields.get("documentid", hit["id"]) if document is None else fields[document]
         kept = [key for key in chosen or () if not key.startswith("vespa.")]
         numbers = {key: chosen[key] for key in kept if not isinstance(chosen[key], Mapping)}
-        yield _document(own, numbers if chosen else None)
+        yield _document(own, None if chosen is None else numbers)
 
 
 def _of_lists(answer, names):
