@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from treerank.checks import naming
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of
@@ -125,31 +124,32 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
         (column,) = files.columns([name])
         found[word] = as_ids(str(path), name, column)
     if "time" in found:
-        with naming(f"{path}, column {names['time']!r}"):
-            found["time"] = _as_times(found["time"])
+        found["time"] = _as_times(f"{path}, column {names['time']!r}", found["time"])
     return found | {"gap": gap}
 
 
-def _as_times(times: np.ndarray) -> np.ndarray:
+def _as_times(place: str, times: np.ndarray) -> np.ndarray:
     """Return texts as dates, in UTC if they name zones, and other times as they are.
 
     Examples
     --------
-    >>> _as_times(np.array(["2026-11-27T00:30+02:00"])).item()
+    >>> _as_times("log.csv", np.array(["2026-11-27T00:30+02:00"])).item()
     datetime.datetime(2026, 11, 26, 22, 30)
     """
     if times.dtype.kind != "U":
         return times
-    texts, place = np.unique(times, return_inverse=True)
+    texts, row = np.unique(times, return_inverse=True)
     try:
         dates = [datetime.fromisoformat(text) for text in texts.tolist()]
-    except ValueError as error:
+        known = [
+            date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date for date in dates
+        ]
+    except (OverflowError, ValueError) as error:
         rule = "times must be numbers or dates, or texts like 2026-11-27 or 2026-11-27T10:00:00Z"
-        raise ValueError(f"{rule}; {error}.") from error
+        raise ValueError(f"{place}: {rule}; {error}.") from error
     if len({date.tzinfo is None for date in dates}) == 2:
-        raise ValueError("times must all have a zone, or none; got both.")
-    known = [date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date for date in dates]
-    return np.array(known, "datetime64[us]")[place]
+        raise ValueError(f"{place}: times must all have a zone, or none; got both.")
+    return np.array(known, "datetime64[us]")[row]
 
 
 def _splits(

@@ -29,7 +29,7 @@ Triples = Iterator[tuple[Any, Any, Any]]
 _QUERY = ("query", "query_text", "keywords", "qid", "query_id")
 _DOCUMENT = ("docid", "doc_id", "document", "document_id", "corpus_id", "id")
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
-#: Begins of lines that only training sets have, and a whole line of qrels.
+#: Begin of a line that only training sets have, and a whole line of qrels.
 _QUERIES, _QRELS = re.compile(rb"\s*(#|\S+\s)\s*qid:"), re.compile(rb"\S+\s+Q?0\s+\S+\s+-?\d+\s*$")
 #: A line of a training set that holds no features yet, and one that says what a query is.
 _LINE = re.compile(r"(\S+)\s+qid:(\S+)\s.*?#\s*(?:docid\s*=\s*)?(\S+?);?(?:\s|$)")
@@ -47,9 +47,10 @@ def read_judgments(
 
     A file of JSON (also of lines) is an export of Quepid (ratings, a case or a book), ratings of
     RRE, judgments of OpenSearch's search-relevance plugin, or a request of ``_rank_eval``. A CSV or
-    TSV file is one of Quepid's or any with names of columns. Any other file is qrels of TREC, or
-    has lines such as ``3 qid:1 # document``, where ``# qid:1: red shoes`` may name the query. Each
-    may be compressed. What has no rating is not judged and left out.
+    TSV file is one of Quepid's or any with names of columns. Any other file, and a TSV file without
+    names, is qrels of TREC, or has lines such as ``3 qid:1 # document``, where
+    ``# qid:1: red shoes`` may name the query. Each may be compressed. What has no rating is not
+    judged and left out.
 
     Parameters
     ----------
