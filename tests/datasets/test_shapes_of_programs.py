@@ -111,10 +111,14 @@ JUDGMENTS = {
         "ratings.json",
         {
             "id_field": "uniqueId",
-            "query_groups": [
+            "topics": [
                 {
-                    "queries": [{"placeholders": {"$strings": 4, "$query": "bass"}}],
-                    "relevant_documents": {"1": {"gain": 3}, "2": {"gain": 2}},
+                    "query_groups": [
+                        {
+                            "queries": [{"placeholders": {"$strings": 4, "$query": "bass"}}],
+                            "relevant_documents": {"1": {"gain": 3}, "2": {"gain": 2}},
+                        }
+                    ],
                 }
             ],
         },
@@ -215,7 +219,6 @@ def logged(**entries):
 
 BM25 = {"name": "bm25", "value": 1.5}
 EXTRA = {"name": "extra_logging", "value": {"boost": 2.0}}
-ALIAS = {"id": "a", "score": 1.5, "fv": "bm25=1.5,year=2.0E-5"}
 
 
 def vespa(*hits):
@@ -292,9 +295,9 @@ LOGS = {
         {"1": {"bm25": 0, "year": 3}, "2": {"bm25": 0, "year": 0}},
     ),
     "apache/solr solr/solr-ref-guide/modules/query-guide/pages/learning-to-rank.adoc": (
-        solr("q", ALIAS),
-        {"entry": "fv"},
-        {"a": {"bm25": 1.5, "year": 2e-5}},
+        solr("q", *({"id": name, "[features]": "bm25=1.5,year=2.0E-5"} for name in "ab")),
+        {"queries": None},
+        {name: {"bm25": 1.5, "year": 2e-5} for name in "ab"},
     ),
     "vespa-engine/sample-apps rag-blueprint/eval/resp.json": (
         vespa(
@@ -324,15 +327,11 @@ LOGS = {
         vespa(
             {
                 "id": "id:m:m::D2",
-                "fields": {
-                    "rankfeatures": {"bm25(body)": 2.0, "nativeRank": 0.3},
-                    "summaryfeatures": {"bm25(body)": 2.0, "vespa.summaryFeatures.cached": 0.0},
-                    "id": "D2",
-                },
+                "fields": {"rankfeatures": {"bm25(body)": 2.0, "fieldMatch(body)": 0}, "id": "D2"},
             }
         ),
-        {"entry": "summaryfeatures", "document": "id"},
-        {"D2": {"bm25(body)": 2}},
+        {"document": "id"},
+        {"D2": {"bm25(body)": 2, "fieldMatch(body)": 0}},
     ),
 }
 
