@@ -101,7 +101,7 @@ def _best_splits(
     pair: list[Node],
 ) -> np.ndarray:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
-    team, small, n_blocks = current_team(), pair[0], data.binned.words.shape[1]
+    team, small, n_blocks = current_team(), pair[0], data.binned.shape[1]
     histograms, shares = data.histograms, shares_of(n_blocks)
     own, into = shares[team.rank], histograms[small.slot]
     if team.size > 1:
@@ -110,7 +110,7 @@ def _best_splits(
     splits = np.zeros((max(1, len(histograms[0])), 2), dtype=splitter.SPLIT)
     splits["gain"] = -np.inf
     searched = slice(WIDTH * own.start, WIDTH * own.stop)
-    search = data.binned.places[searched], usable[searched], how
+    search = data.bins.places[searched], usable[searched], how
     searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
     n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * n_blocks
     if team.size == 1:
@@ -135,15 +135,15 @@ def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) 
     Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
     row is fetched once, and by one thread. Parts need no more memory than all leaves.
     """
-    bins, n_most = data.binned[:2], len(data.histograms)
+    binned, n_most = (data.binned, data.bins.zeros), len(data.histograms)
     n_parts = min(nb.get_num_threads(), n_most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
     if n_parts < 2:
-        return fill, bins, words, rows, into
+        return fill, binned, words, rows, into
     parts, rows_of_part = np.empty((n_parts, *into.shape), np.int64), np.array_split(rows, n_parts)
 
     def fill_parts(first: int, last: int) -> None:
         for part in range(first, last):
-            fill(0, len(into), bins, words, rows_of_part[part], parts[part])
+            fill(0, len(into), binned, words, rows_of_part[part], parts[part])
 
     def add_parts(first: int, last: int) -> None:
         np.sum(parts[:, first:last], axis=0, out=into[first:last])
@@ -168,7 +168,7 @@ def _children(
     depth, bounds = leaf.depth + 1, (leaf.lower, leaf.upper)
     left = Node(leaf.begin, middle, depth, left_slot, g, h, n, *bounds)
     right = Node(middle, leaf.end, depth, right_slot, *others, *bounds)
-    sign = data.binned.places["sign"][place]
+    sign = data.bins.places["sign"][place]
     return _bounded(left, right, data.rules, sign) if sign else (left, right)
 
 

@@ -86,7 +86,7 @@ def _add_leaves(first, last, spans, rows, values, scores):
 
 @njit(error_model="numpy", nogil=True)
 def add_tree(
-    first: int, last: int, words: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray
+    first: int, last: int, binned: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray
 ) -> None:
     """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
     nodes, goes_left, values = tree
@@ -94,7 +94,7 @@ def add_tree(
         row, node = rows[i], 0
         while nodes[node].place >= 0:
             place = nodes[node].place
-            bin_ = (words[row, place // WIDTH] >> np.uint64(8 * (place % WIDTH))) & _BYTE
+            bin_ = (binned[row, place // WIDTH] >> np.uint64(8 * (place % WIDTH))) & _BYTE
             node = nodes[node].first + 1 - np.int64(goes_left[node, bin_])
         for k in range(scores.shape[1]):
             scores[row, k] += values[node, k]

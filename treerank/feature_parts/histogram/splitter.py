@@ -152,7 +152,7 @@ def _search_feature(words, place, leaf, how, sums, split):
 
     ``sums`` is memory for the running sums of gradient, hessian and count over the bins.
     """
-    n = place.n_values + place.is_category * place.has_missing
+    n = place.n_values + place.is_category  # codes without a bin are one more category
     unpack(words, n, how, sums)
     if place.is_category:
         order = _sort_bins(sums, n, how.cat_smooth)

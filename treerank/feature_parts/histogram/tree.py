@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.feature_parts.histogram.binning import WIDTH, Binned
+from treerank.feature_parts.histogram.binning import WIDTH, Bins
 from treerank.feature_parts.histogram.histogram import STRIDE
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.team import current_team
@@ -62,29 +62,32 @@ class Data(NamedTuple):
 
     Attributes
     ----------
-    binned : Binned
-        Bins of all rows.
-    columns : ndarray of uint8, shape (n_places, n_rows)
-        The same bins feature by feature.
+    bins : Bins
+        Bins of all features, with monotone constraints.
     rules : TreeRules
         Rules for trees.
     groups : ndarray of bool, shape (n_groups, n_places)
         Which features the tree may use, of each group of those that may be on one path from the
         root to a leaf.
+    binned : ndarray of uint64, shape (n_rows, n_blocks)
+        Bins of all rows.
+    columns : ndarray of uint8, shape (n_places, n_rows)
+        The same bins feature by feature.
     histograms : ndarray of int64, shape (n_leaves, n_own, words)
         Memory for the histograms of all leaves of a tree, of the blocks that this worker searches.
     """
 
-    binned: Binned
-    columns: np.ndarray
+    bins: Bins
     rules: TreeRules
     groups: np.ndarray
+    binned: np.ndarray
+    columns: np.ndarray
     histograms: np.ndarray
 
 
-def make_histograms(binned: Binned, n_words: int, rules: TreeRules) -> np.ndarray:
+def make_histograms(binned: np.ndarray, n_words: int, rules: TreeRules) -> np.ndarray:
     """Return memory for the histograms of trees on this worker's rows."""
-    team, (n_rows, n_blocks) = current_team(), binned.words.shape
+    team, (n_rows, n_blocks) = current_team(), binned.shape
     n_leaves = min(rules.num_leaves, sum(team.gather(n_rows))) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
