@@ -72,44 +72,30 @@ def fill(
             for block in range(np.uint64(n_blocks)):
                 near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
         for block in range(n_blocks):
-            histogram, zero = histograms[first + block], zeros[first + block]
-            if n_words == 1:
-                _add(near[1 + block, :n], zero, near[0], histogram)
-            else:
-                _add_wide(near[2 + block, :n], zero, near[0], near[1], histogram)
+            own, zero = near[n_words + block, :n], zeros[first + block]
+            _add(own, zero, near[:n_words], histograms[first + block])
 
 
 @register_jitable(error_model="numpy")
 def _add(bins, zeros, words, histogram):
-    """Add a batch of documents to the histogram of one block."""
-    rest = np.int64(0)
+    """Add the words of a batch of documents to the histogram of one block."""
+    begin, is_packed = np.uint64(histogram.ctypes.data), len(words) == 1
+    rest, last_rest = np.int64(0), np.int64(0)
     for i in range(np.uint64(len(bins))):
-        word_of_bins, word = np.uint64(bins[i]), words[i]
-        if word_of_bins == zeros:
-            rest += word
-            continue
-        for j in range(WIDTH):
-            histogram[_bin(word_of_bins, j)] += word
+        own, first, last = np.uint64(bins[i]), words[0, i], words[-1, i]
+        if own == zeros:
+            rest, last_rest = rest + first, last_rest + last
+        elif is_packed:
+            for j in range(WIDTH):
+                histogram[_bin(own, j)] += first
+        else:
+            for j in range(WIDTH):
+                _add_two(begin + np.uint64(16) * _bin(own, j), first, last)  # type: ignore[call-arg]
     for j in range(WIDTH):
-        histogram[_bin(zeros, j)] += rest
-
-
-@register_jitable(error_model="numpy")
-def _add_wide(bins, zeros, upper, lower, histogram):
-    """Add a batch of documents of two words to the histogram of one block."""
-    begin = np.uint64(histogram.ctypes.data)
-    rest, lower_rest = np.int64(0), np.int64(0)
-    for i in range(np.uint64(len(bins))):
-        word_of_bins, first, second = np.uint64(bins[i]), upper[i], lower[i]
-        if word_of_bins == zeros:
-            rest, lower_rest = rest + first, lower_rest + second
-            continue
-        for j in range(WIDTH):
-            address = begin + np.uint64(16) * _bin(word_of_bins, j)
-            _add_two(address, first, second)  # type: ignore[call-arg]
-    for j in range(WIDTH):
-        address = begin + np.uint64(16) * _bin(zeros, j)
-        _add_two(address, rest, lower_rest)  # type: ignore[call-arg]
+        if is_packed:
+            histogram[_bin(zeros, j)] += rest
+        else:
+            _add_two(begin + np.uint64(16) * _bin(zeros, j), rest, last_rest)  # type: ignore[call-arg]
 
 
 @register_jitable(error_model="numpy")
