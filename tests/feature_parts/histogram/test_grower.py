@@ -155,6 +155,17 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     assert exponent < -60 or not may_gain(*cuts, 1.01 * best)
 
 
+@pytest.mark.parametrize("categorical", [(), (0,)])
+@pytest.mark.parametrize("others", [2.0, np.nan])
+def test_a_feature_that_is_mostly_0_has_cuts_if_enough_documents_are_not(others, categorical):
+    for n_others in (4, 5):
+        X = np.zeros((40, 1))
+        X[:2], X[2:n_others] = 3.0, others
+        g = np.where(X[:, 0] == 0, 1.0, -1.0)
+        nodes, _, _ = grown(X, g, np.ones(40), categorical=categorical)
+        assert len(nodes) == (3 if n_others == 5 else 1)
+
+
 def test_the_best_set_of_categories_is_found_by_trying_all():
     codes = RNG.integers(0, 7, size=400).astype(float)
     g, h = RNG.normal(size=7)[codes.astype(int)] + RNG.normal(size=400), np.ones(400)

@@ -40,7 +40,9 @@ _TURNED = 4096  # rows that are written to columns at a time
 #: - n_values: number of bins of values; missing values have this bin number.
 #: - sign: monotone constraint.
 #: - is_category: whether the bins are categories.
-PLACE = np.dtype([(name, np.int64) for name in ("feature", "n_values", "sign", "is_category")])
+#: - zero: bin of the value 0.
+_FIELDS = ("feature", "n_values", "sign", "is_category", "zero")
+PLACE = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
 class Bins(NamedTuple):
@@ -76,7 +78,7 @@ def find_bins(
     >>> from treerank.feature_parts.rows import as_rows
     >>> bins = find_bins(as_rows([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]]))
     >>> bins.places[:1], bins.bounds[0, :3]
-    (array([(0, 3, 0, 0)], dtype=...), array([1.5, 3. , inf]))
+    (array([(0, 3, 0, 0, 0)], dtype=...), array([1.5, 3. , inf]))
     """
     sample = sample_of(rows, seed).array()
     sample = sample.astype(np.float64) if sample.dtype == object else sample  # NaN would not sort
@@ -104,7 +106,9 @@ def find_bins(
     used["feature"], used["n_values"] = varying, n_values[varying]
     used["is_category"] = is_category[varying]
     bins = Bins(bounds, places, np.zeros(len(places) // WIDTH, dtype=np.uint64))
-    return bins._replace(zeros=_binned(Rows(np.zeros((1, n_features))), bins)[0])
+    bins.zeros[:] = _binned(Rows(np.zeros((1, n_features))), bins)
+    places["zero"] = bins.zeros.view(np.uint8)
+    return bins
 
 
 def _counted(values, n_zeros):

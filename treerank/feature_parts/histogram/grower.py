@@ -16,7 +16,6 @@ they have found. Sums are exact, so trees depend neither on threads nor on worke
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -27,7 +26,7 @@ from treerank.feature_parts.histogram.histogram import N_BINS, fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.tree import NODE, Data, Node, shares_of
-from treerank.numerics.threads import in_parts, in_turn
+from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 #: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
@@ -36,6 +35,8 @@ _SHARED = 16_384
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part, per word: to fill them takes four times as long as to add the part.
 _ROWS_OF_PART = 1500
+#: Blocks that are filled and searched in turn, so that histograms are in the second cache.
+_TOGETHER = 16
 _PAIR = np.arange(2)
 
 
@@ -102,23 +103,34 @@ def _best_splits(
 ) -> np.ndarray:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
     team, small, n_blocks = current_team(), pair[0], data.binned.shape[1]
-    histograms, shares = data.histograms, shares_of(n_blocks)
-    own, into = shares[team.rank], histograms[small.slot]
+    shares = shares_of(n_blocks)
+    own = shares[team.rank]
+    into = kept = data.histograms[small.slot]
     if team.size > 1:
-        into = np.empty((n_blocks, into.shape[1]), dtype=np.int64)
-    filling = _filling(data, words, rows[small.begin : small.end], into)
-    splits = np.zeros((max(1, len(histograms[0])), 2), dtype=splitter.SPLIT)
+        into = np.empty((n_blocks, kept.shape[1]), dtype=np.int64)
+    fill_blocks = _filling(data, words, rows[small.begin : small.end], into)
+    splits = np.zeros((max(1, len(kept)), 2), dtype=splitter.SPLIT)
     splits["gain"] = -np.inf
     searched = slice(WIDTH * own.start, WIDTH * own.stop)
     search = data.bins.places[searched], usable[searched], how
-    searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
+    leaves = np.array(pair, dtype=NODE)
+
+    def search_blocks(first: int, last: int) -> None:
+        splitter.search_blocks(first, last, search, leaves, data.histograms, splits)
+
+    def fill_and_search(first: int, last: int) -> None:
+        for start in range(first, last, _TOGETHER):
+            at = start, min(start + _TOGETHER, last)
+            fill_blocks(*at)
+            search_blocks(*at)
+
     n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * n_blocks
     if team.size == 1:
-        _share(n_bins, in_turn(filling, searching), n_blocks)
+        _share(n_bins, fill_and_search, n_blocks)
         return _best(splits)
-    _share(n_bins, in_turn(filling), n_blocks)
-    histograms[small.slot] = team.total_of_own([into[share] for share in shares])
-    _share(n_bins, in_turn(searching), len(histograms[0]))
+    _share(n_bins, fill_blocks, n_blocks)
+    kept[:] = team.total_of_own([into[share] for share in shares])
+    _share(n_bins, search_blocks, len(kept))
     splits["place"] += WIDTH * own.start
     told = b"".join(team.gather(_best(splits).tobytes()))
     return _best(np.frombuffer(told, dtype=splitter.SPLIT).reshape(-1, 2))
@@ -129,8 +141,10 @@ def _best(splits: np.ndarray) -> np.ndarray:
     return splits[splits["gain"].argmax(axis=0), _PAIR]
 
 
-def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) -> tuple[Any, ...]:
-    """Return what threads call for some blocks each to fill the histogram of a leaf.
+def _filling(
+    data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray
+) -> Callable[[int, int], None]:
+    """Return a function of first and last block that fills the histogram of a leaf.
 
     Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
     row is fetched once, and by one thread. Parts need no more memory than all leaves.
@@ -138,7 +152,7 @@ def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) 
     binned, n_most = (data.binned, data.bins.zeros), len(data.histograms)
     n_parts = min(nb.get_num_threads(), n_most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
     if n_parts < 2:
-        return fill, binned, words, rows, into
+        return lambda first, last: fill(first, last, binned, words, rows, into)
     parts, rows_of_part = np.empty((n_parts, *into.shape), np.int64), np.array_split(rows, n_parts)
 
     def fill_parts(first: int, last: int) -> None:
@@ -149,7 +163,7 @@ def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) 
         np.sum(parts[:, first:last], axis=0, out=into[first:last])
 
     in_parts(fill_parts, n_parts)
-    return (add_parts,)
+    return add_parts
 
 
 def _children(

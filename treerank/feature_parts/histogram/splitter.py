@@ -152,6 +152,9 @@ def _search_feature(words, place, leaf, how, sums, split):
 
     ``sums`` is memory for the running sums of gradient, hessian and count over the bins.
     """
+    unpack(words[place.zero * how.n_words :], 1, how, sums)
+    if leaf.n_documents - sums[2, 0] < how.min_child_samples:  # so are all cuts of bins on one side
+        return False
     n = place.n_values + place.is_category  # codes without a bin are one more category
     unpack(words, n, how, sums)
     if place.is_category:
