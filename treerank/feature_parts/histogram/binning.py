@@ -46,21 +46,12 @@ PLACE = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
 class Bins(NamedTuple):
-    """The bins of all features.
+    """The bins of all features."""
 
-    Attributes
-    ----------
-    bounds : ndarray of shape (n_features, 256)
-        Upper bounds of the bins, padded with infinity; codes where a feature is categorical.
-    places : ndarray of PLACE, shape (8 * n_blocks,)
-        Description of each byte, without monotone constraints.
-    zeros : ndarray of uint64, shape (n_blocks,)
-        Bins of a row of zeros.
-    """
-
+    #: Upper bounds, or codes of categories, padded with infinity; of shape (n_features, 256).
     bounds: np.ndarray
-    places: np.ndarray
-    zeros: np.ndarray
+    places: np.ndarray  # description of each byte, without monotone constraints
+    zeros: np.ndarray  # bins of a row of zeros
 
 
 def find_bins(

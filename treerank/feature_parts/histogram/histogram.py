@@ -40,18 +40,8 @@ def fill(
 ) -> None:
     """Write the histograms of the documents ``rows`` for the blocks from ``first`` to ``last``.
 
-    Parameters
-    ----------
-    first, last : int
-        First block, and the one after the last.
-    binned : tuple of ndarray of uint64, of shapes (n_rows, n_blocks) and (n_blocks,)
-        Bins of all rows, and those of a row of zeros.
-    words : ndarray of int64, shape (n_rows, n_words)
-        Words of all rows.
-    rows : ndarray of uint32
-        Rows to sum.
-    histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
-        One histogram per block, overwritten.
+    ``binned`` are the bins of all rows and those of a row of zeros, and ``words`` those of all
+    rows. ``histograms``, of shape (n_blocks, 8 * STRIDE * n_words), are overwritten.
     """
     (bins, zeros), n_words, n_blocks = binned, words.shape[1], last - first
     near = np.empty((n_words + n_blocks, BATCH), dtype=np.int64)

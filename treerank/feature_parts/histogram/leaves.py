@@ -14,21 +14,11 @@ _BYTE = np.uint64(255)
 
 
 class GrownTree(NamedTuple):
-    """A tree whose splits are by bins.
+    """A tree whose splits are by bins."""
 
-    Attributes
-    ----------
-    nodes : ndarray of NODE
-        The nodes, the root first.
-    goes_left : ndarray of uint8, shape (n_nodes, 256)
-        1 for each bin of the feature of a node that goes left.
-    values : ndarray of shape (n_nodes, n_outputs)
-        Values of the leaves; 0 in other nodes.
-    """
-
-    nodes: np.ndarray
-    goes_left: np.ndarray
-    values: np.ndarray
+    nodes: np.ndarray  # of NODE, the root first
+    goes_left: np.ndarray  # 1 for each bin that goes left; of uint8 and shape (n_nodes, 256)
+    values: np.ndarray  # of shape (n_nodes, n_outputs), 0 in nodes that are no leaves
 
 
 def add_leaves(

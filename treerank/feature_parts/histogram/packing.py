@@ -33,20 +33,10 @@ _TOGETHER = 8192  # rows whose numbers stay in the cache while they are packed
 
 
 class Layout(NamedTuple):
-    """The bits of a document's words, see :func:`layout_of`.
+    """The bits of a document's words, see :func:`layout_of`."""
 
-    Attributes
-    ----------
-    n_words : int
-        Words per document: 1 if packed, 2 if wide.
-    hessian_shift, gradient_shift : int
-        Number of bits below the hessian and below the gradient.
-    gradient_step, hessian_step : float
-        Steps of gradient and hessian.
-    """
-
-    n_words: int
-    hessian_shift: int
+    n_words: int  # per document: 1 if packed, 2 if wide
+    hessian_shift: int  # number of bits below the hessian
     gradient_shift: int
     gradient_step: float
     hessian_step: float

@@ -29,13 +29,9 @@ _NOISE = 1e-11
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
-#: The best split of a leaf so far.
-#:
-#: - place: place of its feature, see ``binning.PLACE``.
-#: - bin, missing_left: the last bin that goes left, and whether missing values go left.
-#: - gain: gain of both sides, that of the whole leaf not yet subtracted.
-#: - gradient, hessian, n_documents: sums over the documents that go left.
-#: - goes_left: 1 for each bin that goes left.
+#: The best split of a leaf so far, with fields as in ``tree.Node``. The gain is that of both sides,
+#: that of the whole leaf not yet subtracted; sums are those over the documents that go left.
+#: ``goes_left`` is 1 for each bin that does.
 SPLIT = np.dtype(
     [(name, np.int64) for name in ("place", "bin", "missing_left")]
     + [(name, np.float64) for name in ("gain", "gradient", "hessian", "n_documents")]
@@ -110,22 +106,12 @@ def search_blocks(
     histograms: np.ndarray,
     splits: np.ndarray,
 ) -> None:
-    """Find the best splits of one leaf or two sisters in some blocks.
+    """Find the best splits of one leaf or two sisters in the blocks from ``first`` to ``last``.
 
-    Parameters
-    ----------
-    first, last : int
-        First block, and the one after the last.
-    search : tuple of ndarray of PLACE, of bool, and of one record
-        Description of each byte of the blocks; whether it may be used; layout of the words, and
-        rules for trees.
-    leaves : ndarray of NODE, shape (1,) or (2,)
-        The leaves. The histogram of the second one is that of its parent, from which that of the
-        first one is subtracted here.
-    histograms : ndarray of int64, shape (n_leaves, n_blocks, words)
-        Histograms of all leaves.
-    splits : ndarray of SPLIT, shape (n_blocks, 2)
-        Row ``first`` gets the best splits; their gains are -inf before.
+    ``search`` are places, whether each may be used, and the record of layout and rules. ``leaves``
+    are of NODE. The histogram of the second one is that of its parent, from which that of the first
+    one is subtracted here. Row ``first`` of ``splits`` gets the best splits; their gains are -inf
+    before.
     """
     places, usable, how = search[0], search[1], search[2][0]
     sums = np.empty((3, N_BINS))
