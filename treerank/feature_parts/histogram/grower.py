@@ -1,17 +1,15 @@
 """Grower: one tree, whose leaves are split one after the other, each by its best split.
 
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
-A split costs one pass over the documents of its smaller child. It takes these steps, and threads
-share the first two, and the third one of a large leaf:
+A split costs one pass over the documents of its smaller child:
 
-- sum the histogram of the smaller of two new leaves, if it is large each thread that of some rows;
+- sum the histogram of the smaller of two new leaves;
 - subtract it from that of their parent, which gives the other one, and find the best split of each
-  leaf in some blocks of features. Each thread has neighboring blocks;
+  leaf. Threads share the blocks of features in these two steps;
 - choose the leaf to split next, sort its rows by side, and make two new leaves of it.
 
-Workers go the same way with their own rows: after the first step each adds up the histograms of all
-workers for a share of the blocks, and after the second all tell each other the best splits that
-they have found. Sums are exact, so trees depend neither on threads nor on workers.
+Workers do so with their own rows. After the first step each adds up the histograms of all workers
+for a share of the blocks, and after the second all tell each other the best splits they have found.
 """
 
 from collections.abc import Callable
@@ -187,15 +185,9 @@ def _children(
 
 
 def _bounded(left: Node, right: Node, rules: splitter.TreeRules, sign: int) -> tuple[Node, Node]:
-    """Return the leaves of a split by a feature with a monotone constraint, with narrower bounds.
-
-    The middle of their values bounds both.
-    """
-    steps = (
-        splitter.newton_step(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
-        for leaf in (left, right)
-    )
-    middle = sum(steps) / 2
+    """Return the leaves of a monotone split with the middle of their values as a bound of both."""
+    step = splitter.newton_step
+    middle = sum(step(leaf.gradient, leaf.hessian, rules, leaf) for leaf in (left, right)) / 2
     if sign > 0:
         return left._replace(upper=middle), right._replace(lower=middle)
     return left._replace(lower=middle), right._replace(upper=middle)

@@ -92,23 +92,19 @@ def pack(
     layout = layout_of(gradient, hessian, precision)
     words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
 
-    def pack_some(at: slice) -> None:
-        up_gradient = up_hessian = np.float64(0.5)
-        if layout.n_words == 1:
-            numbers = np.arange(at.start, at.stop) if places is None else places[at]
-            scaled = uniforms(*key, numbers) * _HALVES
-            whole = np.floor(scaled)
-            up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
-        g, h = gradient[at] * (1 / layout.gradient_step), hessian[at] * (1 / layout.hessian_step)
-        g += up_gradient
-        h += up_hessian
-        counted = np.floor(h, out=h).astype(np.int64) << layout.hessian_shift
-        words[at, -1] = counted + 1
-        words[at, 0] += np.floor(g, out=g).astype(np.int64) << layout.gradient_shift
-
     def pack_part(first: int, last: int) -> None:
         for start in range(first, last, _TOGETHER):
-            pack_some(slice(start, min(start + _TOGETHER, last)))
+            at = slice(start, min(start + _TOGETHER, last))
+            up_gradient = up_hessian = np.float64(0.5)
+            if layout.n_words == 1:
+                numbers = np.arange(at.start, at.stop) if places is None else places[at]
+                scaled = uniforms(*key, numbers) * _HALVES
+                whole = np.floor(scaled)
+                up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
+            g = np.floor(gradient[at] * (1 / layout.gradient_step) + up_gradient)
+            h = np.floor(hessian[at] * (1 / layout.hessian_step) + up_hessian)
+            words[at, -1] = (h.astype(np.int64) << layout.hessian_shift) + 1
+            words[at, 0] += g.astype(np.int64) << layout.gradient_shift
 
     in_parts(pack_part, len(gradient))
     return words, layout

@@ -56,19 +56,17 @@ class TreeRules(NamedTuple):
 
 
 @register_jitable(error_model="numpy")
-def newton_step(
-    gradient: float, hessian: float, rules: TreeRules, lower: float, upper: float
-) -> float:
-    """Return the best value of a leaf, within bounds."""
+def newton_step(gradient: float, hessian: float, rules: TreeRules, leaf: Any) -> float:
+    """Return the best value of a leaf with these sums, within the bounds of ``leaf``."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
     step = -copysign(shrunk, gradient) / (hessian + rules.reg_lambda)
-    return min(max(step, lower), upper)
+    return min(max(step, leaf.lower), leaf.upper)
 
 
 @register_jitable(error_model="numpy")
-def _leaf_gain(gradient, hessian, rules, lower, upper):
+def _leaf_gain(gradient, hessian, rules, leaf):
     """Return twice what the best value of a leaf lowers the objective by."""
-    value = newton_step(gradient, hessian, rules, lower, upper)
+    value = newton_step(gradient, hessian, rules, leaf)
     slope = 2 * (gradient * value + rules.reg_alpha * abs(value))
     return -slope - (hessian + rules.reg_lambda) * value * value
 
@@ -77,7 +75,7 @@ def whole_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
     """Return the gain of both sides less that of the whole leaf; -inf if it is too small."""
     if gain == -np.inf:  # such a leaf may have no hessian
         return gain
-    whole = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
+    whole = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf)
     gain -= whole
     return gain if gain > rules.min_split_gain + _NOISE * abs(whole) else -np.inf
 
@@ -90,9 +88,9 @@ def may_split(leaf: Any, rules: Any) -> bool:
     return enough and heavy and not 0 < rules.max_depth <= leaf.depth
 
 
-def record_of(*tuples: Layout | TreeRules) -> np.ndarray:
-    """Return an array of one record with the fields of named tuples, which kernels take faster."""
-    values = {name: value for each in tuples for name, value in each._asdict().items()}
+def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
+    """Return an array of one record with the fields of both, which kernels take faster."""
+    values = layout._asdict() | rules._asdict()
     fields = [(name, type(value)) for name, value in values.items()]
     return np.array([tuple(values.values())], dtype=fields)
 
@@ -169,11 +167,11 @@ def _sort_bins(sums, n_bins, smooth):
         for k in range(3):
             own[k, b] -= sums[k, b - 1] if b else 0.0
         if own[2, b] > 0:
-            step, place = own[0, b] / (own[1, b] + smooth), n
-            while place > 0 and steps[place - 1] > step:  # insertion sort: stable and short
-                order[place], steps[place] = order[place - 1], steps[place - 1]
-                place -= 1
-            order[place], steps[place] = b, step
+            step, at = own[0, b] / (own[1, b] + smooth), n
+            while at > 0 and steps[at - 1] > step:  # insertion sort: stable and short
+                order[at], steps[at] = order[at - 1], steps[at - 1]
+                at -= 1
+            order[at], steps[at] = b, step
             n += 1
     for k in range(3):
         total = 0.0
@@ -259,13 +257,10 @@ def cut_gain(
     if not (enough and min(h, h_right) >= rules.min_child_weight):
         return -np.inf
     if rules.is_monotone:
-        low, high = leaf.lower, leaf.upper
-        rise = newton_step(g_right, h_right, rules, low, high)
-        rise -= newton_step(g, h, rules, low, high)
+        rise = newton_step(g_right, h_right, rules, leaf) - newton_step(g, h, rules, leaf)
         if sign * rise < 0:
             return -np.inf
-        gain = _leaf_gain(g, h, rules, low, high)
-        return gain + _leaf_gain(g_right, h_right, rules, low, high)
+        return _leaf_gain(g, h, rules, leaf) + _leaf_gain(g_right, h_right, rules, leaf)
     left_slope = max(abs(g) - rules.reg_alpha, 0.0)
     right_slope = max(abs(g_right) - rules.reg_alpha, 0.0)
     gain = left_slope * left_slope / (h + penalty)
