@@ -6,12 +6,11 @@ among the most frequent, have the bin number after the last. Bounds are found fr
 rows, as LightGBM finds them: frequent values get a bin of their own, and the other bins hold about
 equally many rows.
 
-The bin of a feature takes a byte, and eight features a word of 64 bits, the first one in the lowest
-byte. Histograms are filled for one word (a *block* of eight features) at a time, because the
-histograms of eight features fit into the fastest cache. The bins of one document are neighbors in
-memory, because a small leaf reads few, scattered documents. Constant features are left out. The
-bins of rows that are read in batches are in a file without a name, of which the system keeps in
-memory what it has room for.
+The bin of a feature takes a byte, and eight features are a *block* of 64 bits, the first one in the
+lowest byte. Histograms are filled for one block at a time, because the histograms of eight features
+fit into the fastest cache. The bins of one document are neighbors in memory, because a small leaf
+reads few, scattered documents. Constant features are left out. The bins of rows that are read in
+batches are in a file without a name, of which the system keeps in memory what it has room for.
 """
 
 from collections.abc import Collection
@@ -28,13 +27,13 @@ from treerank.numerics.threads import in_parts, in_threads
 
 #: Largest number of bins of values: a byte has 256 values, and one is for missing values.
 MOST_BINS = 255
-#: Number of features in a word.
+#: Number of features in a block.
 WIDTH = 8
 _BYTE = np.uint64(255)
 _CHUNK = 256  # rows whose values stay in the cache while their bins are found
 _TURNED = 4096  # rows that are written to columns at a time
 
-#: Describes a *place*: one byte of the words, which holds the bin of one feature.
+#: Describes a *place*: one byte of the blocks, which holds the bin of one feature.
 #:
 #: - feature: column of X; -1 if the byte is unused.
 #: - n_values: number of bins of values; missing values have this bin number.

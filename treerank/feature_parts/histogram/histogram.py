@@ -89,9 +89,9 @@ def _add(bins, zeros, words, histogram):
 
 
 @register_jitable(error_model="numpy")
-def _bin(word_of_bins, j):
+def _bin(bins, j):
     """Return where the histogram has the bin of one of the eight features."""
-    return np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
+    return np.uint64(j * STRIDE) + ((bins >> np.uint64(8 * j)) & _BYTE)
 
 
 @intrinsic

@@ -82,12 +82,12 @@ def pack(
     hessian: np.ndarray,
     precision: str,
     key: tuple[int, int],
-    places: np.ndarray | None = None,
+    numbers: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Layout]:
     """Return the words of all rows, of shape (n_rows, n_words), and their layout.
 
-    ``key``, seed and iteration, and the place of a row are the key of its rounding. The place is
-    its number if ``places`` are None.
+    ``key``, seed and iteration, and the number of a row are the key of its rounding. Rows are
+    numbered in order if ``numbers`` are None.
     """
     layout = layout_of(gradient, hessian, precision)
     words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
@@ -97,8 +97,8 @@ def pack(
             at = slice(start, min(start + _TOGETHER, last))
             up_gradient = up_hessian = np.float64(0.5)
             if layout.n_words == 1:
-                numbers = np.arange(at.start, at.stop) if places is None else places[at]
-                scaled = uniforms(*key, numbers) * _HALVES
+                own = np.arange(at.start, at.stop) if numbers is None else numbers[at]
+                scaled = uniforms(*key, own) * _HALVES
                 whole = np.floor(scaled)
                 up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
             g = np.floor(gradient[at] * (1 / layout.gradient_step) + up_gradient)
