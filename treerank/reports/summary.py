@@ -35,7 +35,7 @@ def _numbers(subject: Subject) -> Markup:
             against, p = subject.baseline_values[name], subject.p_values.get(name)
             gap = [f"difference {_mean(values - against):+.4f}"]
             gap.append(_bounds(subject.interval(values - against)))
-            gap.append("" if p is None else f"p = {format_p(p)}")
+            gap.append("" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}")
             item += [f"baseline {_mean(against):.4f}", "; ".join(filter(None, gap))]
         items.append(item)
     return figures(items)
