@@ -23,15 +23,16 @@ from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import FunctionMetric, with_convention
-from treerank.parameters import check_parameters
+from treerank.parameters import check_call, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 
 
+@check_call
 def compare(
     rankers: Mapping[str, Any],
     data: Any,
-    *separate: Any,
+    *,
     cv: Any = None,
     metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
     convention: str = "treerank",
@@ -96,8 +97,6 @@ def compare(
     >>> comparison.by_split("ndcg@10").shape
     (4, 2)
     """
-    if separate:
-        raise TypeError("data must be one tuple; write compare(rankers, (X, y, qid)).")
     _check(rankers, random_state, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):

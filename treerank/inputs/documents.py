@@ -193,8 +193,8 @@ def _as_array(X):
     if array.dtype.kind in "SUO" and array.ndim:
         try:
             array = array.astype(np.float64)
-        except ValueError as error:
-            raise ValueError(
+        except (TypeError, ValueError) as error:
+            raise type(error)(
                 f"X must hold numbers, or be a data frame, whose columns of text are categories; "
                 f"got an array that is not: {error}."
             ) from error
@@ -206,7 +206,10 @@ def _as_array(X):
             "X.reshape(1, -1) is one document, X.reshape(-1, 1) is one feature."
         )
     if array.ndim == 0:  # anything, such as batches of rows
-        raise TypeError(f"X must be a matrix in memory; got {type(X)}.")
+        raise TypeError(
+            f"X must be a matrix or a data frame in memory; got {type(X)}. Of rows that are dicts, "
+            "write pandas.DataFrame(rows)."
+        )
     return array
 
 
@@ -270,7 +273,7 @@ def check_labels(
     if y is None:  # scikit-learn's checks look for the words in the middle
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
-            f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
+            f"target {name} is None."
         )
     refuse_masked(name, y)
     refuse_several_labels(y, advice="Pass one of them.", name=name)
