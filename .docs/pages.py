@@ -40,6 +40,21 @@ def write(folder):
         path = folder / f"{name}.rst"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    (folder / "packages.txt").write_text(package_list(), encoding="utf-8")
+
+
+def package_list():
+    """Return a list of the packages, and what each is for."""
+    docs = {name: inspect.getdoc(importlib.import_module(name)) for name in exports()}
+    lines = [f"* :doc:`/generated/packages/{name}`: {first_sentence(docs[name])}" for name in docs]
+    return "\n".join(lines)
+
+
+def example_order(folder):
+    """Return the key that sorts examples: these first, then all others."""
+    first = ("quickstart", "compare_two_documents", "compare_rankers", "grid_search_with_qid")
+    places = {f"{name}.py": place for place, name in enumerate((*first, "learn_from_clicks"))}
+    return lambda name: (places.get(str(name), len(places)), str(name))
 
 
 @functools.cache
@@ -98,7 +113,12 @@ def summary(exported):
     """Return the first sentence about an object."""
     if not callable(exported):
         return f"A constant of type ``{type(exported).__name__}``."
-    text = (inspect.getdoc(exported) or "").split("\n\n")[0]
+    return first_sentence(inspect.getdoc(exported) or "")
+
+
+def first_sentence(text):
+    """Return the first paragraph of a docstring."""
+    text = text.split("\n\n")[0]
     return with_literals(FOOTNOTE.sub("", " ".join(text.split())))
 
 

@@ -207,8 +207,8 @@ def _as_array(X):
         )
     if array.ndim == 0:  # anything, such as batches of rows
         raise TypeError(
-            f"X must be a matrix or a data frame in memory; got {type(X)}. Of rows that are dicts, "
-            "write pandas.DataFrame(rows)."
+            f"X must be a matrix in memory; got {type(X)}. Of rows that are dicts, write "
+            "pandas.DataFrame(rows)."
         )
     return array
 
@@ -273,7 +273,7 @@ def check_labels(
     if y is None:  # scikit-learn's checks look for the words in the middle
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
-            f"target {name} is None."
+            f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
         )
     refuse_masked(name, y)
     refuse_several_labels(y, advice="Pass one of them.", name=name)
