@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 import re
 import shutil
+from pathlib import PurePath
 
 import treerank
 
@@ -50,11 +51,12 @@ def package_list():
     return "\n".join(lines)
 
 
-def example_order(folder):
-    """Return the key that sorts examples: these first, then all others."""
+def example_order(path):
+    """Return the key that sorts examples: these first, then all others by name."""
     first = ("quickstart", "compare_two_documents", "compare_rankers", "grid_search_with_qid")
-    places = {f"{name}.py": place for place, name in enumerate((*first, "learn_from_clicks"))}
-    return lambda name: (places.get(str(name), len(places)), str(name))
+    places = {name: place for place, name in enumerate((*first, "learn_from_clicks"))}
+    name = PurePath(path).stem
+    return places.get(name, len(places)), name
 
 
 @functools.cache
