@@ -16,6 +16,8 @@ import treerank
 
 #: A name as ``coef_``, which reStructuredText would take for a link, or an absolute value.
 LITERAL = re.compile(r"(?<![\w`\\])(\w+_|\|[^|\s][^|]*[^|\s]\|)(?![\w`])")
+#: What the docstring of a package begins with.
+TITLE = re.compile(r"^\w+( \w+)?: ")
 QUOTED = re.compile(r"(`+[^`]*`+)")
 FOOTNOTE = re.compile(r"\s*\[\d+\]_")
 CLASS = """
@@ -47,7 +49,8 @@ def write(folder):
 def package_list():
     """Return a list of the packages, and what each is for."""
     docs = {name: inspect.getdoc(importlib.import_module(name)) for name in exports()}
-    lines = [f"* :doc:`/generated/packages/{name}`: {first_sentence(docs[name])}" for name in docs]
+    said = {name: TITLE.sub("", first_sentence(text)) for name, text in docs.items()}
+    lines = [f"* :doc:`/generated/packages/{name}`: {text}" for name, text in said.items()]
     return "\n".join(lines)
 
 
