@@ -8,7 +8,6 @@ type, annotate one with a :class:`Rule` over a check that takes a name and a val
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
@@ -25,7 +24,6 @@ from treerank.checks import (
     check_number,
     check_seed,
     check_sequence,
-    closest,
 )
 
 P = ParamSpec("P")
@@ -163,40 +161,24 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-def check_call(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a function say how it is called where an argument is missing or unknown.
+def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return arguments by name; refuse those that do not fit, and say how to write the call.
 
     Examples
     --------
-    >>> @check_call
-    ... def repeat(text: str, *, n_times: int = 2) -> str:
-    ...     return text * n_times
-    >>> repeat("ab", times=3)
+    >>> signature = inspect.Signature.from_callable(lambda text, *, n_times=2: text * n_times)
+    >>> bound("repeat", signature, ["ab"], {"times": 3})
     Traceback (most recent call last):
     ...
-    TypeError: repeat: got an unexpected keyword argument 'times'. Did you mean 'n_times'? Write ...
+    TypeError: repeat: got an unexpected keyword argument 'times'. Write repeat(text, *, ...
     """
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        bound(function.__qualname__, signature, args, kwargs)
-        return function(*args, **kwargs)
-
-    return called
-
-
-def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
-    """Return arguments by name; refuse those that do not fit, and say how to write the call."""
     try:
         return signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         own = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
         shown = inspect.Signature([p.replace(annotation=p.empty) for p in own])
-        word = re.search(r"keyword argument '(.*)'", str(error))
-        meant = closest(word[1], shown.parameters) if word else ""
         short = name.rpartition(".")[2]
-        said = f"{short}: {error}.{meant} Write {short}{shown}. {_INSTEAD.get(name, '')}"
+        said = f"{short}: {error}. Write {short}{shown}. {_INSTEAD.get(name, '')}"
         raise TypeError(said.rstrip()) from None
 
 

@@ -38,26 +38,16 @@ def test_a_wrong_call_says_how_to_write_it():
         r"explain: missing .*'X_b'.* documents of a pair": lambda: ranker.explain(X[0]),
         r"slices: .* Write slices\(values, .*per_query": lambda: slices(ranker, X, y, qid),
         r"compare: .* compare\(rankers, \(X, y, qid\)\)": lambda: compare({"a": ranker}, X, y, qid),
-        r"compare: .*'metric'\. Did you mean 'metrics'": lambda: compare({}, (X, y), metric="map"),
+        r"compare: .*'metric'\. Write compare\(": lambda: compare({}, (X, y), metric="map"),
         r"fit: .*'validation'\. Write fit\(X, .*eval_set=": lambda: ranker.fit(X, y, validation=1),
         r"TreeDirectRanker: .*\(LightGBMTrees\(num_leaves=": lambda: TreeDirectRanker(boosting=1),
         r"TreeDirectRanker.fit has no query; write qid": lambda: ranker.fit(X, y, query=qid),
         r"y must be numbers; got text; the order is X, y, qid": lambda: ranker.fit(X, ["a"], y),
-        r"X must be documents alone; got tuple of 3\. Unpack": lambda: ranker.fit((X, y, qid)),
-        r"a matrix in memory; .*pandas\.DataFrame\(rows\)": lambda: ranker.predict({"a": 1}),
         r"metric must be .*; got a class; write NDCG\(\)": lambda: get_metric(NDCG),
     }
     for message, call in wrong.items():
         with pytest.raises(TypeError, match=message):
             call()
-
-
-def test_eval_sets_may_be_lists():
-    one, two = (
-        some_ranker().fit(X, y, qid, eval_set=given).evals_result_
-        for given in ([(X, y, qid)], [[X, y, qid]])
-    )
-    assert one == two
 
 
 ONES = np.ones(160)

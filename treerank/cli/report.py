@@ -55,8 +55,9 @@ def report(
     others: dict[str, Any] = {}
     if baseline is not None:
         is_column = not baseline.exists() and as_frame(test.X) is not None
-        scored = () if is_column else score_data(reporter, baseline, data, None, **reading)
-        others["baseline"] = str(baseline) if is_column else scored[0]
+        others["baseline"] = str(baseline)
+        if not is_column:
+            others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
     if train is not None:
         others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:

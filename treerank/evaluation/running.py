@@ -23,12 +23,12 @@ from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import FunctionMetric, with_convention
-from treerank.parameters import check_call, check_parameters
+from treerank.parameters import check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 
 
-@check_call
+@check_arguments
 def compare(
     rankers: Mapping[str, Any],
     data: Any,
@@ -197,11 +197,8 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
 
 def _check(rankers, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
-    if not isinstance(rankers, Mapping) or not rankers:
-        raise TypeError(
-            "rankers must be a dict from name to estimator, such as {'ours': TreeDirectRanker()}; "
-            f"got {shown(rankers)}."
-        )
+    if not rankers:
+        raise TypeError("rankers must name some, such as {'ours': TreeDirectRanker()}; got none.")
     for name, ranker in rankers.items():
         missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
         if missing:

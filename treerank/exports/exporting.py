@@ -21,13 +21,13 @@ from treerank.exports.uploads import UPLOADS, check_ranker, request_of
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
-from treerank.parameters import check_call
+from treerank.parameters import check_arguments
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
 
 
-@check_call
+@check_arguments
 def export(
     ranker: Any,
     path: str | Path,

@@ -206,10 +206,7 @@ def _as_array(X):
             "X.reshape(1, -1) is one document, X.reshape(-1, 1) is one feature."
         )
     if array.ndim == 0:  # anything, such as batches of rows
-        raise TypeError(
-            f"X must be a matrix in memory; got {type(X)}. Of rows that are dicts, write "
-            "pandas.DataFrame(rows)."
-        )
+        raise TypeError(f"X must be a matrix in memory; got {type(X)}.")
     return array
 
 
@@ -273,7 +270,8 @@ def check_labels(
     if y is None:  # scikit-learn's checks look for the words in the middle
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
-            f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
+            f"target {name} is None. Data that a reader returned unpack, as in fit(*data); "
+            "those of count_data, as in fit(**data._asdict())."
         )
     refuse_masked(name, y)
     refuse_several_labels(y, advice="Pass one of them.", name=name)

@@ -170,10 +170,7 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
     """
     values = _as_ids(name, qid)
     if values.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional; got shape {values.shape}. Write the id of the query "
-            "of each row."
-        )
+        raise ValueError(f"{name} must be one-dimensional; got shape {values.shape}.")
     if n_documents is not None and len(values) != n_documents:
         raise ValueError(
             f"{name} must have one entry per row; got {len(values)} for {n_documents} rows."

@@ -126,17 +126,12 @@ def hold_out(ranker: Any, labels: Iterable[str] | None, eval_set: Any, eval_metr
     with naming("eval_metric"):
         metrics = [get_metric(ranker.metric if name is None else name) for name in names]
     is_list = isinstance(eval_set, list) and eval_set
-    several = is_list and all(_is_set(unpacked(each)) for each in eval_set)
+    several = is_list and all(isinstance(unpacked(each), tuple) for each in eval_set)
     with naming("eval_set"):
         given = eval_set if several else [eval_set]
         sets = [_checked(ranker, labels, *read_eval_set(ranker, each)) for each in given]
         weights = [1.0] if labels is None else weights_of_labels(ranker.label_weights, labels)
         return watching(sets, metrics, weights)
-
-
-def _is_set(given: Any) -> bool:
-    """Tell whether this is ``(X, y)`` or ``(X, y, qid)``, which a list with a matrix is, too."""
-    return isinstance(given, tuple) or (isinstance(given, list) and np.ndim(given[:1]) == 3)
 
 
 def _checked(ranker: Any, names: Iterable[str] | None, X: Any, y: Any, qid: Any) -> LabeledSet:

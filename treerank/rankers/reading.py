@@ -86,11 +86,6 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
             f"X must be documents in memory; got {shown(X)}. Read a file first, as in "
             "fit(*read_parquet(path))."
         )
-    if isinstance(X, tuple) and X and np.ndim(X[0]) == 2:
-        raise TypeError(
-            f"X must be documents alone; got {type(X).__name__} of {len(X)}. Unpack it, as in "
-            "fit(*data), or fit(**data._asdict()) where count_data returned it."
-        )
     for name, values in given.items():
         _refuse_other_order(X, name, values)
     named = {name: value for name, value in given.items() if isinstance(value, str)}

@@ -28,15 +28,7 @@ from treerank.inputs.documents import (
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import (
-    Count,
-    Finite,
-    Share,
-    Whole,
-    check_arguments,
-    check_call,
-    check_parameters,
-)
+from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
 from treerank.rankers.calibration import (
     MOST_LABELS,
     RelevanceScale,
@@ -85,7 +77,7 @@ class Scored(BaseEstimator):
     _had_queries = False
     columns_: Columns
 
-    @check_call
+    @check_arguments
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
         return self._read_and_score(X)[0]
@@ -111,7 +103,7 @@ class Scored(BaseEstimator):
         groups, best_first = self._lists(X, qid)
         return best_first[groups.places < k]
 
-    @check_call
+    @check_arguments
     def score(
         self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
     ) -> float:

@@ -33,10 +33,10 @@ def _numbers(subject: Subject) -> Markup:
         item = [name, f"{_mean(values):.4f}", _bounds(subject.interval(values))]
         if subject.baseline_values:
             against, p = subject.baseline_values[name], subject.p_values.get(name)
-            gap = [f"difference {_mean(values - against):+.4f}"]
-            gap.append(_bounds(subject.interval(values - against)))
-            gap.append("" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}")
-            item += [f"baseline {_mean(against):.4f}", "; ".join(filter(None, gap))]
+            said = "" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}"
+            gap = f"difference {_mean(values - against):+.4f}"
+            notes = gap, _bounds(subject.interval(values - against)), said
+            item += [f"baseline {_mean(against):.4f}", "; ".join(filter(None, notes))]
         items.append(item)
     return figures(items)
 
