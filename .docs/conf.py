@@ -8,6 +8,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import pages
+from sphinx import addnodes
 
 project, author = "treerank", "the authors of treerank"
 release = version_of("treerank")
@@ -29,13 +30,13 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "pages.example_order",
 }
 # A type such as "tuple (X, y, qid)" is no link to an attribute y, of which there are several.
 suppress_warnings = ["ref.python"]
 html_theme, html_title, html_copy_source = "furo", f"treerank {release}", False
 html_show_sourcelink = html_show_copyright = False
-html_static_path, html_js_files = ["static"], ["accessible.js"]
+html_static_path, html_js_files, html_css_files = ["static"], ["accessible.js"], ["manual.css"]
 templates_path, exclude_patterns = [], ["gallery/*.ipynb", "gallery/*.py"]
 # Types stand in the numpydoc text, which is easier to read than the hints.
 autodoc_typehints = "none"
@@ -75,6 +76,7 @@ def setup(app):
     pages.write(HERE / "generated")
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", mark_names, priority=600)  # after napoleon
+    app.connect("doctree-read", unlink_sizes)
     app.connect("missing-reference", resolve)
 
 
@@ -88,6 +90,13 @@ def skip(app, what, name, member, skipped, options):
 def mark_names(app, what, name, exported, options, lines):
     """Mark names as ``coef_`` as code."""
     lines[:] = map(pages.with_literals, lines)
+
+
+def unlink_sizes(app, doctree):
+    """Unlink the sizes of arrays in types: ``n_documents`` is an attribute of something, too."""
+    for link in list(doctree.findall(addnodes.pending_xref)):
+        if link["reftarget"].startswith("n_") and link["reftype"] == "class":
+            link.replace_self(link.children)
 
 
 def resolve(app, env, node, contnode):

@@ -10,11 +10,14 @@ import inspect
 import pkgutil
 import re
 import shutil
+from pathlib import PurePath
 
 import treerank
 
 #: A name as ``coef_``, which reStructuredText would take for a link, or an absolute value.
 LITERAL = re.compile(r"(?<![\w`\\])(\w+_|\|[^|\s][^|]*[^|\s]\|)(?![\w`])")
+#: What the docstring of a package begins with.
+TITLE = re.compile(r"^\w+( \w+)?: ")
 QUOTED = re.compile(r"(`+[^`]*`+)")
 FOOTNOTE = re.compile(r"\s*\[\d+\]_")
 CLASS = """
@@ -40,6 +43,23 @@ def write(folder):
         path = folder / f"{name}.rst"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    (folder / "packages.txt").write_text(package_list(), encoding="utf-8")
+
+
+def package_list():
+    """Return a list of the packages, and what each is for."""
+    docs = {name: inspect.getdoc(importlib.import_module(name)) for name in exports()}
+    said = {name: TITLE.sub("", first_sentence(text)) for name, text in docs.items()}
+    lines = [f"* :doc:`/generated/packages/{name}`: {text}" for name, text in said.items()]
+    return "\n".join(lines)
+
+
+def example_order(path):
+    """Return the key that sorts examples: these first, then all others by name."""
+    first = ("quickstart", "compare_two_documents", "compare_rankers", "grid_search_with_qid")
+    places = {name: place for place, name in enumerate((*first, "learn_from_clicks"))}
+    name = PurePath(path).stem
+    return places.get(name, len(places)), name
 
 
 @functools.cache
@@ -98,7 +118,12 @@ def summary(exported):
     """Return the first sentence about an object."""
     if not callable(exported):
         return f"A constant of type ``{type(exported).__name__}``."
-    text = (inspect.getdoc(exported) or "").split("\n\n")[0]
+    return first_sentence(inspect.getdoc(exported) or "")
+
+
+def first_sentence(text):
+    """Return the first paragraph of a docstring."""
+    text = text.split("\n\n")[0]
     return with_literals(FOOTNOTE.sub("", " ".join(text.split())))
 
 

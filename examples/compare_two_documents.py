@@ -41,9 +41,15 @@ print(f"a beats {np.mean(others > 0):.0%} of the documents")
 # %%
 # Why
 # ---
-# What each feature adds to r(a, b), exactly; a notebook shows it as bars.
+# What each feature adds to r(a, b), exactly.
 
-ranker.explain(a, b)
+import matplotlib.pyplot as plt
+
+parts = ranker.explain(a, b)
+print(parts)
+largest = np.argsort(np.abs(parts[0]))[-8:]
+plt.barh([f"f{i}" for i in largest], parts[0, largest])
+plt.xlabel("part of r(a, b)")
 
 # %%
 # Probability

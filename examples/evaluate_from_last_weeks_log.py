@@ -55,6 +55,16 @@ better = found.estimates["self_normalized"].low > 0
 print("better:", better)
 
 # %%
+import matplotlib.pyplot as plt
+
+for name, each in found.estimates.items():
+    plt.plot([each.low, each.high], [name, name], color="C0")
+    plt.plot(each.estimate, name, "o", color="C0")
+plt.axvline(0, linestyle="--", color="gray")
+plt.xlabel("clicks of a session, new ranker less old ranker")
+plt.tight_layout()
+
+# %%
 # What users would do with the new ranker, which only a simulation knows, agrees.
 
 same = {"n_sessions": 2000, "exploration": 0.0, "random_state": 1}

@@ -33,6 +33,15 @@ with sklearn.config_context(enable_metadata_routing=True):
 print("best:", search.best_params_, f"NDCG@10 {search.best_score_:.3f}")
 
 # %%
+import matplotlib.pyplot as plt
+
+tried = search.cv_results_["params"]
+names = [f"{each['weight']}, {each['feature_part__num_leaves']} leaves" for each in tried]
+plt.barh(names, search.cv_results_["mean_test_score"])
+plt.xlabel("NDCG@10")
+plt.tight_layout()
+
+# %%
 # Pipelines and other metrics
 # ---------------------------
 # A pipeline passes ``qid`` on. ``RankingScorer`` makes a scorer of any metric.

@@ -37,7 +37,7 @@ ranker = TreeDirectRanker(random_state=0).fit(X[train], y[train], qid[train])
 scores = ranker.predict(X[test])
 ranks = ranker.rank(X[test], qid[test])
 top = ranker.top_k(X[test], qid[test], k=3)
-query = qid[test][0]
+query = qid[test][-1]
 print(f"labels of the top 3 of query {query}:", y[test][top][qid[test][top] == query])
 
 # %%

@@ -290,7 +290,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     >>> as_numbers("y", ["1", "0"])
     Traceback (most recent call last):
     ...
-    TypeError: y must be numbers; got text. np.asarray(y, float) reads text of digits.
+    TypeError: y must be numbers; got text; the order is X, y, qid. np.asarray(y, float) reads ...
     """
     refuse_masked(name, values)
     text = ""
@@ -299,7 +299,8 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
         if found.dtype.kind not in "cmMSU" and not _holds_text(found):
             return np.asarray(found, dtype=np.float64, order="C")
         if found.dtype.kind in "SU" or _holds_text(found):
-            text = f"text. np.asarray({name}, float) reads text of digits"
+            order = "; the order is X, y, qid" if name == "y" else ""
+            text = f"text{order}. np.asarray({name}, float) reads text of digits"
     except (TypeError, ValueError, OverflowError):  # refused below
         pass
     raise TypeError(f"{name} must be numbers; got {text or shown(values)}.")
@@ -392,7 +393,7 @@ def shown(value: Any) -> str:
     ("'no'", '0, 0, 0, ...')
     """
     try:
-        text = repr(value)
+        text = f"a class; write {value.__name__}()" if isinstance(value, type) else repr(value)
     except Exception:  # as that of a number with too many digits, or of a broken object
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}..."

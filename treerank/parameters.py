@@ -99,6 +99,20 @@ _KINDS: dict[Any, Callable[..., Rule]] = {
 }
 
 
+#: What else to say of a wrong call, by the qualified name of the function.
+_INSTEAD = {
+    "Scored.explain": "X_a and X_b are the documents of a pair; explain_standing(ranker, X) of "
+    "treerank.inspection explains the places in a list.",
+    "Scored.predict": "rank(X, qid) returns ranks, and score(X, y, qid) measures.",
+    "Scored.score": "The metric is a parameter, as in TreeDirectRanker(metric='map'), or write "
+    "get_metric('map')(y, ranker.predict(X), qid).",
+    "TreeDirectRanker": "Settings of trees are arguments of the feature part, as in "
+    "TreeDirectRanker(LightGBMTrees(num_leaves=15)).",
+    "compare": "The data are one tuple: compare(rankers, (X, y, qid)).",
+    "slices": "The values are get_metric('ndcg@10').per_query(y, ranker.predict(X), qid).",
+}
+
+
 def check_parameters(owner: Any) -> None:
     """Refuse values that the types of the attributes of an object do not allow.
 
@@ -138,17 +152,34 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:  # an argument is missing or unknown, of which the call tells more
-            return function(*args, **kwargs)
-        for name, value in given.items():
+        for name, value in bound(function.__qualname__, signature, args, kwargs).items():
             rule = rules.get(name)
             if rule is not None:
                 rule(name, value)
         return function(*args, **kwargs)
 
     return checked
+
+
+def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return arguments by name; refuse those that do not fit, and say how to write the call.
+
+    Examples
+    --------
+    >>> signature = inspect.Signature.from_callable(lambda text, *, n_times=2: text * n_times)
+    >>> bound("repeat", signature, ["ab"], {"times": 3})
+    Traceback (most recent call last):
+    ...
+    TypeError: repeat: got an unexpected keyword argument 'times'. Write repeat(text, *, ...
+    """
+    try:
+        return signature.bind(*args, **kwargs).arguments
+    except TypeError as error:
+        own = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+        shown = inspect.Signature([p.replace(annotation=p.empty) for p in own])
+        short = name.rpartition(".")[2]
+        said = f"{short}: {error}. Write {short}{shown}. {_INSTEAD.get(name, '')}"
+        raise TypeError(said.rstrip()) from None
 
 
 @functools.cache

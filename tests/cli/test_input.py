@@ -41,7 +41,6 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
         ("rank", files.test, files.test): "XGBoost, treerank's JSON. Write the model first",
         ("fit", files.train, "-m", tmp_path / "no" / "m"): "no/m: No such file or directory",
-        (*fit, "--feature-part", "linear"): "--feature-part must grow trees of leaves; got 'lin",
         ("rank", files.model, files.test, "--memory", "1GB", "--sparse"): "sparse must not be set",
         ("fit", files.train, "-m", "-"): "-: is standard input; a file to write needs a name",
         ("convert", files.train, "-"): "-: is standard input; a file to write needs a name",
@@ -104,6 +103,10 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         ([*FIT, "--trees", "5"], "No such option --trees: write --n-estimators. See"),
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
+        (
+            [*FIT, "--feature-part", "mlp"],
+            "must be one of ['histogram', 'lightgbm', 'streaming', 'x",
+        ),
         (["export", "m", "o", "--seed", "3"], "No such option: --seed"),
         ([*FIT, "--metric", "map,ndcg"], "must be one metric, by which"),
         (["evaluate", "m", "absent", "--metric", "map,ndgc"], "got 'ndgc'"),

@@ -248,7 +248,7 @@ def searched(**grid):
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict .*, such as {'ours': "),
+        ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict by name; got"),
         ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),
@@ -285,5 +285,5 @@ def test_bad_input_is_refused_before_anything_is_fitted(changed, error, message)
 
 
 def test_data_in_three_arguments_are_told_to_be_one():
-    with pytest.raises(TypeError, match=r"write compare\(rankers, \(X, y, qid\)\)"):
+    with pytest.raises(TypeError, match=r"one tuple: compare\(rankers, \(X, y, qid\)\)"):
         compare({"a": Weigher()}, *DATA)

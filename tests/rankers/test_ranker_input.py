@@ -9,9 +9,10 @@ from example_rankers import PARTS, ranking_data, some_ranker
 from scipy import sparse
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
-from treerank import MLP, XGBoostTrees
+from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric
 from treerank.baselines import RankSVM
 from treerank.datasets.ranking_data import RankingData
+from treerank.inspection import slices
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -28,9 +29,25 @@ def test_nothing_works_before_fit():
         ranker.feature_importances_  # noqa: B018
 
 
-def test_predict_says_that_it_takes_documents_alone():
-    with pytest.raises(TypeError, match=r"X must be alone; write predict\(X\), or rank\(X, qid\)"):
-        some_ranker().fit(X, y, qid).predict(X, qid)
+def test_a_wrong_call_says_how_to_write_it():
+    ranker = some_ranker().fit(X, y, qid)
+    wrong = {
+        r"predict: too many .* Write predict\(X\)\. rank\(X, qid\)": lambda: ranker.predict(X, qid),
+        r"predict: .*'qid'\. Write predict\(X\)": lambda: ranker.predict(X, qid=qid),
+        r"score: .*'metric'.* TreeDirectRanker\(metric=": lambda: ranker.score(X, y, metric="map"),
+        r"explain: missing .*'X_b'.* documents of a pair": lambda: ranker.explain(X[0]),
+        r"slices: .* Write slices\(values, .*per_query": lambda: slices(ranker, X, y, qid),
+        r"compare: .* compare\(rankers, \(X, y, qid\)\)": lambda: compare({"a": ranker}, X, y, qid),
+        r"compare: .*'metric'\. Write compare\(": lambda: compare({}, (X, y), metric="map"),
+        r"fit: .*'validation'\. Write fit\(X, .*eval_set=": lambda: ranker.fit(X, y, validation=1),
+        r"TreeDirectRanker: .*\(LightGBMTrees\(num_leaves=": lambda: TreeDirectRanker(boosting=1),
+        r"TreeDirectRanker.fit has no query; write qid": lambda: ranker.fit(X, y, query=qid),
+        r"y must be numbers; got text; the order is X, y, qid": lambda: ranker.fit(X, ["a"], y),
+        r"metric must be .*; got a class; write NDCG\(\)": lambda: get_metric(NDCG),
+    }
+    for message, call in wrong.items():
+        with pytest.raises(TypeError, match=message):
+            call()
 
 
 ONES = np.ones(160)

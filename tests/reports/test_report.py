@@ -196,6 +196,10 @@ def test_the_summary_and_the_hints_say_what_matters():
     assert "query 5: red shoes" in {row[0] for row in data_of(made)["queries"]}
     calm = Tags(report(fitted, knowing, y, qid, n_examples=2).html).text
     assert "Values differ" not in calm
+    assert "By ndcg@10, half of the queries reach 1.000, and nine in ten " in calm
+    assert re.search(r"ndcg@101\.0000baseline 0\.\d{4}difference \+0\.\d{4}; 95 %: 0", text)
+    named = report(fitted, knowing, y, qid, n_examples=2, baseline="plain").html
+    assert named == report(fitted, knowing, y, qid, n_examples=2, baseline=knowing["plain"]).html
     other = report(fitted, knowing, y, qid, n_examples=2, baseline=fitted).html
     assert "this may be chance" in other
     assert "were in training, too" in fitted.report(knowing, y, qid, train=(knowing, y)).html
@@ -255,6 +259,17 @@ def test_the_command_writes_a_page(tmp_path):
     assert "977: red shoes" in html
     assert data_of(html)["examples"][0]["documents"][0][1].startswith("D")
     assert run("report", files.model, files.test, "-o", files.test, code=1).stdout == ""
+
+
+def test_the_command_compares_with_a_column_of_a_table(tmp_path):
+    table, model, page = (tmp_path / name for name in ("test.csv", "model", "page.html"))
+    rows = [f"{i % 2},{i // 4},{i % 3},{i % 5}" for i in range(48)]
+    table.write_text("\n".join(["label,query,bm25,price", *rows]))
+    run("fit", table, "--model", model, "--n-estimators", 2)
+    run("report", model, table, "--baseline", "bm25", "--output", page)
+    assert "than the baseline on" in Tags(page.read_text()).text
+    said = run("report", model, table, "--baseline", "bm52", code=1).stderr
+    assert "--baseline must name a column of X; got 'bm52' and a data frame of ['bm25'" in said
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,8 @@ OPTIONS_INSTEAD = {
     "--doc": "--id",
     "--document": "--id",
     "--group": "--query",
+    "--k": "--top",
+    "--n-trees": "--n-estimators",
     "--qid": "--query",
     "--seed": "--random-state",
     "--target": "--label",

@@ -11,7 +11,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
 from treerank.datasets.formats import PARQUET, format_names, format_of
 from treerank.feature_parts.base import traits_of
-from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
+from treerank.feature_parts.registry import make_feature_part
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
@@ -21,17 +21,15 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 def make_trees(feature_part: str, **sizes: float | None) -> Any:
     """Make a feature part by its name that grows trees; a size of None is found from the data."""
-    part = make_feature_part(feature_part)
-    if not {"n_estimators", "num_leaves"} <= part.get_params().keys():
-        rule = "feature_part must grow trees of leaves"
-        raise ValueError(f"{rule}; got {feature_part!r}. lightgbm, xgboost and histogram do.")
-    return part.set_params(**shared.given(**sizes))
+    return make_feature_part(feature_part).set_params(**shared.given(**sizes))
 
 
+#: Feature parts of leaves; networks and lines are for Python.
+_TREES = ("lightgbm", "xgboost", "histogram", "streaming")
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
 _FOUND = "By default found from the numbers of documents, queries and features."
 _HELP = {
-    "feature_part": "Feature part that grows trees, not a network; one of",
+    "feature_part": "Feature part that grows trees; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
     "valid": "Data file that decides how many trees are kept, and fits pair probabilities: "
     f"{format_names()}.",
@@ -45,7 +43,7 @@ _HELP = {
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
-FeaturePart = Annotated[str, shared.choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
+FeaturePart = Annotated[str, shared.choice("feature_part", _TREES, _HELP["feature_part"])]
 _check_rate = shared.checked(lambda rate: check_number("learning_rate", rate, above=0))
 LearningRate = Annotated[float | None, typer.Option(callback=_check_rate, help=_HELP["rate"])]
 

@@ -10,12 +10,13 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
 from treerank.cli.rank import document_names
 from treerank.clicks.tables import named_columns
+from treerank.inputs.columns import as_frame
 from treerank.reports.reporting import report as make_report
 
 PAGE = Path("report.html")
 _HELP = {
     "output": "HTML file to write.",
-    "baseline": "Model to compare with.",
+    "baseline": "Model to compare with, or a column of the data.",
     "train": "Training data, to look for drift and leaks.",
     "metric": "May be repeated; the first decides which queries are worst.",
     "examples": "Number of bad queries that are explained.",
@@ -53,7 +54,10 @@ def report(
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
     others: dict[str, Any] = {}
     if baseline is not None:
-        others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
+        is_column = not baseline.exists() and as_frame(test.X) is not None
+        others["baseline"] = str(baseline)
+        if not is_column:
+            others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
     if train is not None:
         others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:

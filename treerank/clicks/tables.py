@@ -19,7 +19,7 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     if frame is None:
         raise TypeError(
             "table must be a Parquet or CSV file, a data frame or a mapping from names to columns; "
-            f"got {shown(type(table))}."
+            f"got {type(table).__name__}."
         )
     found = list(frame) if isinstance(table, Mapping) else frame.columns
     for role, name in names.items():

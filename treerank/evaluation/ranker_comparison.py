@@ -13,6 +13,7 @@ import numpy as np
 
 from treerank.checks import check_choice
 from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
+from treerank.parameters import check_arguments
 from treerank.statistics.paired import PairedResult, paired_differences
 from treerank.statistics.randomization import bootstrap_interval, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
@@ -162,6 +163,7 @@ class Comparison:
             counts[cells] += 1
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
+    @check_arguments
     def test(
         self, metric: str, first: str, second: str, *, test: str | None = None
     ) -> PairedResult:
@@ -197,6 +199,7 @@ class Comparison:
         except ValueError as error:
             raise ValueError(f"{first} and {second} cannot be compared: {error}") from error
 
+    @check_arguments
     def difference(
         self,
         metric: str,

@@ -23,15 +23,16 @@ from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import FunctionMetric, with_convention
-from treerank.parameters import check_parameters
+from treerank.parameters import check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 
 
+@check_arguments
 def compare(
     rankers: Mapping[str, Any],
     data: Any,
-    *separate: Any,
+    *,
     cv: Any = None,
     metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
     convention: str = "treerank",
@@ -93,8 +94,6 @@ def compare(
     >>> comparison.by_split("ndcg@10").shape
     (4, 2)
     """
-    if separate:
-        raise TypeError("data must be one tuple; write compare(rankers, (X, y, qid)).")
     _check(rankers, random_state, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
@@ -197,11 +196,8 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
 
 def _check(rankers, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
-    if not isinstance(rankers, Mapping) or not rankers:
-        raise TypeError(
-            "rankers must be a dict from name to estimator, such as {'ours': TreeDirectRanker()}; "
-            f"got {shown(rankers)}."
-        )
+    if not rankers:
+        raise TypeError("rankers must name some, such as {'ours': TreeDirectRanker()}; got none.")
     for name, ranker in rankers.items():
         missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
         if missing:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from treerank.feature_parts.registry import feature_part_class
+from treerank.parameters import bound
 
 C = TypeVar("C", bound=type)
 #: Words of other programs by the names that they have here.
@@ -74,6 +75,8 @@ WORDS = {
     "loss_function": _LOSS,
     "objective": _LOSS,
     "positions": "position, from 1, in fit of the ranker",
+    "query": "qid in fit, one query id per row in any order",
+    "valid_sets": _QID,
     "verbose": "treerank.show_progress() to see iterations",
     "verbose_eval": "treerank.show_progress() to see iterations",
     "verbosity": "treerank.show_progress() to see iterations",
@@ -106,6 +109,8 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
                 part = given.get("feature_part", args[0] if args else None)
                 _refuse_word(type(self), method.__name__, name, part)
         _refuse_callbacks(given.get("callbacks", ()))
+        called = type(self).__name__ if method.__name__ == "__init__" else method.__name__
+        bound(called, inspect.Signature(bare), (self, *args), given)
         return method(self, *args, **given)
 
     vars(answered)["__signature__"] = inspect.Signature(bare)

@@ -193,8 +193,8 @@ def _as_array(X):
     if array.dtype.kind in "SUO" and array.ndim:
         try:
             array = array.astype(np.float64)
-        except ValueError as error:
-            raise ValueError(
+        except (TypeError, ValueError) as error:
+            raise type(error)(
                 f"X must hold numbers, or be a data frame, whose columns of text are categories; "
                 f"got an array that is not: {error}."
             ) from error
@@ -270,7 +270,8 @@ def check_labels(
     if y is None:  # scikit-learn's checks look for the words in the middle
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
-            f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
+            f"target {name} is None. Data that a reader returned unpack, as in fit(*data); "
+            "those of count_data, as in fit(**data._asdict())."
         )
     refuse_masked(name, y)
     refuse_several_labels(y, advice="Pass one of them.", name=name)

@@ -77,10 +77,9 @@ class Scored(BaseEstimator):
     _had_queries = False
     columns_: Columns
 
-    def predict(self, X: Any, *separate: Any) -> np.ndarray:
+    @check_arguments
+    def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
-        if separate:
-            raise TypeError("X must be alone; write predict(X), or rank(X, qid) for ranks.")
         return self._read_and_score(X)[0]
 
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
@@ -104,6 +103,7 @@ class Scored(BaseEstimator):
         groups, best_first = self._lists(X, qid)
         return best_first[groups.places < k]
 
+    @check_arguments
     def score(
         self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
     ) -> float:

@@ -58,13 +58,13 @@ def _labels(sheets: dict[str, DataSheet]) -> Markup:
 
 def _copies(subject: Subject, hints: list[str]) -> Markup:
     found = copies(subject.X, subject.groups, None if subject.train is None else subject.train[0])
-    notes = [f"{found.within:,} documents have the same features as another one of their query."]
+    notes = [f"Documents with the same features as another one of their query: {found.within:,}."]
     if subject.train is not None:
         if found.in_reference > _COPIED * len(subject.y):
             hints.append(f"{found.in_reference:,} documents were in training, too.")
         notes.append(
-            f"{found.in_reference:,} documents have the same features as one that was trained on; "
-            f"so have all documents of {found.queries_in_reference:,} queries."
+            f"Documents with the same features as one that was trained on: {found.in_reference:,}; "
+            f"queries with such documents only: {found.queries_in_reference:,}."
         )
     return paragraphs(*notes)
 

@@ -61,10 +61,10 @@ def _importances(
         for n, interval in zip(order, intervals, strict=True)
     ]
     note = (
-        f"The drop is that of {subject.main} if the documents of each query exchange their values "
-        f"of the feature, over {len(rows):,} documents. The part is the mean size of what the "
-        f"feature adds to the margin of a pair of different labels; the {len(chosen)} features of "
-        "the largest parts are shown."
+        f"The drop is what {subject.main} loses if the documents of each query exchange their "
+        f"values of the feature, over {len(rows):,} documents. The part is the mean size of what "
+        "the feature adds to the difference of two scores, of pairs of different labels. These "
+        f"are the {len(chosen)} features of the largest parts, by their drop."
     )
     title = "Importances of features"
     columns = ["feature", "drop", "95 % interval", "part"]

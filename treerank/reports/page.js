@@ -120,7 +120,7 @@
   }
 
   function signed(value) {
-    return (value < 0 ? "\u2212" : "+") + Math.abs(value).toPrecision(3);
+    return (value < 0 ? "" : "+") + value.toPrecision(3);
   }
 
   function swapTable(swap) {

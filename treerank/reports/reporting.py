@@ -69,7 +69,7 @@ def report(
     y: Any = None,
     qid: Any = None,
     *,
-    baseline: Ranker | ArrayLike | None = None,
+    baseline: Ranker | ArrayLike | str | None = None,
     train: Any = None,
     metrics: Sequence[AnyMetric] = (),
     document_names: ArrayLike | None = None,
@@ -92,8 +92,8 @@ def report(
     X, y, qid
         Documents that it was not fitted to, as in ``fit``, with a single label. Those that nobody
         has judged are left out.
-    baseline : Ranker or array-like of shape (n_documents,), default=None
-        Ranker to compare with, or its scores.
+    baseline : Ranker, array-like of shape (n_documents,) or str, default=None
+        Ranker to compare with, or its scores. Text is the name of a column of ``X``.
     train : tuple (X, y) or (X, y, qid), default=None
         Training data, to look for drift and for documents that are in both.
     metrics : sequence of str or Metric, default=()
@@ -173,6 +173,8 @@ def _baseline_scores(baseline, X, n_documents):
     """Return the scores of the baseline, or ``None``."""
     if baseline is None:
         return None
+    if isinstance(baseline, str):
+        baseline = take_columns(X, baseline=baseline)[1][0]
     if hasattr(baseline, "predict"):
         check_instance("baseline", baseline, [Ranker])
         check_is_fitted(baseline)

@@ -27,29 +27,40 @@ def summary(subject: Subject) -> Section:
 
 
 def _numbers(subject: Subject) -> Markup:
-    """Return the mean of each metric with its interval, and what the baseline has less."""
+    """Return the mean of each metric with its interval, and the baseline with the difference."""
     items = []
     for name, values in subject.values.items():
-        notes = [_bounds(subject.interval(values))]
+        item = [name, f"{_mean(values):.4f}", _bounds(subject.interval(values))]
         if subject.baseline_values:
-            gaps, p = values - subject.baseline_values[name], subject.p_values.get(name)
-            notes.append(f"{_mean(gaps):+.4f} to the baseline")
-            notes += [_bounds(subject.interval(gaps)), "" if p is None else f"p = {format_p(p)}"]
-        items.append((name, f"{_mean(values):.4f}", "; ".join(filter(None, notes))))
+            against, p = subject.baseline_values[name], subject.p_values.get(name)
+            said = "" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}"
+            gap = f"difference {_mean(values - against):+.4f}"
+            notes = gap, _bounds(subject.interval(values - against)), said
+            item += [f"baseline {_mean(against):.4f}", "; ".join(filter(None, notes))]
+        items.append(item)
     return figures(items)
 
 
 def _verdict(subject: Subject) -> Markup:
-    """Return in words: the difference, the queries that won and lost, and where it is worst."""
+    """Return in words: how good it is on its queries, or on which it won, and where it is worst."""
+    n_left_out = int(np.isnan(subject.values[subject.main]).sum())
     notes = [_difference(subject)] if subject.baseline_values else []
+    if not subject.baseline_values and n_left_out < subject.groups.n_queries:
+        notes.append(_spread(subject))
     worst = next((one for one in subject.kinds if one.is_worse), None)
     if worst is not None:
         where = f"{worst.column} {worst.values}"
         notes.append(f"Worst on queries of {where}: {subject.main} {worst.mean:.3f} in the mean.")
-    n_left_out = int(np.isnan(subject.values[subject.main]).sum())
     if n_left_out:
         notes.append(f"{n_left_out:,} queries have nothing to find: they are left out of means.")
     return paragraphs(*notes)
+
+
+def _spread(subject: Subject) -> str:
+    """Return what half of the queries and all but a tenth of them reach."""
+    values = subject.values[subject.main]
+    low, middle = np.quantile(values[~np.isnan(values)], [0.1, 0.5])
+    return f"By {subject.main}, half of the queries reach {middle:.3f}, and nine in ten {low:.3f}."
 
 
 def _difference(subject: Subject) -> str:
@@ -68,7 +79,7 @@ def _difference(subject: Subject) -> str:
 
 
 def _bounds(interval: Interval | None) -> str:
-    return "" if interval is None else f"{interval.low:.4f} to {interval.high:.4f}"
+    return "" if interval is None else f"95 %: {interval.low:.4f} to {interval.high:.4f}"
 
 
 def _mean(values: np.ndarray) -> float:

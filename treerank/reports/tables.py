@@ -46,8 +46,8 @@ def scrolling(label: str, *content: Any) -> Markup:
     return element("div", *content, **role, tabindex="0")
 
 
-def figures(items: Iterable[tuple[str, Any, str]]) -> Markup:
-    """Return large numbers, each with a name and a note.
+def figures(items: Iterable[Sequence[str]]) -> Markup:
+    """Return large numbers, each with a name before it and notes after it.
 
     Examples
     --------
@@ -55,8 +55,10 @@ def figures(items: Iterable[tuple[str, Any, str]]) -> Markup:
     True
     """
     cards = (
-        element("div", element("dt", name), element("dd", value, element("small", note)))
-        for name, value, note in items
+        element(
+            "div", element("dt", name), element("dd", value, *(element("small", n) for n in notes))
+        )
+        for name, value, *notes in items
     )
     return element("dl", *cards, class_="figures")
 
