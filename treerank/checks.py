@@ -296,9 +296,9 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     text = ""
     try:
         found = np.asarray(values)
-        if found.dtype.kind not in "cmMSU" and not _holds_text(found):
+        if found.dtype.kind not in "cmMSTU" and not _holds_text(found):
             return np.asarray(found, dtype=np.float64, order="C")
-        if found.dtype.kind in "SU" or _holds_text(found):
+        if found.dtype.kind in "STU" or _holds_text(found):
             text = f"text. np.asarray({name}, float) reads text of digits"
     except (TypeError, ValueError, OverflowError):  # refused below
         pass
