@@ -146,6 +146,12 @@ def test_queries_of_several_splits_count_by_their_mean():
     np.testing.assert_allclose(comparison.by_query("map")[:, 0], expected)
 
 
+def test_values_have_the_text_that_names_a_query():
+    X, y, qid = DATA
+    names = [f"q{query}" for query in qid]
+    assert set(compare(lines(), (X, y, names), cv=2).values["query"]) == set(names)
+
+
 def test_values_come_as_data_frames():
     values = compare(lines(), DATA, cv=2).values
     for table in (pd.DataFrame(values), pl.DataFrame(values)):
