@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow import compute, csv
 
 from treerank.checks import shown
-from treerank.files.compression import is_regular_file, open_text
+from treerank.files.compression import open_text
 
 #: The character between two cells, by the suffix of a file's name.
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -46,8 +46,6 @@ def csv_as_parquet(path: Path, texts: Collection[str | None] = ()) -> io.BytesIO
 
     Decimal commas in the columns ``texts``, which hold ids or comments, are left as they are.
     """
-    if not is_regular_file(path):
-        raise ValueError(f"{path}: must be a regular file, which can be read twice.")
     delimiter = _delimiter_in(path)
     table = csv.read_csv(
         path,
