@@ -83,6 +83,7 @@ class Counted(bytes):
 def test_a_line_of_many_pieces_is_put_together_once():
     line = b"1 qid:1 1:1 #" + b"x" * 10**5
     pieces = [Counted(line[i : i + 1000]) for i in range(0, len(line), 1000)]
-    text = Text("long", SimpleNamespace(read=lambda _, each=iter([*pieces, b""]): next(each)), 0)
+    unread = iter([*pieces, b""])
+    text = Text("long", SimpleNamespace(read=lambda _: next(unread)), 0)
     assert [block.text for block in text_blocks(text, 1000)] == [line + b"\n"]
     assert Counted.n_copied < 2 * len(line)

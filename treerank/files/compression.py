@@ -75,7 +75,7 @@ def text_blocks(text: Text, block_size: int) -> Iterator[TextBlock]:
     ...     [tuple(block) for block in text_blocks(text, block_size=8)]
     [(b'one\ntwo\n', 1), (b'three\n', 3)]
     """
-    first_line, pieces = 1, []
+    first_line, pieces = 1, list[bytes]()
     while piece := text.stream.read(block_size):
         lines, newline, rest = piece.rpartition(b"\n")
         if newline:
