@@ -47,14 +47,14 @@ def cost(name, case, few, more):
     data = documents(case["rows"], case["features"])
     special = XGBOOST if name == "xgboost" else {}
     with Processes(case["workers"]) as launcher:
-        used = [processor_times(launcher)]
+        used = []
         for n_trees in (1, few, more):  # the first one compiles
             part = make_feature_part(name)
             size = {"num_leaves": case["leaves"], "learning_rate": 0.1, "colsample_bytree": 1.0}
             part.set_params(n_estimators=n_trees, n_jobs=1, **size, **special)
             fit(TreeDirectRanker(part, random_state=0), *data, workers=launcher)
             used.append(processor_times(launcher))
-    _, first, second = np.diff([each[:, 0] for each in used], axis=0)
+    first, second = np.diff([each[:, 0] for each in used], axis=0)
     return max(second - first) / (more - few), used[-1][:, 1].max()
 
 

@@ -87,7 +87,7 @@ def main(n_forests=200, n_documents=1000):
         for _ in range(n_forests):
             terms, X = drawn_case(random, format, n_documents)
             conversion = converted(format, terms, NAMES, X)
-            model, program = conversion.scores(X)
+            model, program = terms.scores(X), conversion.scores(X)
             n_wrong += int((scores_of(content_of(conversion), X) != program).sum())
             n_off += int((model != program).sum())
         print(

@@ -45,13 +45,3 @@ rank-profile treerank {
 }
 """
 print(profile, path.read_text()[:200], "...")
-
-# %%
-# Large models
-# ------------
-# Trees alone go into Vespa as a model file, which it compiles into a faster form.
-
-trees = TreeDirectRanker(LightGBMTrees(n_estimators=50), random_state=0).fit(documents, y, qid)
-report = export(trees, folder / "ranker.json", format="vespa", check=(documents, y, qid))
-print(report)
-assert report.largest_difference <= 1e-6 * report.score_range

@@ -224,7 +224,7 @@ class QueryShuffleSplit(QuerySplitter):
     random_state: Seed = None
 
     def _splits(self, groups):
-        n_test = held_out_count("test_size", self.test_size, groups.n_queries)
+        n_test = _held_out_count(self.test_size, groups.n_queries)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             queries = rng.permutation(groups.n_queries)
@@ -246,14 +246,8 @@ def _joined(queries: QueryGroups, others: QueryGroups) -> QueryGroups:
     return QueryGroups.from_qid(unit[queries.codes])
 
 
-def held_out_count(name: str, size: Any, n_queries: int) -> int:
-    """Return how many queries a fraction or a number is; both sets must have one at least.
-
-    Examples
-    --------
-    >>> held_out_count("test_size", 0.25, 10)
-    3
-    """
+def _held_out_count(size: Any, n_queries: int) -> int:
+    """Return how many queries a fraction or a number is; both sets must have one at least."""
     n_test = 0
     if is_whole(size):
         n_test = int(size)
@@ -261,7 +255,7 @@ def held_out_count(name: str, size: Any, n_queries: int) -> int:
         n_test = math.ceil(size * n_queries)
     if not 1 <= n_test < n_queries:
         raise ValueError(
-            f"{name} must be a fraction between 0 and 1 or a number of queries that leaves "
+            f"test_size must be a fraction between 0 and 1 or a number of queries that leaves "
             f"both sets at least one of the {n_queries} queries; got {shown(size)}."
         )
     return n_test

@@ -75,11 +75,32 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
         (["--groups", "usr"], 1, "Write --groups NAME for another"),
         (["--groups", "one"], 1, one),
         (["--group", "user"], 2, "No such option: --group (Possible options: --drop, --groups"),
-        (["--time", "text"], 1, "or texts like 2026-11-27; got 1/2/2026"),
+        (["--time", "text"], 1, "column 'text': times must be numbers or dates, or texts like 20"),
         (["--time", "none"], 1, "column 'none': must not be missing; got"),
     ]
     for options, code, message in refused:
         assert message in refusal(*command, *options, code=code)
+
+
+def test_times_with_zones_are_compared_by_the_instant(tmp_path):
+    qid, rng = np.repeat(np.arange(40), 10), np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] > rng.normal(size=400)) * 1
+    days = np.arange("2026-01-01", "2026-01-11", dtype="datetime64[D]").repeat(4)
+    zones = rng.integers(-12, 13, 40)
+    hours = [f"{day}T12:00{zone:+03}:00" for day, zone in zip(days, zones, strict=True)]
+    table = pl.DataFrame(X).with_columns(label=y, query=qid, time=np.array(hours)[qid])
+    table.write_parquet(tmp_path / "log.parquet")
+    command = ["compare", tmp_path / "log.parquet", "--ranker", "RankSVM", "-q", "--time", "time"]
+    instants = (days + (12 - zones).astype("timedelta64[h]"))[qid]
+    cv = QueryTimeSplit(instants, n_splits=3, gap=np.timedelta64(36, "h")).split(X, y, qid)
+    expected = compare({"RankSVM": RankSVM()}, (X, y, qid), cv=list(cv), metrics=["ndcg@10", "map"])
+    found = run(*command, "--folds", 3, "--gap", 1.5).stdout
+    assert row_of(found) == row_of(f"{expected.summary()}")
+    mixed = pl.Series(["2026-01-01", *hours[1:]])[qid]
+    table.with_columns(time=mixed).write_parquet(tmp_path / "log.parquet")
+    said = refusal(*command)
+    assert "column 'time': times must all have a zone, or none; got both" in said
 
 
 def test_folds_of_a_folder_are_not_split_again(tmp_path):

@@ -20,7 +20,7 @@ def test_a_terminal_gets_bars_and_tables(files, tmp_path):
     assert ESCAPE in result.stderr
     assert "6/6" in result.stderr
     assert "━" in result.stderr
-    assert "━━┓" in run("evaluate", files.model, files.test, env=env).stdout
+    assert "\n---  --------  " in run("evaluate", files.model, files.test, env=env).stdout
     colored = re.compile(rf"{ESCAPE}\[[0-9;]*3[0-9]")
     assert colored.search(result.stderr)
     plain = run("fit", files.train, "-m", tmp_path / "m", *SMALL, env=env | {"NO_COLOR": "1"})

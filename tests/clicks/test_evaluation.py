@@ -174,26 +174,9 @@ def test_documents_that_the_log_never_shows_are_a_warning():
     assert found.overlap == pytest.approx(1 - 1 / (5 * THETA.sum()))
 
 
-def test_clicks_count_by_their_value():
-    log, price = drawn(2000, 0), 2.0 + QID
-    value = np.where(log.clicked, price[log.items.document[log.item]], np.nan)
-    relevance = (RELEVANCE * price)[log.items.document]
-    scores = Y[log.items.document]
-    found = evaluate_from_log(log, scores, click_value=value, relevance=relevance, **QUICK)
-    by_query = [
-        evaluate_from_log(log.taking(np.flatnonzero(log.query == q)), scores, **QUICK)
-        for q in range(5)
-    ]
-    expected = sum((2.0 + q) * each.estimates["ips"].estimate for q, each in enumerate(by_query))
-    assert found.estimates["ips"].estimate == pytest.approx(expected / 5)
-    assert found.estimates["doubly_robust"].estimate == pytest.approx(expected / 5, rel=0.1)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"click_value": [1.0]}, r"click_value must have one entry per impression; got shape"),
-        ({"click_value": np.full(1000, np.inf)}, "click_value of clicks must be finite; got inf"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
         ({"candidates": Items(QID + 77, np.arange(30))}, r"of the log; got none .* as \(77, 0\)"),

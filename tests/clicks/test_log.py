@@ -35,7 +35,7 @@ def test_impressions_are_sorted_by_position_and_sessions_by_length():
     assert log.items.document[log.item].tolist() == [7, 8, 7, 8, 7, 9]
     assert log.items.query[log.item].tolist() == ["q", "p", "q", "q", "p", "q"]
     assert log.clicked.tolist() == [True, False, False, True, True, False]
-    assert "n_clicks=3, n_sessions_without_click=1" in repr(log)
+    assert "n_clicks=3)" in repr(log)
 
 
 def test_ranks_from_0_and_ids_of_sessions_by_query_are_read():

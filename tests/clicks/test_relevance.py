@@ -48,14 +48,6 @@ def test_propensities_have_no_bias_where_items_have_few_impressions():
     assert found == pytest.approx(1 / np.arange(1.0, 6.0), abs=0.03)
 
 
-def test_monotone_propensities_never_rise():
-    log = random_log(1000, severity=0.0)
-    free, monotone = (estimate_propensities(log, monotone=each) for each in (False, True))
-    assert (np.diff(free) > 0).any()
-    assert (np.diff(monotone) <= 0).all()
-    assert monotone[0] == 1.0
-
-
 def test_click_shares_have_the_derivatives_of_their_value():
     rng = np.random.default_rng(0)
     clicks, exposure = rng.integers(0, 5, size=6), rng.uniform(1, 9, size=6)

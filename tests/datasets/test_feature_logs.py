@@ -106,8 +106,10 @@ def test_an_answer_may_be_what_a_client_returns(name):
     assert one.doc_ids.tolist() == several.doc_ids.tolist() == ["a"]
 
 
-A, TENSORS = {"a": [1.0, 2.0]}, vespa({"a": [1.0, 2.0]})
-TENSORS["root"]["children"][0]["fields"]["matchfeatures"]["price"] = {"type": "tensor(x[1])"}
+A, TEXTS = {"a": [1.0, 2.0]}, vespa({"a": [1.0, 2.0]})
+TEXTS["root"]["children"][0]["fields"]["matchfeatures"]["price"] = "low"
+NUMBERED = plugin(A)
+NUMBERED["hits"]["hits"][0]["fields"]["_ltrlog"][0]["main"][0]["name"] = 1
 DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
 
 
@@ -125,7 +127,8 @@ DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
         ({"q": plugin(A)}, {"entry": "z"}, "a document with features in 'z'; got none. Searches"),
         ({"q": {"hits": {"hits": [{}]}}}, {}, "that to 'q': it has no '_id'"),
         ({"q": 3}, {}, "an answer must be a JSON object"),
-        ({"q": TENSORS}, {}, "feature 'price' must be a number; got .*tensor"),
+        ({"q": NUMBERED}, {}, "that to 'q': the name of a feature must be text; got 1"),
+        ({"q": TEXTS}, {}, "feature 'price' must be a number; got 'low'"),
         (DIFFERENT, {"queries": ["q", "q"]}, r"must have one log of \('q', 'a'\); got two"),
         (7, {}, "source must hold answers of searches; got 7"),
         ({"q": solr(A, "fv")}, {"entry": "title"}, "features must be name=number"),

@@ -185,6 +185,8 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
 
     with checkpointing(path, every=7):
         with Processes(2) as own:
+            for _ in range(2):
+                own._start()
             pids = [process.pid for process, _ in own._workers]
             threading.Thread(target=kill, args=pids[1:]).start()
             with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
@@ -225,15 +227,17 @@ def test_workers_end_with_the_process_that_has_started_them(tmp_path):
             raise
 
 
-def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_named():
+def test_a_process_that_died_before_the_fit_is_named_and_the_next_fit_starts_another():
     with Processes(1) as own:
+        one = fit(TreeDirectRanker(TREES, random_state=0), X, Y, QID, workers=own)
         process, _ = own._workers[0]
         process.kill()
         process.join()
         with pytest.raises(RuntimeError, match=r"worker 0 .* must live until the fit is done"):
             fit(TreeDirectRanker(TREES), X, Y, QID, workers=own)
-        with pytest.raises(ValueError, match="workers must have 1 running processes; got 0"):
-            fit(TreeDirectRanker(TREES), X, Y, QID, workers=own)
+        again = fit(TreeDirectRanker(TREES, random_state=0), X, Y, QID, workers=own)
+    assert model_of(again) == model_of(one)
+    assert own._workers == []
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 4])

@@ -16,6 +16,7 @@ from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
+from treerank.inputs.columns import taken_rows
 from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
 
@@ -43,6 +44,17 @@ class Broken(BaseEstimator):
 
     def predict(self, X):
         return X[:, 0]
+
+
+def with_validation(data, n_queries):
+    """Return two splits whose training sets leave some queries to a validation set."""
+    splits = []
+    for number, (train, test) in enumerate(QueryKFold(2).split(X, qid=qid)):
+        is_held_out = np.isin(qid[train], np.unique(qid[train])[:n_queries])
+        parts = train[~is_held_out], test, train[is_held_out]
+        sets = (RankingData(taken_rows(data, rows), y[rows], qid[rows]) for rows in parts)
+        splits.append(Split(str(number), *sets))
+    return splits
 
 
 def rows_where(comparison, **values):
@@ -85,21 +97,22 @@ def test_queries_and_seeds_reach_those_who_take_them_in_pipelines_too():
 
 
 def test_our_rankers_watch_the_validation_set():
-    compare({"ours": Watcher(), "other": Weigher()}, DATA, cv=2, validation_size=5)
+    compare({"ours": Watcher(), "other": Weigher()}, with_validation(X, n_queries=5))
     assert [fit for fit in FITS if fit[0] == "watcher"] == [("watcher", 30)] * 2
     assert [fit[2] for fit in FITS if fit[0] == 1.0] == [60, 60]
 
 
-@pytest.mark.parametrize("validation_size", [None, 4])
-def test_the_search_finds_the_best_by_query(validation_size):
+@pytest.mark.parametrize("n_queries", [0, 4])
+def test_the_search_finds_the_best_by_query(n_queries):
     grid = {"first": {"weight": [-1.0, 1.0, 2.0]}}
     rankers = {"first": Weigher(weight=-1.0)}
-    comparison = compare(rankers, DATA, cv=2, grid=grid, validation_size=validation_size)
+    data = with_validation(X, n_queries) if n_queries else DATA
+    comparison = compare(rankers, data, grid=grid, **{} if n_queries else {"cv": 2})
     chosen = [outcome.best_params for outcome in comparison.outcomes.values()]
     assert chosen == [{"weight": 1.0}] * 2
-    n_searches = 3 * (1 if validation_size else 3)
+    n_searches = 3 * (1 if n_queries else 3)
     assert len(FITS) == 2 * (n_searches + 1)
-    n_rows = 90 - 6 * (validation_size or 0)  # the last fit has the whole training set
+    n_rows = 90 - 6 * n_queries  # the last fit has the whole training set
     last = [(fit[0], fit[2]) for fit in FITS[n_searches :: n_searches + 1]]
     assert last == [(1.0, n_rows)] * 2
 
@@ -189,21 +202,23 @@ def test_failures_are_recorded_and_keep_the_ranker_out_of_tests():
 def test_columns_of_text_and_infinite_values_of_data_frames(frames):
     names = np.where(X[:, 0] > 0, "yes", "no")
     frame = frames({"text": names, "first": X[:, 0], "second": X[:, 1]})
-    options = {"cv": 3, "grid": {"trees": {"loss": ["hinge"]}}, "validation_size": 0.2}
+    grid = {"trees": {"loss": ["hinge"]}}
     ranker = TreeDirectRanker(LightGBMTrees(n_estimators=2))
-    found = compare({"trees": ranker}, (frame, y, qid), **options)
-    assert [o.best_params for o in found.outcomes.values()] == [{"loss": "hinge"}] * 3
+    found = compare({"trees": ranker}, with_validation(frame, 3), grid=grid)
+    assert [o.best_params for o in found.outcomes.values()] == [{"loss": "hinge"}] * 2
     infinite = frames({"text": names, "first": np.where(X[:, 0] > 2, np.inf, X[:, 0])})
     with pytest.raises(ValueError, match=r"Column 'first' of X must not be infinite\."):
-        compare({"trees": ranker}, (infinite, y, qid), **options)
+        compare({"trees": ranker}, (infinite, y, qid), cv=3, grid=grid)
 
 
 def test_sparse_features_are_searched_with_a_validation_set():
     grid = {"trees": {"loss": ["hinge"]}}
-    options = {"cv": 2, "grid": grid, "validation_size": 0.2}
     rankers = {"trees": TreeDirectRanker(LightGBMTrees(n_estimators=2))}
-    sparse = compare(rankers, (csr_matrix(X), y, qid), **options).by_query("map")
-    np.testing.assert_array_equal(sparse, compare(rankers, (X, y, qid), **options).by_query("map"))
+    sparse, dense = (
+        compare(rankers, with_validation(data, 3), grid=grid).by_query("map")
+        for data in (csr_matrix(X), X)
+    )
+    np.testing.assert_array_equal(sparse, dense)
 
 
 def test_a_ranker_that_always_fails_is_a_row_of_its_own():

@@ -1,4 +1,6 @@
+import ctypes
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +11,7 @@ from drawn_forests import drawn_documents, drawn_forest
 from forest_cases import goes_left
 from lightgbm import LGBMRanker
 from scipy.sparse import csr_matrix
+from scoring_programs import compiled, onnx_scores
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +25,7 @@ from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
+from treerank.feature_parts import Line
 from treerank.feature_parts.terms import Terms
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.growing import GrowingForest
@@ -50,11 +54,57 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         forest = drawn_forest(random, rule=rule, sum_dtype=single, zeros=zeros, constant=True)
         X = drawn_documents(random, forest, 60)
         conversion = converted(format, Terms(forest), NAMES, X)
-        scores, others = conversion.scores(X)
+        scores, others = conversion.terms.scores(X), conversion.scores(X)
         is_off = np.abs(scores - others) > 1e-5
         found = conversion.deviations(X)
-        assert sum(each.n_documents for each in found) >= is_off.sum()
+        assert sum(len(each.rows) for each in found) >= is_off.sum()
         assert not conversion.is_exact or np.array_equal(scores, others)
+
+
+@pytest.fixture(params=[TREES, Line()], ids=["trees", "line"])
+def calibrated(request):
+    ranker = TreeDirectRanker(request.param, random_state=0).fit(*DATA).calibrate(*DATA)
+    lines = np.array([[2.0, 0.5], [5.0, 0.0], [1.0, -2.0], [1.0, -3.0]])
+    scale = replace(ranker.relevance_scale_, lines=lines, is_line=np.array([True] * 3 + [False]))
+    ranker.relevance_scale_ = scale
+    return ranker
+
+
+def test_onnxruntime_computes_probabilities_as_the_ranker(calibrated, tmp_path):
+    path = tmp_path / "model.onnx"
+    for label in (0.5, 2, 3):
+        export(calibrated, path, format="onnx", check=DATA, relevance=label)
+        found = onnx_scores(path.read_bytes(), X, "relevance")
+        np.testing.assert_allclose(found, calibrated.predict_relevance(X, label), rtol=1e-12)
+        scores = onnx_scores(path.read_bytes(), X)
+        np.testing.assert_allclose(scores, calibrated.predict(X), rtol=1e-12)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_compiled_c_computes_probabilities_as_the_ranker(calibrated, tmp_path):
+    for label in (0.5, 2, 3):
+        path = tmp_path / f"model{10 * label:g}"
+        export(calibrated, path, format="c", check=DATA, relevance=label)
+        scores = compiled(path.read_bytes(), path)(X)
+        relevance = ctypes.CDLL(f"{path}.so").treerank_relevance
+        relevance.argtypes, relevance.restype = [ctypes.c_double], ctypes.c_double
+        found = [relevance(score) for score in scores]
+        np.testing.assert_allclose(found, calibrated.predict_relevance(X, label), rtol=1e-12)
+        assert (relevance(-1e308), relevance(1e308)) == (0, 1)
+        assert np.isnan(relevance(np.nan))
+
+
+def test_a_probability_that_cannot_be_written_is_refused(calibrated, fitted, tmp_path):
+    for ranker, format, label, message in [
+        (calibrated, "solr", 1, "format 'solr' has no words for relevance, which 'c' and 'onnx' h"),
+        (calibrated, "c", 4, "relevance: .* at least 4 must be a line of log odds; it is an isoto"),
+        (calibrated, "c", 5, "relevance: at_least must be at most the highest label, 4; got 5"),
+        (calibrated, "c", True, "relevance must be a finite number; got True"),
+        (fitted, "c", 1, r"relevance: calibrate\(X, y, qid\) must be called before"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            export(ranker, tmp_path / "model", format=format, relevance=label)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differs():
@@ -77,7 +127,7 @@ def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differ
                     break
                 node = forest.left[node] if sides[0] else forest.right[node]
     found = find_deviations(forest, other, X, NAMES)
-    assert {(each.reason, each.feature): each.n_documents for each in found} == {
+    assert {(each.reason, each.feature): len(each.rows) for each in found} == {
         key: len(rows) for key, rows in expected.items()
     }
     assert len(found) >= 2

@@ -61,7 +61,7 @@ def test_a_program_scores_its_file_as_expected(format, seed):
     scores, rule = READERS[format]
     forest, X = drawn_case(seed, rule, huge=format != "xgboost")
     conversion, content = written(format, forest, X)
-    np.testing.assert_array_equal(scores(content, X), conversion.scores(X)[1])
+    np.testing.assert_array_equal(scores(content, X), conversion.scores(X))
 
 
 @pytest.mark.parametrize("line", [None, LinearTerm(np.zeros(4), np.zeros(4))])
@@ -102,20 +102,6 @@ def test_compiled_c_scores_as_the_forest_bit_for_bit(rule, sum_dtype, tmp_path):
         scores = compiled(written("c", forest)[1], tmp_path / f"model{zeros}")
         np.testing.assert_array_equal(scores(X), forest_scores(forest, X)[:, 0])
         np.testing.assert_array_equal(scores(X[:1]), forest_scores(forest, X[:1])[:, 0])
-
-
-def evaluated_vespa(node, x):
-    """Return the leaf of a document by Vespa's rules, with floats as its search nodes keep them."""
-    while "leaf_value" not in node:
-        value, limit = x[node["split_feature"]], node["threshold"]
-        if node["decision_type"] == "==":
-            is_left = np.isnan(value) if node["default_left"] else False
-            is_left = is_left or str(int(value)) in limit.split("||") if value == value else is_left
-        else:
-            limit = float(np.float32(limit))
-            is_left = not (value >= limit) if node["default_left"] else value < limit
-        node = node["left_child" if is_left else "right_child"]
-    return float(np.float32(node["leaf_value"]))
 
 
 def evaluated_elastic(nodes, x):
@@ -169,9 +155,6 @@ PROGRAMS = {
     "solr-8": lambda model, x: added(
         evaluated_solr(tree["root"], np.nan_to_num(x)) for tree in model["params"]["trees"]
     ),
-    "vespa": lambda model, x: sum(
-        evaluated_vespa(tree["tree_structure"], x) for tree in model["tree_info"]
-    ),
 }
 
 
@@ -184,7 +167,7 @@ def test_the_arithmetic_of_other_programs_gives_the_scores_expected(format):
         conversion, content = written(format, forest, X)
         model = json.loads(content)
         scores = [PROGRAMS[format](model, x) for x in X]
-        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+        np.testing.assert_array_equal(scores, conversion.scores(X))
 
 
 def test_leaf_values_of_xgboost_are_weights_of_nodes_as_in_its_own_files():
@@ -218,7 +201,7 @@ def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves()
         norm = feature["norm"]["params"]
         normal = (X[:, j] - np.float32(norm["avg"])) / np.float32(norm["std"])
         total += np.float32(model["params"]["weights"][feature["name"]]) * normal
-    np.testing.assert_array_equal(conversion.scores(X)[1], total)
+    np.testing.assert_array_equal(conversion.scores(X), total)
 
 
 def test_names_that_an_engine_refuses_are_changed():
@@ -264,12 +247,12 @@ def test_a_ranking_expression_has_the_value_expected(rule):
         conversion = converted("vespa-expression", Terms(forest, line), NAMES, X)
         text = content_of(conversion).decode().replace("\n", " ")
         scores = [evaluated_expression(text, x) for x in X]
-        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+        np.testing.assert_array_equal(scores, conversion.scores(X))
     with pytest.raises(ValueError, match="names must be rank features of Vespa; got 'a b'"):
         content_of(converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]))
 
 
-@pytest.mark.parametrize("format", ["elastic", "solr", "vespa", "xgboost"])
+@pytest.mark.parametrize("format", ["elastic", "solr", "xgboost"])
 def test_names_of_features_may_be_any_texts(format):
     forest = drawn_forest(np.random.default_rng(0))
     text = content_of(converted(format, Terms(forest), ["the trees", *NAMES[1:]]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from drawn_forests import content_of, drawn_documents, drawn_forest
-from scoring_programs import added, compiled, lightgbm_scores, onnx_scores
+from scoring_programs import added, compiled, onnx_scores
 
 from treerank import MLP, Ensemble, SoftTrees, TreeDirectRanker, XGBoostTrees, export, read_forest
 from treerank.baselines import AdaRank, FRank, RankBoost, RankSVM
@@ -143,21 +143,15 @@ def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(
         read_forest(tmp_path / "model")
 
 
-@pytest.mark.parametrize("format", ["c", "lightgbm"])
-def test_programs_add_a_line_to_trees_bit_for_bit(format, tmp_path):
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_c_adds_a_line_to_trees_bit_for_bit(tmp_path):
     random = np.random.default_rng(0)
     for n_trees in (0, 7):
         forest = drawn_forest(random, n_trees=n_trees)
         terms, X = Terms(forest, drawn_line(random)), drawn_documents(random, forest, 300)
-        conversion = converted(format, terms, NAMES, X)
-        content = content_of(conversion)
-        if format == "c" and shutil.which("gcc") is None:
-            pytest.skip("needs gcc")
-        if format == "c":
-            scores = compiled(content, tmp_path / f"model{n_trees}")(X)
-        else:
-            scores = lightgbm_scores(content, X)
-        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+        conversion = converted("c", terms, NAMES, X)
+        scores = compiled(content_of(conversion), tmp_path / f"model{n_trees}")(X)
+        np.testing.assert_array_equal(scores, conversion.scores(X))
         np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
 
 
@@ -168,7 +162,7 @@ def test_opensearch_computes_the_scores_of_a_line_that_are_expected():
     conversion = converted("opensearch", Terms(no_trees(4), line), NAMES)
     model, rows = json.loads(content_of(conversion)), X.astype(np.float32)
     scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
-    np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X)[1], rtol=1e-15)
+    np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X), rtol=1e-15)
 
 
 def test_a_sum_of_terms_has_the_sum_of_the_scores():

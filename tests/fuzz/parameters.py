@@ -100,7 +100,6 @@ def of_ranker():
     yield RankingScorer, {"metric": "ndcg@3"}
     rows = {"X": X, "qid": QID, "rows": [3]}
     yield inspection.explain_standing, {"ranker": fitted} | rows
-    yield inspection.explain_moves, {"old": fitted, "new": fitted} | rows
     yield alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
     yield err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
     yield exposure_by_group, {"group": Y, "k": 3, "discount": "log2"} | SCORED
@@ -132,7 +131,7 @@ def of_clicks():
     yield clicks.ClickLog.from_columns, columns | {"click": shown.clicked.astype(int)}
     user = {"n_sessions": 3, "n_positions": 4, "severity": 1.0, "noise": 0.1, "exploration": 0.2}
     yield clicks.simulate_clicks, LABELED | {"scores": SCORES} | user | seed
-    yield clicks.estimate_propensities, {"log": shown, "monotone": True}
+    yield clicks.estimate_propensities, {"log": shown}
     yield clicks.estimate_trust_bias, {"log": shown, "max_iter": 3, "tol": 0.01}
     yield clicks.count_data, joined
     rankings = {"log": shown, "scores": np.arange(n_items, dtype=float)}

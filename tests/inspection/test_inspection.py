@@ -9,7 +9,7 @@ from sklearn.inspection import permutation_importance as sklearn_importance
 
 from treerank.baselines import RankSVM
 from treerank.inputs.grouping import QueryGroups
-from treerank.inspection import data_sheet, drift, effect, explain_moves, explain_standing, slices
+from treerank.inspection import data_sheet, drift, effect, explain_standing, slices
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.leaks import copies, single_features
 from treerank.inspection.swaps import costly_swaps
@@ -245,15 +245,6 @@ def test_standing_is_the_mean_over_the_rivals_of_the_query():
     assert not explain_standing(ranker, X, np.arange(15)).any()  # no document has a rival
     with pytest.raises(ValueError, match="rows must be numbers of 15 documents"):
         explain_standing(ranker, X, QID, rows=[15])
-
-
-def test_moves_are_differences_of_standing_in_log_odds():
-    old, new = RankSVM().fit(X, Y, QID), RankSVM().fit(X, -Y, QID)
-    old.calibrate(X, Y, QID)
-    moves = explain_moves(old, new, X, QID, rows=[3])
-    before, after = (explain_standing(ranker, X, QID, rows=[3]) for ranker in (old, new))
-    np.testing.assert_allclose(moves, new.steepness_ * after - old.steepness_ * before)
-    assert not explain_moves(old, old, X, QID).any()
 
 
 def test_a_shuffle_takes_one_copy_of_the_features():

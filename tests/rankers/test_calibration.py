@@ -94,6 +94,23 @@ def test_a_line_is_chosen_where_it_is_true_and_steps_where_it_is_not():
     np.testing.assert_array_equal(again.lines, line.lines)
 
 
+def test_steps_are_chosen_only_if_they_are_better_by_more_than_chance():
+    query, chosen = np.arange(200) // 20, []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=200)
+        y = (scores + rng.normal(size=10)[query] + rng.logistic(size=200) > 0) * 1.0
+        chosen += RelevanceScale.fitted(scores, y, QueryGroups.from_qid(query)).is_line.tolist()
+    assert all(chosen)
+
+
+def test_an_isotonic_fit_goes_through_the_centers_of_its_steps():
+    y, qid = np.array([0.0, 0, 1, 1]), QueryGroups.from_qid(np.arange(4))
+    scale = RelevanceScale.fitted(np.arange(4.0), y, qid)
+    at = np.interp([0.5, 1, 1.5, 2, 2.5], scale.scores, scale.steps[0])
+    np.testing.assert_allclose(at, (4 * np.array([0, 0.25, 0.5, 0.75, 1]) + 1) / 6, atol=0.01)
+
+
 def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, tmp_path):
     ranker, test = calibrated
     ranker.save(tmp_path / "ranker")

@@ -9,13 +9,13 @@ import pytest
 import xgboost
 
 
-def onnx_scores(content, X):
-    """Return the scores that onnxruntime gives documents by a model."""
+def onnx_scores(content, X, output="scores"):
+    """Return the scores, or another output, that onnxruntime gives documents by a model."""
     onnxruntime = pytest.importorskip("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    return session.run(None, {"X": X})[0][:, 0]
+    return session.run([output], {"X": X})[0][:, 0]
 
 
 def lightgbm_scores(content, X):

@@ -1,6 +1,6 @@
 """``treerank compare``: a table of rankers on data with labels, and which differ significantly."""
 
-import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -123,16 +123,33 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
         files = ParquetFiles.open(path, None, name, [name], arguments={name: word})
         (column,) = files.columns([name])
         found[word] = as_ids(str(path), name, column)
-    _check_times(path, names, found.get("time", ()))
+    if "time" in found:
+        found["time"] = _as_times(f"{path}, column {names['time']!r}", found["time"])
     return found | {"gap": gap}
 
 
-def _check_times(path: Path, names: dict[str, str], times: Any) -> None:
-    """Refuse texts that do not begin like 2026-11-27: they do not sort by time."""
-    for time in times:
-        if isinstance(time, str) and not re.match(r"\d{4}-\d\d-\d\d", time):
-            rule = "times must be numbers or dates, or texts like 2026-11-27"
-            raise ValueError(f"{path}, column {names['time']!r}: {rule}; got {time}.")
+def _as_times(place: str, times: np.ndarray) -> np.ndarray:
+    """Return texts as dates, in UTC if they name zones, and other times as they are.
+
+    Examples
+    --------
+    >>> _as_times("log.csv", np.array(["2026-11-27T00:30+02:00"])).item()
+    datetime.datetime(2026, 11, 26, 22, 30)
+    """
+    if times.dtype.kind != "U":
+        return times
+    texts, row = np.unique(times, return_inverse=True)
+    try:
+        dates = [datetime.fromisoformat(text) for text in texts.tolist()]
+        known = [
+            date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date for date in dates
+        ]
+    except (OverflowError, ValueError) as error:
+        rule = "times must be numbers or dates, or texts like 2026-11-27 or 2026-11-27T10:00:00Z"
+        raise ValueError(f"{place}: {rule}; {error}.") from error
+    if len({date.tzinfo is None for date in dates}) == 2:
+        raise ValueError(f"{place}: times must all have a zone, or none; got both.")
+    return np.array(known, "datetime64[us]")[row]
 
 
 def _splits(
@@ -145,25 +162,13 @@ def _splits(
     if not columns:
         return cv
     if "time" in columns:
-        times, gap = _with_gap(columns["time"], columns["gap"])
-        cv = QueryTimeSplit(times, n_splits=folds or 5, gap=gap)
+        gap = columns["gap"]
+        if gap is not None and columns["time"].dtype.kind == "M":  # of dates, it is in days
+            gap = np.timedelta64(round(gap * 86_400), "s")
+        cv = QueryTimeSplit(columns["time"], n_splits=folds or 5, gap=gap)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
     try:
         return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))
     except ValueError as error:
         raise ValueError(str(error).replace("n_splits", "--folds")) from error
-
-
-def _with_gap(times: np.ndarray, gap: float | None) -> tuple[np.ndarray, Any]:
-    """Return times and the gap in their unit, which are days where they are dates or texts.
-
-    Examples
-    --------
-    >>> _with_gap(np.array(["2026-11-27"]), 0.5)[1]
-    np.timedelta64(43200,'s')
-    """
-    if gap is None or times.dtype.kind in "iuf":
-        return times, gap
-    seconds = np.array([str(time)[:19] for time in times], "datetime64[s]")
-    return seconds, np.timedelta64(round(gap * 86_400), "s")

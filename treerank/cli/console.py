@@ -6,12 +6,12 @@ plain lines, and tables are tab-separated.
 
 import csv
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 from rich.console import Console
-from rich.table import Table
 
+from treerank.evaluation.layouts import aligned
 from treerank.progress import Listener
 from treerank.progress_bar import make_console, progress_bar
 
@@ -35,18 +35,9 @@ class Reporter:
         return progress_bar(text, self.console)
 
 
-def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[str] = ()
-) -> None:
-    """Print a table of text on stdout; the columns of ``right`` are aligned to the right."""
-    console = Console()
-    if not console.is_terminal:
-        writer = csv.writer(sys.stdout, delimiter="\t", lineterminator="\n")
-        writer.writerows([columns, *rows])
-        return
-    table = Table()
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table of text on stdout."""
+    if Console().is_terminal:
+        print(*aligned([columns, *rows]), sep="\n")
+    else:
+        csv.writer(sys.stdout, delimiter="\t", lineterminator="\n").writerows([columns, *rows])

@@ -61,7 +61,7 @@ def evaluate(
     else:
         cells = (rows | {"all": tuple(means.values())}).items()
         lines = [[str(name), *(f"{value:.6f}" for value in values)] for name, values in cells]
-        print_table(["qid", *means], lines, right=means)
+        print_table(["qid", *means], lines)
 
 
 def _by_metric(names, values):

@@ -36,7 +36,7 @@ def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     return callback
 
 
-def choice(name: str, names: Iterable[str], help: str, **options: Any) -> Any:
+def choice(name: str, names: Iterable[str], help: str) -> Any:
     """Return an option that takes one of some names, which its help lists."""
     allowed = list(names)
     return typer.Option(
@@ -44,7 +44,6 @@ def choice(name: str, names: Iterable[str], help: str, **options: Any) -> Any:
         callback=checked(lambda value: check_choice(name, value, allowed)),
         metavar="NAME",
         help=f"{help}: {', '.join(allowed)}.",
-        **options,
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from treerank.checks import as_numbers, check_column, shown, warn_user
+from treerank.checks import check_column, shown, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
@@ -98,7 +98,6 @@ def evaluate_from_log(
     baseline: ArrayLike | None = None,
     candidates: Items | None = None,
     reward: str | ArrayLike = "clicks",
-    click_value: ArrayLike | None = None,
     propensities: ArrayLike | None = None,
     relevance: ArrayLike | None = None,
     clip: Positive = 10.0,
@@ -129,15 +128,12 @@ def evaluate_from_log(
         What a relevant document earns by its position: the propensity of the position, so that the
         sum is the number of clicks; its discount in DCG; 1 / position; or a number for each
         position from the first one. Other positions earn nothing.
-    click_value : array-like of shape (n_impressions,), default=None
-        What each click is worth, such as a price or seconds in ``log.extra``; ``None`` is 1.
-        Entries of impressions without a click do not matter.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined by users; ``None`` estimates them.
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each document once it is examined, from elsewhere, such as
-        ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`; times the mean value
-        of its clicks if they have one. "doubly_robust" is estimated if it is given.
+        ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`. "doubly_robust" is
+        estimated if it is given.
     clip : float, default=10.0
         Largest ratio of the worth of a document to its exposure, for "self_normalized" and
         "doubly_robust".
@@ -168,9 +164,8 @@ def evaluate_from_log(
         relevance = check_column("relevance", relevance, len(candidates))
     worth_at = worth_of_positions(reward, theta.whole)
     rankings = [Ranking.of(name, column, candidates, worth_at) for name, column in columns.items()]
-    clicks = _valued_clicks(log, click_value)
     logged = _check_logged(log)
-    sums = _Sums(log, clicks, candidates, relevance, logged)
+    sums = _Sums(log, candidates, relevance, logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
     names = [name for name in ESTIMATORS if name not in unknown]
@@ -190,7 +185,7 @@ def evaluate_from_log(
     estimates = values(once)
     errors = left_out_errors(values, len(log), n_parts, check_random_state(random_state))
     errors = np.hypot(errors, values(once, np.inf) - estimates)  # clipping may be a bias
-    is_amount = baseline is None and min(clicks.min(), worth_at.min()) >= 0
+    is_amount = baseline is None and worth_at.min() >= 0
     about = zip(names, estimates.tolist(), errors.tolist(), strict=True)
     found = {
         name: interval_of(value, error, n_parts, level, is_amount=is_amount)
@@ -202,11 +197,11 @@ def evaluate_from_log(
 class _Sums:
     """Sums over sessions by item, for any number of copies of each session of the log."""
 
-    def __init__(self, log, clicks, candidates, relevance, logged):
+    def __init__(self, log, candidates, relevance, logged):
         item = candidates.rows_of(log.items)[log.item]
         known = item >= 0
         self.item, self.session = item[known], log.session[known]
-        self.clicked = clicks[known]
+        self.clicked = log.clicked[known].astype(np.float64)
         self.place = log.position[known] - 1
         self.logged = None if logged is None else logged[known]
         self.n_items = len(candidates)
@@ -256,21 +251,6 @@ def _check_logged(log: ClickLog) -> np.ndarray | None:
             f"{shown(session)}."
         )
     return values
-
-
-def _valued_clicks(log: ClickLog, value: ArrayLike | None) -> np.ndarray:
-    """Return the value of each impression: that of its click, or 0."""
-    clicks = log.clicked.astype(np.float64)
-    if value is None:
-        return clicks
-    values = as_numbers("click_value", value)
-    if values.shape != clicks.shape:
-        raise ValueError(
-            f"click_value must have one entry per impression; got shape {values.shape} for "
-            f"{len(clicks)} of them."
-        )
-    clicks[log.clicked] = check_column("click_value of clicks", values[log.clicked])
-    return clicks
 
 
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:

@@ -68,7 +68,7 @@ class ClickLog:
     ...     click=[0, 1, 1, 0],
     ... )
     >>> log
-    ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=2, n_sessions_without_click=0)
+    ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=2)
     >>> log.items.document[log.item], log.clicked
     (array(['a', 'b', 'b', 'a'], dtype='<U1'), array([False,  True,  True, False]))
     """
@@ -124,7 +124,7 @@ class ClickLog:
         >>> table = pl.DataFrame(shown | {"position": [1, 2], "click": [0, 1], "seconds": [0, 5]})
         >>> log = ClickLog.from_table(table, extra=["seconds"])
         >>> log
-        ClickLog(n_sessions=1, n_items=2, n_positions=2, n_clicks=1, n_sessions_without_click=0)
+        ClickLog(n_sessions=1, n_items=2, n_positions=2, n_clicks=1)
         >>> log.with_clicks(log.extra["seconds"] > 30).clicked  # only long visits count
         array([False, False])
         """
@@ -240,11 +240,5 @@ class ClickLog:
         )
 
     def __repr__(self) -> str:
-        numbers = {
-            "n_sessions": len(self),
-            "n_items": len(self.items),
-            "n_positions": self.n_positions,
-            "n_clicks": int(self.clicked.sum()),
-            "n_sessions_without_click": len(self) - len(np.unique(self.session[self.clicked])),
-        }
-        return f"ClickLog({', '.join(f'{name}={n}' for name, n in numbers.items())})"
+        sizes = f"n_sessions={len(self)}, n_items={len(self.items)}, n_positions={self.n_positions}"
+        return f"ClickLog({sizes}, n_clicks={int(self.clicked.sum())})"

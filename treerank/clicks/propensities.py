@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
-from treerank.checks import as_numbers, shown, warn_user
+from treerank.checks import shown, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
 from treerank.parameters import check_arguments
+from treerank.statistics.paired import check_values
 
 _MAX_ITER, _TOL = 2000, 1e-7
 #: Least share of impressions whose documents change their positions, for propensities to be known.
@@ -28,7 +28,7 @@ _MOVED = 0.1
 
 
 @check_arguments
-def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False) -> np.ndarray:
+def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     """Return the probability that each position is examined, over that of the first one.
 
     Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
@@ -38,8 +38,6 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     ----------
     log : ClickLog or ClickCounts
         Impressions and clicks.
-    monotone : bool, default=False
-        Whether no position may have a larger propensity than the one above it.
 
     Returns
     -------
@@ -58,10 +56,7 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     _check_clicked(counts)
     counts, positions = counts.without_gaps()
     _warn_of_fixed_rankings(counts)
-    propensities = _most_likely(counts, np.ones(counts.n_slots))
-    clicks = counts.by_slot(counts.clicked)
-    found = _falling(propensities, clicks) if monotone else propensities
-    return spread(found, positions)
+    return spread(_most_likely(counts, np.ones(counts.n_slots)), positions)
 
 
 def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
@@ -109,21 +104,12 @@ class SessionPropensities:
         return spread(_most_likely(counts, self.whole[self.positions]), self.positions)
 
 
-def _falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:
-    """Return the propensities that never rise and are most like others, from 1 on."""
-    clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
-    found = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
-    return np.asarray(found / found[0])
-
-
-def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray:
+def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
     """Return given propensities; refuse what is not above 0 and at most 1, or too short.
 
     A propensity may be NaN, not known, unless its position shows documents (``is_shown``).
     """
-    given, n = as_numbers("propensities", propensities), len(is_shown)
-    if given.ndim != 1:
-        raise ValueError(f"propensities must be one-dimensional; got shape {given.shape}.")
+    given, n = check_values("propensities", propensities), len(is_shown)
     wrong = (given <= 0) | (given > 1)
     if wrong.any():
         place = int(np.argmax(wrong))

@@ -55,7 +55,7 @@ def simulate_clicks(
     Examples
     --------
     >>> simulate_clicks([2, 0, 1], [7, 7, 7], [0.1, 0.5, 0.3], n_sessions=100, random_state=0)
-    ClickLog(n_sessions=100, n_items=3, n_positions=3, n_clicks=65, n_sessions_without_click=49)
+    ClickLog(n_sessions=100, n_items=3, n_positions=3, n_clicks=65)
     """
     y = check_column("y", y)
     gain = label_gains(y)

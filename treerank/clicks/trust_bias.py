@@ -36,20 +36,17 @@ class TrustBias(NamedTuple):
         Weight of the attraction at each position; NaN where nothing was shown.
     trust : ndarray of shape (n_positions,)
         Probability of a click by trust at each position, likewise; 0 at the last.
-    attraction : ndarray of shape (n_items,)
-        Mean attraction of each item, given its clicks.
     log_posterior : tuple of float
         Log likelihood plus log prior before each iteration, by impression. It never falls.
 
     Examples
     --------
-    >>> TrustBias(np.array([0.8]), np.array([0.0]), np.array([0.5]), ()).trust
+    >>> TrustBias(np.array([0.8]), np.array([0.0]), ()).trust
     array([0.])
     """
 
     examination: np.ndarray
     trust: np.ndarray
-    attraction: np.ndarray
     log_posterior: tuple[float, ...]
 
 
@@ -86,7 +83,7 @@ def estimate_trust_bias(
     attracted, other = np.linspace([1.0, 0.1], [0.5, 0.0], counts.n_slots).T  # rates of clicks
     values: list[float] = []
     for _ in range(max_iter):
-        value, attraction, items, clicks, skips = _expected(counts, grid, weight, attracted, other)
+        value, items, clicks, skips = _expected(counts, grid, weight, attracted, other)
         value += _log_prior(attracted[1:]) + _log_prior(other[:-1])
         attracted, other = _rates(attracted, other, grid, clicks, skips)
         weight = items / n_items
@@ -94,7 +91,7 @@ def estimate_trust_bias(
         if len(values) > 1 and np.diff(values[-2:])[0] < tol:
             break
     examination, trust = (spread(each, positions) for each in (attracted - other, other))
-    return TrustBias(examination, trust, attraction, tuple(values))
+    return TrustBias(examination, trust, tuple(values))
 
 
 def _rate_at_first(counts: ClickCounts) -> float:
@@ -105,15 +102,13 @@ def _rate_at_first(counts: ClickCounts) -> float:
 
 
 def _expected(counts, grid, weight, attracted, other):
-    """Return the log likelihood, attractions, and expected items, clicks and skips of the grid."""
+    """Return the log likelihood, and expected items, clicks and skips of the grid."""
     click = other[:, None] + (attracted - other)[:, None] * grid
     with np.errstate(divide="ignore"):
         logs = np.log(click), np.log1p(-click), np.log(weight)
     items, clicks, skips = np.zeros(len(grid)), *np.zeros((2, *click.shape))
-    attraction = np.full(len(counts.items), weight @ grid)
     table = counts.item, counts.slot, counts.shown, counts.clicked
-    value = _expect(*table, *logs, grid, attraction, items, clicks, skips)
-    return value, attraction, items, clicks, skips
+    return _expect(*table, *logs, items, clicks, skips), items, clicks, skips
 
 
 def _rates(attracted, other, grid, clicks, skips):
@@ -135,11 +130,10 @@ def _log_prior(rates: np.ndarray) -> float:
 
 @njit
 def _expect(
-    item, slot, shown, clicked, log_click, log_skip, log_weight, grid,
-    attraction, items, clicks, skips,
+    item, slot, shown, clicked, log_click, log_skip, log_weight, items, clicks, skips
 ):  # fmt: skip
     """Add the items, clicks and skips expected of each attraction; return the log likelihood."""
-    value, start, n_grid = 0.0, 0, len(grid)
+    value, start, n_grid = 0.0, 0, len(log_weight)
     likely = np.empty(n_grid)
     while start < len(item):
         likely[:] = log_weight
@@ -149,7 +143,7 @@ def _expect(
             for g in range(n_grid):
                 likely[g] += n_clicks * log_click[k, g] + (shown[end] - n_clicks) * log_skip[k, g]
             end += 1
-        top, total, mean = likely.max(), 0.0, 0.0
+        top, total = likely.max(), 0.0
         for g in range(n_grid):
             likely[g] = math.exp(likely[g] - top)
             total += likely[g]
@@ -157,8 +151,6 @@ def _expect(
         for g in range(n_grid):
             likely[g] /= total
             items[g] += likely[g]
-            mean += likely[g] * grid[g]
-        attraction[item[start]] = mean
         for i in range(start, end):
             for g in range(n_grid):
                 clicks[slot[i], g] += clicked[i] * likely[g]

@@ -60,7 +60,7 @@ def read_ubi(
     >>> clicked = {"object": {"object_id": "b"}, "position": {"ordinal": 2}}
     >>> events = [{"query_id": "1", "action_name": "click", "event_attributes": clicked}]
     >>> read_ubi(queries, events)
-    ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=1, n_sessions_without_click=1)
+    ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=1)
     """
     lost: Counter[str] = Counter()
     lists = _lists(_documents("queries", queries), lost)

@@ -92,8 +92,8 @@ def read_feature_log(
     Returns
     -------
     FeatureLog
-        ``X`` is a table of pyarrow. What the log leaves out is NaN, and of Solr's sparse format the
-        default of the feature: 0, or as the file of the set says.
+        ``X`` is a table of pyarrow, without tensors of Vespa. What the log leaves out is NaN, and
+        of Solr's sparse format the default of the feature: 0, or as the file of the set says.
 
     Raises
     ------

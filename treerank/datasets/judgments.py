@@ -27,8 +27,10 @@ from treerank.files.compression import is_regular_file, open_text
 Triples = Iterator[tuple[Any, Any, Any]]
 #: Names that columns of CSV files have, in small letters.
 _QUERY = ("query", "query_text", "keywords", "qid", "query_id")
-_DOCUMENT = ("docid", "doc_id", "document", "document_id", "id")
+_DOCUMENT = ("docid", "doc_id", "document", "document_id", "corpus_id", "id")
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
+#: Begin of a line that only training sets have, and a whole line of qrels.
+_QUERIES, _QRELS = re.compile(rb"\s*(#|\S+\s)\s*qid:"), re.compile(rb"\S+\s+Q?0\s+\S+\s+-?\d+\s*$")
 #: A line of a training set that holds no features yet, and one that says what a query is.
 _LINE = re.compile(r"(\S+)\s+qid:(\S+)\s.*?#\s*(?:docid\s*=\s*)?(\S+?);?(?:\s|$)")
 _QUERY_LINE = re.compile(r"#\s*qid:([^\s:]+):\s*(.*?)(\*[0-9.]+)?\s*")
@@ -45,9 +47,10 @@ def read_judgments(
 
     A file of JSON (also of lines) is an export of Quepid (ratings, a case or a book), ratings of
     RRE, judgments of OpenSearch's search-relevance plugin, or a request of ``_rank_eval``. A CSV or
-    TSV file is one of Quepid's or any with names of columns. Any other file is qrels of TREC, or
-    has lines such as ``3 qid:1 # document``, where ``# qid:1: red shoes`` may name the query. Each
-    may be compressed. What has no rating is not judged and left out.
+    TSV file is one of Quepid's or any with names of columns. Any other file, and a TSV file without
+    names, is qrels of TREC, or has lines such as ``3 qid:1 # document``, where
+    ``# qid:1: red shoes`` may name the query. Each may be compressed. What has no rating is not
+    judged and left out.
 
     Parameters
     ----------
@@ -71,6 +74,8 @@ def read_judgments(
     array([2.5, 0. ])
     """
     name = str(path).removesuffix(".gz")
+    if name.endswith(".tsv") and _has(path, _QRELS, n_lines=1):
+        name = "qrels"
     if name.endswith((".csv", ".tsv")):
         delimiter = "," if name.endswith(".csv") else "\t"
         triples = _of_table(_text(path), delimiter, query, document, label)
@@ -80,7 +85,7 @@ def read_judgments(
         )
     elif name.endswith((".json", ".jsonl", ".ndjson")):
         triples = _of_json(json_of(path))
-    elif _has_queries(path):
+    elif _has(path, _QUERIES, n_lines=100):
         triples = _of_lines(_text(path))
     else:
         return read_trec_qrels(path)
@@ -135,12 +140,12 @@ def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
     return str(query), str(document), number
 
 
-def _has_queries(path: str | Path) -> bool:
-    """Tell whether a file names queries as training sets do; qrels would read it as others."""
+def _has(path: str | Path, line: re.Pattern[bytes], n_lines: int) -> bool:
+    """Tell whether a file has such a line among its first ones."""
     if not is_regular_file(path):  # a pipe is read only once
         return False
     with open_text(path) as text:
-        return any(re.match(rb"\s*(#|\S+\s)\s*qid:", each) for each in islice(text.stream, 100))
+        return any(line.match(each) for each in islice(text.stream, n_lines))
 
 
 def _of_lines(text: str) -> Triples:
@@ -174,7 +179,7 @@ def _of_table(text, delimiter, query, document, label):
 
 def _place(what: str, wanted: str | None, names: list[str], known: Sequence[str]) -> int:
     """Return the place of a column of this name, or of the first of the known names."""
-    small = [name.lower().replace(" ", "_") for name in names]
+    small = [re.sub("[ -]", "_", name.lower()) for name in names]
     found = [names.index(wanted)] if wanted in names else []
     found = found or [small.index(name) for name in known if wanted is None and name in small]
     if not found:
@@ -221,17 +226,6 @@ def _of_book(whole: dict[str, Any]) -> Triples:
             yield pair["query_text"], pair["doc_id"], each["rating"]
 
 
-def _of_rre(whole: dict[str, Any]) -> Triples:
-    """Yield those of topics, of groups of queries, or of queries with documents of their own."""
-    for part in (*whole.get("topics", ()), *whole.get("query_groups", ())):
-        yield from _of_rre(part)
-    judged = whole.get("relevant_documents", {})
-    for query in whole.get("queries", ()):
-        yield from _of_rre_query(
-            query["placeholders"], judged | query.get("relevant_documents", {})
-        )
-
-
 def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Triples:
     """Yield the documents of a query: ``{document: {"gain": 3}}`` or ``{"3": [document]}``."""
     (query,) = [placeholders["$query"]] if len(placeholders) > 1 else placeholders.values()
@@ -243,10 +237,14 @@ def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Tripl
 
 
 def _of_queries(whole: dict[str, Any]) -> Triples:
-    """Yield those of a case or of ratings of Quepid, or of ratings in the manner of RRE."""
-    for query in whole["queries"]:
+    """Yield those of queries of Quepid, or of RRE, which may be parts of groups and topics."""
+    for part in (*whole.get("topics", ()), *whole.get("query_groups", ())):
+        yield from _of_queries(part)
+    judged = whole.get("relevant_documents", {})
+    for query in whole.get("queries", ()):
         if "placeholders" in query:
-            yield from _of_rre({"queries": [query]})
+            own = judged | query.get("relevant_documents", {})
+            yield from _of_rre_query(query["placeholders"], own)
             continue
         text, ratings = query.get("query_text", query.get("query")), query["ratings"]
         if isinstance(ratings, dict):
@@ -260,7 +258,5 @@ _SHAPES = {
     "hits": _of_found,
     "requests": _of_requests,
     "query_doc_pairs": _of_book,
-    "topics": _of_rre,
-    "query_groups": _of_rre,
-    "queries": _of_queries,
+    **dict.fromkeys(("topics", "query_groups", "queries"), _of_queries),
 }

@@ -72,6 +72,9 @@ def is_answer(whole: Mapping[str, Any]) -> bool:
 
 def _of_hits(hits, entry, document):
     """Yield those of Elasticsearch and OpenSearch: logs of the plugins, or scores of queries."""
+    # Eland asks for the scores of queries that have the names of features. Where none matches, the
+    # hit names none, but others of the answer do.
+    has_scores = any(isinstance(hit.get("matched_queries"), Mapping) for hit in hits["hits"])
     for hit in hits["hits"]:
         name = hit["_id"] if document is None else hit["_source"][document]
         logs = hit.get("fields", {}).get("_ltrlog")
@@ -80,9 +83,8 @@ def _of_hits(hits, entry, document):
             if not isinstance(log, Mapping | None):
                 log = {each["name"]: each.get("value") for each in log if each["name"] != _EXTRA}
             yield _document(name, log)
-        else:  # eland asks for the scores of queries that have the names of features
-            matched = hit.get("matched_queries")
-            yield _document(name, matched if isinstance(matched, Mapping) else None, False)
+        else:
+            yield _document(name, hit.get("matched_queries", {}) if has_scores else None, False)
 
 
 def _of_docs(response, entry, document):
@@ -105,13 +107,14 @@ def _pair(text):
 
 
 def _of_root(root, entry, document):
-    """Yield those of Vespa."""
+    """Yield those of Vespa, without tensors and its own numbers."""
     for hit in root.get("children", []):
         fields = hit["fields"]
         chosen = _chosen({key: fields[key] for key in _VESPA if key in fields}, entry)
         own = fields.get("documentid", hit["id"]) if document is None else fields[document]
-        kept = chosen and {key: chosen[key] for key in chosen if not key.startswith("vespa.")}
-        yield _document(own, kept)
+        kept = [key for key in chosen or () if not key.startswith("vespa.")]
+        numbers = {key: chosen[key] for key in kept if not isinstance(chosen[key], Mapping)}
+        yield _document(own, None if chosen is None else numbers)
 
 
 def _of_lists(answer, names):
@@ -151,7 +154,9 @@ def _document(name, features, is_whole=True, is_sparse=False):
     return LoggedDocument(str(name), numbers, is_whole, is_sparse)
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: Any, value: Any) -> float:
+    if not isinstance(name, str):
+        raise ValueError(f"the name of a feature must be text; got {shown(name)}.")
     if value is None or value == "NaN" or value != value:  # one object, so that logs are equal
         return np.nan
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

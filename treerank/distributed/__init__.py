@@ -3,9 +3,6 @@
 >>> from treerank.distributed import DaskWorkers, Processes, fit
 """
 
-from treerank.distributed.dask_workers import DaskWorkers
-from treerank.distributed.fitting import fit
-from treerank.distributed.launcher import Launcher
-from treerank.distributed.processes import Processes
+from treerank.lazy import lazy_names
 
-__all__ = ["DaskWorkers", "Launcher", "Processes", "fit"]
+__all__, __getattr__, __dir__ = lazy_names(__name__)

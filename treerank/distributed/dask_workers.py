@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -13,9 +13,6 @@ import numpy as np
 from treerank.distributed.launcher import PULSE, Channel, News, results_of
 from treerank.distributed.parts import Part, blocks
 from treerank.distributed.worker import fit_share
-
-if TYPE_CHECKING:
-    import distributed
 
 
 class DaskWorkers:
@@ -37,7 +34,7 @@ class DaskWorkers:
     >>> fitted = fit(ranker, frame, "label", "query", workers=workers)  # doctest: +SKIP
     """
 
-    def __init__(self, client: "distributed.Client"):
+    def __init__(self, client: Any):
         self.client = client
 
     @property
@@ -60,7 +57,7 @@ class DaskWorkers:
         return list(parts.values())
 
     def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
-        """Run each task in a worker of its own; return their results, see ``Launcher``."""
+        """Run each task in a worker of its own; return their results, see ``fit_share``."""
         addresses = self._addresses()
         if len(addresses) != len(tasks):
             raise RuntimeError(
@@ -157,10 +154,7 @@ def fit_here(task: dict[str, Any], fit: str, known: dict[str, Any]) -> Any:
 
 def _hear_end(heard: "SimpleQueue[News]", rank: int, future: Any) -> None:
     """Note the result of a task, or its error."""
-    if future.status == "finished":
+    try:
         heard.put((rank, "result", future.result()))
-    elif future.status == "error":
-        heard.put((rank, "error", future.exception()))
-    else:
-        error = "every worker must live until the fit is done; Dask ended one."
-        heard.put((rank, "error", RuntimeError(error)))
+    except Exception as error:  # Dask's own, too, where it has ended a worker
+        heard.put((rank, "error", error))

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from treerank.checks import check_count, naming, shown, warn_user
 from treerank.distributed.columns import dense_columns
-from treerank.distributed.launcher import Launcher
+from treerank.distributed.dask_workers import DaskWorkers
 from treerank.distributed.parts import Arguments, Part, read_file_share
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.base import traits_of
@@ -26,6 +26,8 @@ from treerank.objectives.factory import get_loss
 from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 
+#: What starts workers.
+Launcher = Processes | DaskWorkers
 #: Settings of the ranker without which several workers would fit another model.
 _RANKER_SETTINGS = {"warm_start": False, "clicks": None}
 
@@ -62,7 +64,7 @@ def fit(
     X, y, qid, sample_weight, query_weight : array-like, path or data of Dask
         As in ``ranker.fit``, but dense, without columns of categories, and with ``qid``. Of a data
         file, each worker reads a share. Data of Dask need workers of Dask.
-    workers : int or Launcher, default=2
+    workers : int, Processes or DaskWorkers, default=2
         Number of processes of this machine, which end with the fit, or what starts the workers:
         :class:`~treerank.distributed.processes.Processes`, which serve several fits, or
         :class:`~treerank.distributed.dask_workers.DaskWorkers`.

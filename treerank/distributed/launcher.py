@@ -1,15 +1,20 @@
-"""Launchers: what starts the workers of a fit. Each one is a class with the methods of Launcher."""
+"""Launchers: what starts the workers of a fit, as ``Processes`` and ``DaskWorkers`` do.
+
+A launcher has ``n_workers``. ``parts`` returns the parts of each worker of columns, which are
+arguments of ``fit`` as arrays. ``run`` calls ``fit_share`` with each task and a :class:`Channel` in
+a worker of its own, all at the same time. It returns what they return, or raises an error within a
+bounded time after one has failed. :mod:`treerank.distributed.fitting` lists all launchers.
+"""
 
 import math
 import secrets
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from treerank.distributed.connections import LostTeamError, never
-from treerank.distributed.parts import Part
 from treerank.progress import current_listener
 
 #: Seconds after the first error of a worker in which the others may tell its cause.
@@ -53,41 +58,6 @@ class Channel:
     is_over: Callable[[], bool] = never
     host: str = "127.0.0.1"
     encryption: tuple[ssl.SSLContext, ssl.SSLContext] | None = None
-
-
-@runtime_checkable
-class Launcher(Protocol):
-    """Processes, on one machine or on several, that fit rankers together.
-
-    Attributes
-    ----------
-    n_workers : int
-        Number of processes.
-
-    Examples
-    --------
-    >>> from treerank.distributed import Launcher, Processes
-    >>> launcher: Launcher = Processes(2)  # which start in a block of ``with``
-    >>> launcher.n_workers
-    2
-    """
-
-    @property
-    def n_workers(self) -> int:
-        """Number of processes."""
-        ...
-
-    def parts(self, columns: Mapping[str, Any]) -> list[list[Part]]:
-        """Return the parts of each worker; ``columns`` are arguments of ``fit``, as arrays."""
-        ...
-
-    def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
-        """Call ``fit_share(**task, channel=...)`` for each task in a worker of its own.
-
-        All run at the same time. Returns what they return, or raises an error within a bounded
-        time after one has failed.
-        """
-        ...
 
 
 def results_of(

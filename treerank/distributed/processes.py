@@ -6,11 +6,11 @@ import os
 import pickle
 import signal
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
-from typing import Any, Self
+from typing import Any
 
 import joblib
 import numpy as np
@@ -25,8 +25,8 @@ _CONTEXT = multiprocessing.get_context("spawn")
 _PATIENCE = 5
 
 
-class Processes:
-    """Processes that fit rankers together, one fit after another.
+class Processes(contextlib.AbstractContextManager["Processes"]):
+    """Processes that fit rankers together, one fit after another, and end with the block.
 
     The first one listens to this machine only, on a free port. Without ``n_jobs``, the cores of it
     are shared among them.
@@ -46,27 +46,15 @@ class Processes:
         self.n_workers = n_workers
         self._workers: list[tuple[Any, Any]] = []
 
-    def __enter__(self) -> Self:
-        """Start the processes."""
-        n_threads = max(1, joblib.cpu_count() // self.n_workers)
-        try:
-            for number in range(self.n_workers):
-                ours, theirs = _CONTEXT.Pipe()
-                process = _CONTEXT.Process(
-                    target=serve, args=(theirs, n_threads), daemon=True, name=f"worker {number}"
-                )
-                with _held_interrupts():
-                    process.start()
-                theirs.close()
-                self._workers.append((process, ours))
-        except BaseException:
-            self._kill()
-            raise
-        return self
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def close(self, *error: object) -> None:
         """End the processes."""
-        self._kill()
+        for process, pipe in self._workers:
+            process.kill()
+            process.join()
+            pipe.close()
+        self._workers = []
+
+    __exit__ = close
 
     def parts(self, columns: Mapping[str, np.ndarray]) -> list[list[Part]]:
         """Return the parts of each worker: rows next to each other, which are sent to it."""
@@ -81,46 +69,39 @@ class Processes:
         """Run each task in a process of its own, all of them one team; return their results.
 
         An error of a worker, or its death, is raised. The other workers may then still wait for it,
-        so all of them are ended.
+        so all of them are ended; the next fit starts others.
         """
-        if len(self._workers) < len(tasks):
-            raise ValueError(
-                f"workers must have {len(tasks)} running processes; got {len(self._workers)}. "
-                "They end with the block of `with`, and after an error."
-            )
-        workers = self._workers[: len(tasks)]
 
         def start(known: dict[str, Any]) -> None:
             rank = known["rank"]
             with contextlib.suppress(BrokenPipeError):  # of one that is dead: told by _news_of
-                workers[rank][1].send((tasks[rank], known))
+                self._workers[rank][1].send((tasks[rank], known))
 
         try:
-            return results_of(len(tasks), start, _news_of(workers))
+            while len(self._workers) < len(tasks):
+                self._start()
+            return results_of(len(tasks), start, _news_of(self._workers[: len(tasks)]))
         except BaseException:
-            self._kill()
+            self.close()
             raise
 
-    def _kill(self) -> None:
-        for process, pipe in self._workers:
-            process.kill()
-            process.join()
-            pipe.close()
-        self._workers = []
+    def _start(self) -> None:
+        """Start one more process, which never gets an interrupt.
 
-
-@contextlib.contextmanager
-def _held_interrupts() -> Iterator[None]:
-    """Hold back interrupts of this thread; a process that starts meanwhile never gets one.
-
-    So Ctrl-C does not make each worker print where it was; this process ends them.
-    """
-    resource_tracker.ensure_running()  # which lets interrupts through again when it begins
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        So Ctrl-C does not make each worker print where it was; this process ends them.
+        """
+        ours, theirs = _CONTEXT.Pipe()
+        n_threads = max(1, joblib.cpu_count() // self.n_workers)
+        name = f"worker {len(self._workers)}"
+        process = _CONTEXT.Process(target=serve, args=(theirs, n_threads), daemon=True, name=name)
+        resource_tracker.ensure_running()  # which lets interrupts through again when it begins
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        self._workers.append((process, ours))
 
 
 def _news_of(workers: Sequence[tuple[Any, Any]]) -> Iterator[News | None]:
@@ -141,33 +122,25 @@ def _news_of(workers: Sequence[tuple[Any, Any]]) -> Iterator[News | None]:
 
 
 def serve(pipe: Any, n_threads: int) -> None:
-    """Receive tasks, and send the result or the error of each one."""
+    """Receive pickled tasks, and send the result or the error of each one."""
     Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
-
-    def tell(*news: Any) -> None:
-        pipe.send(news)
-
     with contextlib.suppress(EOFError):  # the process that has started this one is gone
         while True:
-            tell(*_answer_to(pipe.recv_bytes(), tell))
-
-
-def _answer_to(message: bytes, tell: Callable[..., None]) -> tuple[str, Any]:
-    """Return the result of a pickled task, or an error."""
-    try:
-        task, known = pickle.loads(message)
-        return "result", fit_share(**task, channel=Channel(**known, tell=tell))
-    except Exception as error:
-        return "error", portable(error)
+            message = pipe.recv_bytes()
+            try:
+                task, known = pickle.loads(message)
+                channel = Channel(**known, tell=lambda *news: pipe.send(news))
+                pipe.send(("result", fit_share(**task, channel=channel)))
+            except Exception as error:
+                pipe.send(("error", portable(error)))
 
 
 def _end_with_parent() -> None:
     """End this process once that which has started it is gone, in the middle of a fit, too."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    parent: Any = multiprocessing.parent_process()
+    parent.join()
+    os._exit(1)
 
 
 def portable(error: Exception) -> Exception:

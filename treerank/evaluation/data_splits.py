@@ -17,7 +17,7 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.columns import as_frame, taken_rows
 from treerank.inputs.documents import check_ids, refuse_several_labels
 from treerank.inputs.grouping import check_qid
-from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
+from treerank.model_selection import QueryKFold, QuerySplitter
 from treerank.rankers.reading import take_columns
 
 
@@ -35,9 +35,7 @@ def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
     return Split(name, *(RankingData(taken_rows(X, rows), y[rows], qid[rows]) for rows in parts))
 
 
-def make_splits(
-    data: Any, cv: Any = None, *, validation_size: float | None = None, random_state: int = 0
-) -> Sequence[SplitSource]:
+def make_splits(data: Any, cv: Any = None, random_state: int = 0) -> Sequence[SplitSource]:
     """Return the splits of the data; the arguments are those of ``compare``.
 
     A data file, or a folder of Parquet files without folds, is one data set. ``y`` and ``qid`` may
@@ -46,15 +44,15 @@ def make_splits(
     if isinstance(data, str | Path) and is_one_data_set(Path(data)):
         data = read_ranking_data(data)
     if isinstance(data, str | Path):
-        _refuse_cv(cv, validation_size)
+        _refuse_cv(cv)
         load_folds(data)  # names missing files before the work begins
         folders = fold_folders(data)
         return [SplitSource(each.resolve().name, partial(read_fold, each)) for each in folders]
     if _is_data(data):
-        return list(_row_splits(_check_data(data), cv, validation_size, random_state))
+        return list(_row_splits(_check_data(data), cv, random_state))
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
-    _refuse_cv(cv, validation_size)
+    _refuse_cv(cv)
     return [_in_memory(split) for split in data]
 
 
@@ -64,11 +62,10 @@ def is_one_data_set(path: Path) -> bool:
     return path.is_file() or (format_of(path) is PARQUET and not is_fold)
 
 
-def _refuse_cv(cv, validation_size):
-    """Refuse settings for splitting data that are split already."""
-    for name, value in {"cv": cv, "validation_size": validation_size}.items():
-        if value is not None:
-            raise ValueError(f"{name} must be None for data in folds; got {shown(value)}.")
+def _refuse_cv(cv):
+    """Refuse to split data that are split already."""
+    if cv is not None:
+        raise ValueError(f"cv must be None for data in folds; got {shown(cv)}.")
 
 
 def _is_data(data):
@@ -116,9 +113,7 @@ def _in_memory(split: Any) -> SplitSource:
     return SplitSource(split.name, partial(replace, split))
 
 
-def _row_splits(
-    data: RankingData, cv: Any, validation_size: float | None, random_state: int
-) -> Iterator[SplitSource]:
+def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[SplitSource]:
     """Yield the splits of one data set."""
     pairs = _index_pairs(data, cv, random_state)
     width = len(str(len(pairs)))
@@ -129,15 +124,8 @@ def _row_splits(
                 "cv must keep queries whole; got documents of query "
                 f"{shared.tolist()[0]!r} in both sets of split {number}."
             )
-        parts = [train, test]
-        if validation_size is not None:
-            n_queries = len(np.unique(data.qid[train]))
-            size = held_out_count("validation_size", validation_size, n_queries)
-            splitter = QueryShuffleSplit(1, test_size=size, random_state=random_state)
-            kept, held_out = next(splitter.split(train, qid=data.qid[train]))
-            parts = [train[kept], test, train[held_out]]
         name = f"{number:0{width}d}"
-        yield SplitSource(name, partial(_rows_of, data, name, *parts))
+        yield SplitSource(name, partial(_rows_of, data, name, train, test))
 
 
 def check_cv(name: str, cv: Any) -> None:

@@ -6,20 +6,25 @@ write the function and list it in ``LAYOUTS``.
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
 def text_table(table: Any) -> str:
     """Return a table of aligned columns, with the notes below."""
-    rows = [table.header, *table.rows(_as_text)]
+    rows = table.rows(lambda cell, is_best: cell)
+    return "\n".join([*aligned([table.header, *rows]), "", *table.notes])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of text as lines with aligned columns; the first is a header."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join([*lines, "", *table.notes])
+    return lines
 
 
 def markdown_table(table: Any) -> str:
@@ -46,10 +51,6 @@ LAYOUTS: dict[str, Callable[[Any], str]] = {
     ".md": markdown_table,
     ".html": html_table,
 }
-
-
-def _as_text(cell: str, bold: bool) -> str:
-    return cell
 
 
 def _as_markdown(cell: str, bold: bool = False) -> str:

@@ -5,7 +5,6 @@ training sets: it compares means over splits. For the randomization test it is t
 models are given: it compares values by query, each the mean over the splits that test the query.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -109,20 +108,6 @@ class Comparison:
     outcomes: dict[tuple[str, str], Outcome]
     failures: tuple[Failure, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        rankers: tuple[str, ...],
-        metrics: tuple[str, ...],
-        convention: str,
-        results: Sequence[Outcome | Failure],
-    ) -> "Comparison":
-        """Return the comparison of some outcomes and failures."""
-        splits = tuple(dict.fromkeys(result.split for result in results))
-        failures = tuple(result for result in results if isinstance(result, Failure))
-        outcomes = {(r.ranker, r.split): r for r in results if not isinstance(r, Failure)}
-        return cls(rankers, splits, metrics, convention, outcomes, failures)
-
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
         """Columns with one entry per ranker, split, query and metric, for a data frame."""
@@ -196,7 +181,14 @@ class Comparison:
             A ranker failed on a split, so that results are not paired; or the two do not differ;
             or a test over splits has only one split.
         """
-        over_splits = self._is_over_splits(test)
+        if test is not None:
+            check_choice("test", test, TESTS)
+        over_splits = len(self.splits) > 1 if test is None else test == "corrected_t"
+        if over_splits and len(self.splits) < 2:
+            raise ValueError(
+                f"test must be over queries if there is only one split, {self.splits[0]!r}; "
+                "got 'corrected_t'."
+            )
         values = self._paired(metric, (first, second), over_splits)
         try:
             if over_splits:
@@ -211,24 +203,23 @@ class Comparison:
         first: str,
         second: str,
         *,
-        test: str | None = None,
         level: float = LEVEL,
     ) -> Difference:
         """Return the difference of two rankers, and how many queries would show it.
+
+        The interval is over splits if there are at least two, else a bootstrap interval over
+        queries.
 
         Parameters
         ----------
         metric, first, second : str
             Names; the second is subtracted from the first.
-        test : str, default=None
-            As in :meth:`test`. The interval is over splits if the test is, else a bootstrap
-            interval over queries.
         level : float, default=0.95
             Share of such intervals that hold the true difference.
         """
         pair = (first, second)
         by_query = paired_differences(*self._paired(metric, pair, over_splits=False))
-        if self._is_over_splits(test):
+        if len(self.splits) > 1:
             by_split = paired_differences(*self._paired(metric, pair, over_splits=True))
             ratio = self.test_to_train
             interval = corrected_interval(by_split, test_to_train=ratio, level=level)
@@ -240,7 +231,6 @@ class Comparison:
         self,
         *,
         reference: str = "best",
-        test: str | None = None,
         alpha: float = 0.05,
     ) -> Summary:
         """Return a table of means, with marks for rankers that differ from a reference.
@@ -249,8 +239,6 @@ class Comparison:
         ----------
         reference : str, default="best"
             A ranker's name, or ``"best"`` for the best of each metric.
-        test : str, default=None
-            As in :meth:`test`.
         alpha : float, default=0.05
             Level for each metric. P-values are adjusted by Holm: for the pairs with the reference
             if it is named, else for all pairs, because the same values chose the best.
@@ -260,9 +248,7 @@ class Comparison:
         Summary
             Print it, or export it by ``to_markdown()`` or ``to_html()``.
         """
-        if test is not None:
-            check_choice("test", test, TESTS)
-        return make_summary(self, reference, test, alpha)
+        return make_summary(self, reference, alpha)
 
     def __repr__(self) -> str:
         """Return the summary as text, or what failed where nothing was fitted."""
@@ -271,18 +257,6 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the summary as HTML, for notebooks."""
         return self.summary().to_html()
-
-    def _is_over_splits(self, test):
-        """Tell whether a test compares splits, not queries."""
-        if test is None:
-            return len(self.splits) > 1
-        check_choice("test", test, TESTS)
-        if test == "corrected_t" and len(self.splits) < 2:
-            raise ValueError(
-                f"test must be over queries if there is only one split, {self.splits[0]!r}; "
-                "got 'corrected_t'."
-            )
-        return test == "corrected_t"
 
     def _paired(self, metric, names, over_splits):
         """Return the values of rankers by split or by query; refuse one without all results."""

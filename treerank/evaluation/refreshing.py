@@ -18,7 +18,7 @@ from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import training_set
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.statistics.randomization import bootstrap_interval
+from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
 
 #: What learns from the new data.
@@ -127,11 +127,11 @@ def refresh(
         learned = _learned(ranker, learn, X[train], y[train], qid[train], random_state)
         gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
     candidate = _learned(ranker, learn, X, y, qid, random_state)
-    found = {"new": _interval(np.concatenate(gaps), level)}
+    found = {"new": mean_interval(np.concatenate(gaps), level=level)}
     if old is not None:
         with naming("old"):
             X, y, qid = ranker.read(*old)
-        found["old"] = _interval(_gaps(ranker, candidate, X, y, qid, metric), level)
+        found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     name = str(getattr(metric, "name", "metric"))
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, name)
@@ -166,11 +166,3 @@ def _gaps(ranker, candidate, X, y, qid, metric):
     values = [metric.per_query(y, each.scores_of(X), qid) for each in (candidate, ranker)]
     gaps = values[0] - values[1]
     return gaps[~np.isnan(gaps)]
-
-
-def _interval(gaps, level):
-    """Return the mean of gains with its interval."""
-    if len(gaps) < 2 or np.ptp(gaps) == 0:  # which have no interval
-        mean = float(gaps.mean()) if len(gaps) else 0.0
-        return Interval(mean, mean, mean, level)
-    return bootstrap_interval(gaps, level=level)

@@ -37,7 +37,6 @@ def compare(
     convention: str = "treerank",
     grid: Mapping[str, Any] | None = None,
     inner_cv: Any = 3,
-    validation_size: float | None = None,
     n_jobs: int = 1,
     store: str | Path | None = None,
     random_state: int = 0,
@@ -68,10 +67,8 @@ def compare(
         Parameters to try on each training set, by ranker, as in scikit-learn; the best by the
         first metric are used. A ranker without a grid keeps its parameters.
     inner_cv : int or splitter, default=3
-        How to split training sets for the search; splits with a validation set use that instead.
-    validation_size : float or int, default=None
-        Fraction or number of training queries for a validation set, for the search and for early
-        stopping, if the data have none.
+        How to split training sets for the search; a ``Split`` with a validation set uses that
+        instead, and for early stopping, too.
     n_jobs : int, default=1
         Number of processes, -1 for one per core. Each fits one ranker to one split at a time, on
         its part of the cores.
@@ -107,7 +104,7 @@ def compare(
     if not by_name:
         raise ValueError(f"metrics must be at least one; got {shown(metrics)}.")
     first_metric = next(iter(by_name.values()))
-    splits = make_splits(data, cv, validation_size=validation_size, random_state=random_state)
+    splits = make_splits(data, cv, random_state)
     _check_splits(splits)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
     seeded = {name: _seeded(adapted(each), random_state) for name, each in rankers.items()}
@@ -119,10 +116,12 @@ def compare(
         for split in splits
         for name, ranker in seeded.items()
     ]
-    outcomes = _run(jobs, n_jobs)
-    shares = [outcome.judged for outcome in outcomes if isinstance(outcome, Outcome)]
-    warn_of_unjudged(min(shares, default=1.0))
-    return Comparison.of(tuple(rankers), tuple(by_name), convention, outcomes)
+    results = _run(jobs, n_jobs)
+    outcomes = {(each.ranker, each.split): each for each in results if isinstance(each, Outcome)}
+    failures = tuple(each for each in results if isinstance(each, Failure))
+    warn_of_unjudged(min((each.judged for each in outcomes.values()), default=1.0))
+    names = tuple(split.name for split in splits)
+    return Comparison(tuple(rankers), names, tuple(by_name), convention, outcomes, failures)
 
 
 @dataclass(frozen=True, eq=False)

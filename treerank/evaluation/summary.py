@@ -189,7 +189,7 @@ def check_path(path: str | Path) -> Path:
     return path
 
 
-def make_summary(comparison: Any, reference: str, test: str | None, alpha: float) -> Summary:
+def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
         raise ValueError(
@@ -203,7 +203,7 @@ def make_summary(comparison: Any, reference: str, test: str | None, alpha: float
     for metric in comparison.metrics:
         means, errors = _means_and_errors(comparison, metric)
         against, is_chosen = _find_reference(comparison, reference, means), reference == "best"
-        results, messages = _test_pairs(comparison, metric, against, is_chosen, test)
+        results, messages = _test_pairs(comparison, metric, against, is_chosen)
         verdicts = _verdicts(results, against, alpha)
         best = np.nanmax(means) if not np.isnan(means).all() else np.nan
         for ranker, mean, error in zip(comparison.rankers, means, errors, strict=True):
@@ -212,7 +212,7 @@ def make_summary(comparison: Any, reference: str, test: str | None, alpha: float
         tests.update(result.test for result in results.values())
         untested += messages
         pairs = [pair for pair in results if pair[1] == against]
-        differences += [str(comparison.difference(metric, *pair, test=test)) for pair in pairs]
+        differences += [str(comparison.difference(metric, *pair)) for pair in pairs]
     failures = map(str, comparison.failures)
     notes = (*_notes(comparison, reference, tests, alpha), *differences, *untested, *failures)
     return Summary(comparison.rankers, comparison.metrics, cells, _mean_seconds(comparison), notes)
@@ -241,7 +241,7 @@ def _find_reference(comparison, reference, means):
     return max(comparison.complete, key=lambda name: means[comparison.rankers.index(name)])
 
 
-def _test_pairs(comparison, metric, reference, is_chosen, test):
+def _test_pairs(comparison, metric, reference, is_chosen):
     """Test every complete ranker against the reference.
 
     Returns the results by pair, and messages on rankers that cannot be tested. A reference that
@@ -255,7 +255,7 @@ def _test_pairs(comparison, metric, reference, is_chosen, test):
     results, messages = {}, []
     for pair in pairs:
         try:
-            results[pair] = comparison.test(metric, *pair, test=test)
+            results[pair] = comparison.test(metric, *pair)
         except ValueError as error:
             if reference in pair:
                 messages.append(f"Not tested by {metric}: {error}")

@@ -1,7 +1,5 @@
 """Exports: rankers for other programs, which then rank documents as the rankers do."""
 
-from treerank.exports.exporting import export
-from treerank.exports.report import ExportReport
-from treerank.exports.uploads import write_feature_set
+from treerank.lazy import lazy_names
 
-__all__ = ["ExportReport", "export", "write_feature_set"]
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -29,15 +29,10 @@ class Deviation:
     #: Numbers of these documents.
     rows: np.ndarray
 
-    @property
-    def n_documents(self) -> int:
-        """Number of these documents."""
-        return len(self.rows)
-
     def __str__(self) -> str:
         """Return the deviation as a clause."""
         what = "is missing" if self.reason == "missing" else "is rounded over a threshold"
-        return f"feature {self.feature!r} {what} in {self.n_documents}"
+        return f"feature {self.feature!r} {what} in {len(self.rows)}"
 
 
 def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.ndarray:

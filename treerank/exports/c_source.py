@@ -11,6 +11,7 @@ Tables of numbers in C.
 """
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,15 @@ _LINE = """
                 if (value == value) total[i] += line[k].factor * value + line[k].offset;
             }"""
 
+_RELEVANCE = """
+/* The probability of relevance of a document with this score. Link with -lm. */
+double treerank_relevance(double score);
+double treerank_relevance(double score) {{
+    double log_odds = {lowest};
+    return 1 / (1 + exp(-log_odds));
+}}
+"""
+
 
 def write_c(written: Written) -> str:
     """Return the source."""
@@ -169,6 +179,9 @@ def _pieces(written: Written) -> Iterator[str]:
     constant = _double(float(forest.constant[0]))
     adds = {"add": add, "line": _LINE if written.line is not None else ""}
     yield _SCORE.format(is_missing=is_missing, is_left=is_left, constant=constant, **adds)
+    if written.log_odds is not None:
+        lines = [f"{slope!r} * score + {shift!r}" for slope, shift in written.log_odds.tolist()]
+        yield _RELEVANCE.format(lowest=reduce("fmin({}, {})".format, lines))
 
 
 def _tables(written: Written) -> Iterator[str]:
@@ -216,4 +229,4 @@ def _text(name: Any) -> str:
     return '"' + "".join(plain) + '"'
 
 
-C = ExportFormat(write_c, adds=("line",))
+C = ExportFormat(write_c, adds=("line",), has_relevance=True)

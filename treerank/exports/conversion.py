@@ -77,12 +77,11 @@ class ForestConversion:
                 f"{self.written.names[feature]!r}."
             )
 
-    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the model and of the program."""
-        scores = self.terms.scores(X)
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the scores of the program."""
         if self.consumer is None or self.is_exact:
-            return scores, scores
-        return scores, self.terms.added_to(self.consumer.scores(self.read, X), X)
+            return self.terms.scores(X)
+        return self.terms.added_to(self.consumer.scores(self.read, X), X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,24 +102,31 @@ class LineConversion:
         """Return in which documents a feature is missing."""
         return find_missing(self.line.features, X, self.names)
 
-    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the model and of the program."""
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the scores of the program."""
         rows = X.toarray() if hasattr(X, "toarray") else X
-        zeros = np.zeros(len(rows))
-        return self.line.added_to(zeros, X), self.file.scores(self.line, np.nan_to_num(rows, nan=0))
+        return self.file.scores(self.line, np.nan_to_num(rows, nan=0))
 
 
 #: A model in the words of a format.
 Conversion = ForestConversion | LineConversion
 
 
-def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conversion:
+def converted(
+    name: str, terms: Terms, names: list[str], X: Any = None, log_odds: np.ndarray | None = None
+) -> Conversion:
     """Return the conversion of a model into a format; refuse what it has no words for.
 
     ``names`` are those of the features. ``X`` are documents, an array or a sparse matrix, for which
-    the program must decide as the forest does.
+    the program must decide as the forest does. ``log_odds`` are those of
+    :class:`~treerank.exports.written.Written`.
     """
     target = format_named(name)
+    if log_odds is not None and not target.has_relevance:
+        raise ValueError(
+            f"format {name!r} has no words for relevance, which 'c' and 'onnx' have. threshold_for "
+            "of the ranker gives a score that every program can compare with."
+        )
     if "network" in terms.kinds and "network" not in target.adds:
         terms = terms.with_lines()
     if terms.line is not None and not len(terms.line.features):
@@ -132,11 +138,11 @@ def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conve
     if unknown:
         named = " and ".join(_NAMES[kind] for kind in kinds)
         raise ValueError(f"format {name!r} has no words for {named}.")
-    return _forest_conversion(name, target, terms, names, X)
+    return _forest_conversion(name, target, terms, names, X, log_odds)
 
 
 def _forest_conversion(
-    name: str, target: ExportFormat, terms: Terms, names: list[str], X: Any
+    name: str, target: ExportFormat, terms: Terms, names: list[str], X: Any, log_odds: Any
 ) -> ForestConversion:
     forest, others = terms.forest, (terms.line, terms.networks)
     consumer = target.consumer_of(forest)
@@ -144,14 +150,14 @@ def _forest_conversion(
         forest = without_empty_sets(forest)
     _check_can_say(name, target, consumer, forest, names)
     if consumer is None:
-        written = Written(forest, forest.threshold, names, *others)
+        written = Written(forest, forest.threshold, names, *others, log_odds)
         return ForestConversion(target, terms, written, None, forest)
     is_nothing = forest.n_trees == 0 and not any(others)  # most programs read no empty sum
     forest = with_constant_tree(forest, always=is_nothing)
     thresholds = adapted_thresholds(forest, consumer.rule, X)
     rounded = consumer.rounded(forest)
     read = consumer.evaluated(rounded, thresholds)
-    written = Written(rounded, thresholds, names, *others)
+    written = Written(rounded, thresholds, names, *others, log_odds)
     return ForestConversion(target, Terms(forest, *others), written, consumer, read)
 
 
@@ -160,13 +166,14 @@ def _check_can_say(
 ) -> None:
     """Refuse a forest that has what a format has no words for."""
     sets = forest.categories
-    if consumer is not None and consumer.categories is None and sets is not None:
-        feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
-        raise ValueError(
-            f"format {name!r} has no categories; got some in column {names[feature]!r}. Code it as "
-            "numbers and fit again, or export to a format with categories, such as 'c' or 'onnx'."
-        )
     if consumer is not None and sets is not None:
+        if consumer.categories is None:
+            feature = int(forest.feature[np.argmax(sets.of_node >= 0)])
+            raise ValueError(
+                f"format {name!r} has no categories; got some in column {names[feature]!r}. Code "
+                "it as numbers and fit again, or export to a format with categories, such as 'c' "
+                "or 'onnx'."
+            )
         sizes = np.diff(sets.starts)[sets.of_node[sets.of_node >= 0]]
         if not sizes.all():
             raise ValueError(f"format {name!r} has no empty sets where zeros are missing values.")

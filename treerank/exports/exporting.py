@@ -21,11 +21,14 @@ from treerank.exports.uploads import UPLOADS, check_ranker, request_of
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Finite, check_arguments
+from treerank.rankers.calibration import RelevanceScale
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
 
 
+@check_arguments
 def export(
     ranker: Any,
     path: str | Path,
@@ -34,6 +37,7 @@ def export(
     check: Any = None,
     allow: str | Collection[str] = (),
     name: str | None = None,
+    relevance: Finite | None = None,
 ) -> ExportReport:
     """Write a fitted ranker in the format of another program.
 
@@ -58,6 +62,12 @@ def export(
         uploads it, and ``upload`` of the report says where it goes. Of "elastic", the queries for
         features in it are drafts. :func:`~treerank.exports.uploads.write_feature_set` drafts
         those of the other engines.
+    relevance : float, default=None
+        Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
+        Then a program is told how to compute it, too: "c" has a function ``treerank_relevance`` of
+        a score, and "onnx" an output ``relevance`` beside ``scores``. Other formats have no words
+        for it, nor have these for isotonic fits; all programs can compare a score with that of
+        ``ranker.threshold_for()``.
 
     Returns
     -------
@@ -86,6 +96,8 @@ def export(
     """
     check_ranker(ranker)
     format_named(format)
+    with naming("relevance"):
+        log_odds = None if relevance is None else RelevanceScale.of(ranker).log_odds(relevance)
     _check_name(format, name)
     allow = (allow,) if isinstance(allow, str) else allow
     check_sequence("allow", allow)
@@ -96,7 +108,7 @@ def export(
         documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents.X
     names = shown_names(ranker)
-    conversion = converted(format, ranker.terms(), names, X)
+    conversion = converted(format, ranker.terms(), names, X, log_odds)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
@@ -163,7 +175,7 @@ def _compared(
     X, scores, y, groups = documents
     if isinstance(conversion, ForestConversion):
         conversion.check_sizes(X)
-    others = conversion.scores(X)[1]
+    others = conversion.scores(X)
     report = compare_scores(format, scores, others, y, groups)
     found, obstacles = conversion.deviations(X), {}
     for reason in ("missing", "rounding"):

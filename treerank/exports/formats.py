@@ -53,6 +53,8 @@ class ExportFormat:
         Other terms that ``write`` writes, too, and that the program adds in double precision.
     line_alone : LineFile, default=None
         How a line without anything else is written, if it has a file of its own.
+    has_relevance : bool, default=False
+        Whether ``write`` writes probabilities of relevance, too.
     """
 
     write: Callable[[Written], str | bytes]
@@ -62,6 +64,7 @@ class ExportFormat:
     whole_codes: bool = False
     adds: tuple[str, ...] = ()
     line_alone: LineFile | None = None
+    has_relevance: bool = False
 
     def consumer_of(self, forest: Forest) -> Consumer | None:
         """Return how the program scores documents with a forest."""
@@ -83,7 +86,6 @@ FORMATS = {
     "ranklib": "treerank.exports.ranklib:RANKLIB",
     "solr": "treerank.exports.solr:SOLR",
     "solr-8": "treerank.exports.solr:SOLR_8",
-    "vespa": "treerank.exports.vespa:VESPA",
     "vespa-expression": "treerank.exports.vespa:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }

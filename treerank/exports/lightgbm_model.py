@@ -1,12 +1,9 @@
 """LightGBM: the text of its models, for LightGBM itself and for programs that read its files.
 
 LightGBM compares and adds doubles. It reads numbers up to 1e-35 as zero, takes the whole part of a
-number as its category, and sends a missing category right. A line becomes one tree for each of its
-features: a leaf with a linear model, which LightGBM itself reads and other readers of its files do
-not.
+number as its category, and sends a missing category right.
 """
 
-from collections.abc import Iterator
 from itertools import chain, compress
 from operator import not_
 from typing import Any
@@ -34,14 +31,12 @@ tree_sizes={sizes}
 """
 #: Bits of a decision type.
 _CATEGORY, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
-#: Lines that a tree without splits has, too.
-_OF_SPLITS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 
 
 def write_lightgbm(written: Written) -> str:
     """Return the text of the model."""
     missing = _ZERO if written.forest.missing_up_to >= 0 else _NAN
-    texts = chain((_tree(tree, missing) for tree in written.trees()), _line_trees(written))
+    texts = (_tree(tree, missing) for tree in written.trees())
     trees = [f"Tree={i}\n{text}\n\n" for i, text in enumerate(texts)]  # their sizes come first
     head = _HEADER.format(
         last=written.forest.n_features - 1,
@@ -49,8 +44,7 @@ def write_lightgbm(written: Written) -> str:
         infos=" ".join(_infos(written)),
         sizes=" ".join(str(len(tree)) for tree in trees),
     )
-    linear = "" if written.line is None else "[linear_tree: 1]\n"
-    end = f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
+    end = "end of trees\n\nparameters:\n\nend of parameters\n"
     return "".join([head, *trees, end])
 
 
@@ -91,27 +85,6 @@ def _tree(tree: list[Node], missing: int) -> str:
     return "".join(f"{name}={_line(value)}\n" for name, value in lines.items())
 
 
-def _line_trees(written: Written) -> Iterator[str]:
-    """Yield a tree for each feature of the line; a missing value has the value of the leaf, 0."""
-    line = written.line
-    if line is None:
-        return
-    for j in line.features.tolist():
-        lines = {
-            "num_leaves": 1,
-            "num_cat": 0,
-            **dict.fromkeys(_OF_SPLITS, ""),
-            "leaf_value": 0.0,
-            "is_linear": 1,
-            "leaf_const": [float(line.offset[j])],
-            "num_features": 1,
-            "leaf_features": f"{j} ",
-            "leaf_coeff": f"{float(line.coef[j])!r} ",
-            "shrinkage": 1,
-        }
-        yield "".join(f"{name}={_line(value)}\n" for name, value in lines.items())
-
-
 def _line(value: Any) -> str:
     """Return a list as its numbers with spaces between; others as their text."""
     return repr(value)[1:-1].replace(",", "") if isinstance(value, list) else str(value)
@@ -128,8 +101,7 @@ def _infos(written: Written) -> list[str]:
     """Return what each feature is: not used, a number, or one of some categories."""
     forest = written.forest
     infos = ["none"] * forest.n_features
-    of_line = [] if written.line is None else written.line.features.tolist()
-    for feature in [*forest.feature[~forest.is_leaf].tolist(), *of_line]:
+    for feature in forest.feature[~forest.is_leaf].tolist():
         infos[feature] = "[-1e+300:1e+300]"
     for node, codes in written.sets.items():
         feature = int(forest.feature[node])
@@ -149,6 +121,5 @@ LIGHTGBM = ExportFormat(
     Consumer(
         AT_MOST_LIGHTGBM, categories="truncated", missing_category="right", zero_up_to=LIGHTGBM_ZERO
     ),
-    adds=("line",),
     whole_codes=True,
 )

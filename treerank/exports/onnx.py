@@ -1,5 +1,7 @@
 """ONNX: a graph with one ``TreeEnsemble`` of ``ai.onnx.ml`` 5, from doubles ``X`` to ``scores``.
 
+If asked for, ``relevance`` is a second output.
+
 Trees that are added in single precision are evaluated in single precision: the graph rounds the
 values first, and goes left if ``value < threshold`` as XGBoost does. The trees are added one after
 the other if the runtime uses one thread; with several threads it may add them in another order,
@@ -38,13 +40,18 @@ def write_onnx(written: Written) -> bytes:
     others += [_add_network(graph, network) for network in written.networks]
     if not others:
         _add_trees(graph, written, "scores")
-        return graph.model(written.names)
-    if written.forest.n_trees:
-        others.insert(0, _add_trees(graph, written, "trees"))
-    # Sums up to each column: of all sums of ONNX, this one has an order.
-    sums = graph.add("CumSum", graph.add("Concat", *others, axis=1), np.int64(1))
-    graph.add("Gather", sums, np.array([-1]), axis=1, target="scores")
-    return graph.model(written.names)
+    else:
+        if written.forest.n_trees:
+            others.insert(0, _add_trees(graph, written, "trees"))
+        # Sums up to each column: of all sums of ONNX, this one has an order.
+        sums = graph.add("CumSum", graph.add("Concat", *others, axis=1), np.int64(1))
+        graph.add("Gather", sums, np.array([-1]), axis=1, target="scores")
+    if written.log_odds is None:
+        return graph.model(written.names, ["scores"])
+    slope, intercept = written.log_odds.T
+    lines = graph.add("Add", graph.add("Mul", "scores", slope), intercept)
+    graph.add("Sigmoid", graph.add("ReduceMin", lines, np.array([1])), target="relevance")
+    return graph.model(written.names, ["scores", "relevance"])
 
 
 def _add_trees(graph: Graph, written: Written, target: str) -> str:
@@ -169,4 +176,5 @@ ONNX = ExportFormat(
     Consumer(AT_MOST, categories="exact"),
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="exact"),
     adds=("line", "network"),
+    has_relevance=True,
 )

@@ -10,7 +10,7 @@ _IR_VERSION, _OPSETS = 10, {"": 21, "ai.onnx.ml": 5}
 
 
 class Graph:
-    """Nodes and constants of a graph from doubles ``X`` to ``scores``."""
+    """Nodes and constants of a graph from doubles ``X`` to columns of doubles."""
 
     def __init__(self) -> None:
         self._nodes: list[NodeProto] = []
@@ -26,13 +26,13 @@ class Graph:
         self._nodes.append(helper.make_node(kind, names, [target], domain=domain, **values))
         return target
 
-    def model(self, names: list[str]) -> bytes:
-        """Return the model of the graph, with the names of the features."""
-        X, scores = (
+    def model(self, names: list[str], outputs: list[str]) -> bytes:
+        """Return the model of the graph, with the names of the features and of the columns."""
+        X, *columns = (
             helper.make_tensor_value_info(name, DOUBLE, ["n_documents", width])
-            for name, width in (("X", len(names)), ("scores", 1))
+            for name, width in [("X", len(names)), *((output, 1) for output in outputs)]
         )
-        graph = helper.make_graph(self._nodes, "treerank", [X], [scores], self._constants)
+        graph = helper.make_graph(self._nodes, "treerank", [X], columns, self._constants)
         opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
         about: dict[str, Any] = {"producer_name": "treerank", "ir_version": _IR_VERSION}
         model = helper.make_model(graph, opset_imports=opsets, **about)

@@ -48,18 +48,15 @@ class ExportReport:
     def __str__(self) -> str:
         """Return the report in a sentence, and one more on the upload."""
         upload = f" Send the file by {self.upload}." if self.upload else ""
-        return self._compared() + upload
-
-    def _compared(self) -> str:
         if self.n_documents == 0:
-            return f"{self.format}: no documents were checked."
+            return f"{self.format}: no documents were checked.{upload}"
         quality = "" if self.ndcg is None else (
             f", NDCG@10 {self.ndcg:.4f} and {self.ndcg_of_program:.4f}"
         )  # fmt: skip
         return (
             f"{self.format}: {self.n_documents} documents, scores differ by at most "
             f"{self.largest_difference:.3g} of a range of {self.score_range:.3g}, "
-            f"{self.n_changed_pairs} pairs change order{quality}."
+            f"{self.n_changed_pairs} pairs change order{quality}.{upload}"
         )
 
 
@@ -67,21 +64,20 @@ def compare_scores(
     format: str,
     scores: np.ndarray,
     others: np.ndarray,
-    y: np.ndarray | None = None,
-    groups: QueryGroups | None = None,
+    y: np.ndarray | None,
+    groups: QueryGroups,
 ) -> ExportReport:
     """Return the report on two scores of each document.
 
-    ``others`` are the scores of the program, ``y`` labels for NDCG, and ``groups`` the queries; all
-    documents are one query if None.
+    ``others`` are the scores of the program, ``y`` labels for NDCG, and ``groups`` the queries.
 
     Examples
     --------
-    >>> report = compare_scores("solr", np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.5]))
+    >>> scores, others = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.5])
+    >>> report = compare_scores("solr", scores, others, None, QueryGroups.from_qid(None, 3))
     >>> report.n_changed_pairs, report.largest_difference
     (1, 1.5)
     """
-    groups = groups or QueryGroups.from_qid(None, len(scores))
     measured: tuple[float, float] | tuple[None, None] = (None, None)
     if y is not None:
         metric = NDCG(k=10)

@@ -53,13 +53,18 @@ def nested(tree: list[Node], leaf: Callable[[Node], T], split: Callable[[Node, T
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A forest of one output, its thresholds as the program needs them, and what is added."""
+    """A forest of one output, its thresholds as the program needs them, and what is added.
+
+    ``log_odds`` has slope and intercept of lines of the score, of which the lowest is the log odds
+    of relevance.
+    """
 
     forest: Forest
     thresholds: np.ndarray
     names: list[str]
     line: LinearTerm | None = None
     networks: tuple[Network, ...] = ()
+    log_odds: np.ndarray | None = None
 
     @cached_property
     def sets(self) -> dict[int, list[float]]:

@@ -110,12 +110,6 @@ def size(of: str) -> StateRule:
     return check
 
 
-def flag(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is not true or false."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} must be true or false.")
-
-
 def number(**bounds: float) -> StateRule:
     """Return the rule of a finite number between bounds, as ``check_number`` takes them."""
     return lambda name, value, sizes: check_number(name, value, **bounds)

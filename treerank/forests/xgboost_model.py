@@ -96,38 +96,22 @@ _MARGINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def read_xgboost_model(document: dict[str, Any]) -> Forest:
-    """Return the trees of a model that XGBoost itself trained, also by other objectives or DART.
+    """Return the trees of a model that XGBoost itself trained, also by other objectives.
 
-    Scores are margins, before an objective turns them into probabilities or rates. DART multiplies
-    the leaves of each tree by a weight, in single precision. A fit that stopped early scores by the
-    trees up to its best iteration, as XGBRanker does.
+    Scores are margins, before an objective turns them into probabilities or rates. A fit that
+    stopped early scores by the trees up to its best iteration, as XGBRanker does.
     """
     learner = dict(document["learner"])
-    objective, booster = dict(learner["objective"]), learner["gradient_booster"]
-    margin = _MARGINS.get(objective.get("name", ""))
+    margin = _MARGINS.get(dict(learner["objective"]).get("name", ""))
     if margin is not None:
         learner["objective"] = {"name": "reg:squarederror"}
-    weights = None
-    if booster.get("name") == "dart":
-        weights = np.array(booster["weight_drop"], dtype=np.float32)
-        learner["gradient_booster"] = booster["gbtree"]
     forest = read_xgboost(document | {"learner": learner})
-    if weights is not None:
-        forest = _weighed(forest, weights)
     best = learner.get("attributes", {}).get("best_iteration")
     if best is not None:
         model = learner["gradient_booster"]["model"]
         ends = model.get("iteration_indptr", range(forest.n_trees + 1))
         forest = some_trees(forest, 0, int(ends[np.clip(int(best) + 1, 0, len(ends) - 1)]))
     return forest if margin is None else _with_margin(forest, margin)
-
-
-def _weighed(forest: Forest, weights: np.ndarray) -> Forest:
-    """Return a forest with a weight for each tree."""
-    if weights.shape != (forest.n_trees,) or not np.isfinite(weights).all():
-        raise ValueError("A model of XGBoost must have a weight for each tree under DART.")
-    factor = weights[forest.tree_of_node][:, None]
-    return replace(forest, values=(forest.values.astype(np.float32) * factor).astype(np.float64))
 
 
 def _with_margin(forest: Forest, margin: Callable[[np.ndarray], np.ndarray]) -> Forest:

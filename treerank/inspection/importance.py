@@ -18,7 +18,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-from treerank.statistics.randomization import bootstrap_interval
+from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
 
 
@@ -60,11 +60,7 @@ class Importances:
     def interval(self, group: int, *, level: float = 0.95, random_state: int = 0) -> Interval:
         """Return the mean drop of a group with its bootstrap interval over queries."""
         drops = self.drops[group][~np.isnan(self.drops[group])]
-        if len(drops) < 2 or np.ptp(drops) == 0:
-            mean = float(drops.mean())
-            return Interval(mean, mean, mean, level)
-        options = {"n_resamples": 999, "random_state": random_state}
-        return bootstrap_interval(drops, level=level, **options)
+        return mean_interval(drops, level=level, n_resamples=999, random_state=random_state)
 
 
 @check_arguments

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.documents import check_labels, check_matrix
 from treerank.inputs.grouping import QueryGroups
-from treerank.inspection.data_sheet import columns_of
+from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric
 
 

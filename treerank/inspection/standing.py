@@ -1,4 +1,4 @@
-"""Standing: why a document stands where it stands in its query, and why a new model moves it."""
+"""Standing: why a document stands where it stands in its query."""
 
 from typing import Any
 
@@ -66,48 +66,6 @@ def explain_standing(
         total = ranker.explain(one, rivals, **options).sum(axis=0)  # nothing above itself
         parts.append(total / max(len(of_query) - 1, 1))
     return np.array(parts)
-
-
-@check_arguments
-def explain_moves(
-    old: Scored,
-    new: Scored,
-    X: Any,
-    qid: ArrayLike | None = None,
-    *,
-    rows: ArrayLike | None = None,
-    **options: Any,
-) -> np.ndarray:
-    """Return how much each feature contributes to what a new ranker changes for documents.
-
-    A positive part lifts the document. The unit is the log odds that the document is more relevant
-    than a rival of its query, in which the scores of two rankers can be compared. Calibrate both
-    on the same documents first.
-
-    Parameters
-    ----------
-    old, new : Ranker
-        Fitted rankers of the same features.
-    X, qid, rows, **options
-        As in :func:`explain_standing`.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
-
-    Examples
-    --------
-    >>> from treerank.baselines import RankSVM
-    >>> X = np.array([[1.0, 5.0], [3.0, 4.0], [5.0, 3.0]])
-    >>> old, new = RankSVM().fit(X, [0, 1, 2]), RankSVM().fit(X, [2, 1, 0])
-    >>> bool(explain_moves(old, new, X, rows=[2])[0].sum() < 0)
-    True
-    """
-    before, after = (
-        ranker.steepness_ * explain_standing(ranker, X, qid, rows=rows, **options)
-        for ranker in (old, new)
-    )
-    return after - before
 
 
 def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:

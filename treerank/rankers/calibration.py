@@ -9,8 +9,8 @@ Relevance scale: from a score to the probability that a document is relevant.
 
 Scores have no unit; probabilities can be compared over queries, shown to users, and cut off. For
 each label t, :math:`P(y \ge t)` is a curve that rises with the score, so no order changes: a line
-of the log odds (Platt) or a rising step function (isotonic), whichever has the lower log loss on
-queries that it was not fitted to.
+of the log odds (Platt), or the isotonic fit through the centers of its steps (Oron and Flournoy,
+2017), if its log loss on queries that it was not fitted to is lower by more than a standard error.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import shown, warn_user
 from treerank.files.states import array, check_state
@@ -123,7 +124,7 @@ _RULES = {
 class RelevanceScale:
     """Curves from scores to probabilities, one for each label but the lowest.
 
-    ``steps`` are probabilities by the step function at ``scores``, between which it is
+    ``steps`` are probabilities by the isotonic fit at ``scores``, between which it is
     interpolated; ``lines`` have slope and intercept of the log odds, used where ``is_line``.
 
     Examples
@@ -142,6 +143,18 @@ class RelevanceScale:
     lines: np.ndarray
     is_line: np.ndarray
 
+    @staticmethod
+    def of(ranker: Any) -> "RelevanceScale":
+        """Return the curves of a ranker; refuse one that has none."""
+        check_is_fitted(ranker)
+        scale: RelevanceScale | None = ranker.relevance_scale_
+        if scale is None:
+            raise ValueError(
+                "calibrate(X, y, qid) must be called before, with queries that were not trained "
+                f"on and at most {MOST_LABELS} different labels; it was not."
+            )
+        return scale
+
     @classmethod
     def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self:
         """Fit the curves to documents of two labels or more that were not trained on."""
@@ -155,14 +168,20 @@ class RelevanceScale:
 
     def probability(self, scores: np.ndarray, at_least: float) -> np.ndarray:
         """Return the probability that the label of a document is at least a given one."""
-        n_below = int(np.searchsorted(self.labels, at_least))
-        if n_below == len(self.labels):
-            raise ValueError(
-                f"at_least must be at most the highest label, {self.labels[-1]:g}; "
-                f"got {at_least:g}."
-            )
+        curves = [self._curve(scores, label) for label in range(self._n_curves(at_least))]
         # At most that of lower labels, where the curves of two labels cross.
-        return np.min([self._curve(scores, label) for label in range(n_below + 1)], axis=0)
+        return np.min(curves, axis=0)
+
+    def log_odds(self, at_least: float) -> np.ndarray:
+        """Return slope and intercept of lines of which the lowest gives the log odds of a label."""
+        n_curves = self._n_curves(at_least)
+        if not self.is_line[:n_curves].all():
+            raise ValueError(
+                f"the probability of a label of at least {at_least:g} must be a line of log odds; "
+                "it is an isotonic fit. predict_relevance gives it, and threshold_for a score that "
+                "every program can compare with."
+            )
+        return self.lines[:n_curves]
 
     def threshold(self, precision: float, at_least: float) -> float:
         """Return the lowest score above which documents have a precision on average."""
@@ -174,6 +193,16 @@ class RelevanceScale:
                 f"got {shown(precision)}."
             )
         return float(self.scores[np.argmax(above >= precision)])
+
+    def _n_curves(self, at_least: float) -> int:
+        """Return the number of curves up to that of a label."""
+        n_below = int(np.searchsorted(self.labels, at_least))
+        if n_below == len(self.labels):
+            raise ValueError(
+                f"at_least must be at most the highest label, {self.labels[-1]:g}; "
+                f"got {at_least:g}."
+            )
+        return n_below + 1
 
     def _curve(self, scores: np.ndarray, label: int) -> np.ndarray:
         if self.is_line[label]:
@@ -196,16 +225,14 @@ def _curves(
     scores: np.ndarray, won: np.ndarray, fold: np.ndarray, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Return the steps at some points, the line, and whether the line is better."""
-    losses = np.zeros(2)
+    gains = np.zeros(_N_FOLDS)  # of steps over the line
     for number in range(_N_FOLDS):
         rest, test = fold != number, fold == number
         if test.any() and won[rest].any() and not won[rest].all():
-            line = _line(scores[rest], won[rest])
+            line = _logistic(scores[test], *_line(scores[rest], won[rest]))
             steps = np.interp(scores[test], points, _steps(scores[rest], won[rest], points))
-            for kind, likely in enumerate((_logistic(scores[test], *line), steps)):
-                likely = np.clip(likely, 1e-12, 1 - 1e-12)
-                losses[kind] -= np.log(np.where(won[test], likely, 1 - likely)).sum()
-    is_line = bool(losses[0] <= losses[1])
+            gains[number] = _log_loss(line, won[test]) - _log_loss(steps, won[test])
+    is_line = bool(gains.sum() <= np.sqrt(_N_FOLDS) * gains.std(ddof=1))
     return _steps(scores, won, points), _line(scores, won), is_line
 
 
@@ -230,8 +257,16 @@ def _steps(scores: np.ndarray, won: np.ndarray, points: np.ndarray) -> np.ndarra
     """Return the isotonic fit at some points, not quite 0 and 1."""
     from sklearn.isotonic import IsotonicRegression
 
-    steps = IsotonicRegression(out_of_bounds="clip").fit(scores, won).predict(points)
-    return (len(won) * steps + 1) / (len(won) + 2)
+    fitted = IsotonicRegression().fit(scores, won).predict(scores)
+    levels, step = np.unique(fitted, return_inverse=True)
+    centers = np.bincount(step, scores) / np.bincount(step)
+    rising = np.maximum.accumulate(np.interp(points, centers, levels))
+    return (len(won) * rising + 1) / (len(won) + 2)
+
+
+def _log_loss(likely: np.ndarray, won: np.ndarray) -> float:
+    likely = np.clip(likely, 1e-12, 1 - 1e-12)
+    return float(-np.log(np.where(won, likely, 1 - likely)).sum())
 
 
 def _logistic(scores: np.ndarray, slope: float, intercept: float) -> np.ndarray:

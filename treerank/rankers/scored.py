@@ -238,7 +238,7 @@ class Scored(BaseEstimator):
         It rises with the score, and can be compared over queries. :meth:`calibrate` has to be
         called before, with queries that were not trained on.
         """
-        scale = self._known_scale()
+        scale = RelevanceScale.of(self)
         return scale.probability(self.predict(X), at_least)
 
     @check_arguments
@@ -248,16 +248,7 @@ class Scored(BaseEstimator):
         Relevant is a label of ``at_least``. The share is that of documents such as those of
         :meth:`calibrate`.
         """
-        return self._known_scale().threshold(precision, at_least)
-
-    def _known_scale(self) -> RelevanceScale:
-        check_is_fitted(self)
-        if self.relevance_scale_ is None:
-            raise ValueError(
-                "calibrate(X, y, qid) must be called before, with queries that were not trained "
-                f"on and at most {MOST_LABELS} different labels; it was not."
-            )
-        return self.relevance_scale_
+        return RelevanceScale.of(self).threshold(precision, at_least)
 
     def terms(self) -> "Terms":
         """Return the ranker as a sum of trees, a line and networks, which not all rankers are.

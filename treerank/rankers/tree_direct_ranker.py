@@ -142,7 +142,7 @@ class TreeDirectRanker(DirectRanker):
         are left out say how much each kind counts. Sizes of trees come from the data, as those of
         the default. So give it all judged queries: it learns nothing from an ``eval_set`` but the
         steepness of pair probabilities. :func:`treerank.export` takes it in the formats that know
-        lines beside trees: "c", "json", "lightgbm", "onnx" and "vespa-expression".
+        lines beside trees: "c", "json", "onnx" and "vespa-expression".
 
         Parameters
         ----------

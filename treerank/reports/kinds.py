@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from treerank.inspection.slices import LEVEL, Slice
+from treerank.inspection.query_slices import LEVEL, Slice
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table

@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 
 from treerank.inputs.documents import shown_names
 from treerank.inputs.grouping import QueryGroups
-from treerank.inspection.data_sheet import columns_of
-from treerank.inspection.slices import Slice, slices
+from treerank.inspection.data_sheets import columns_of
+from treerank.inspection.query_slices import Slice, slices
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.ranker import Ranker

@@ -4,8 +4,6 @@
 explore, with the probability of each place, and ``fuse`` joins the lists of several systems.
 """
 
-from treerank.results.diversification import diversify
-from treerank.results.fusion import fuse, runs_as_features
-from treerank.results.sampling import SampledLists, sample_lists
+from treerank.lazy import lazy_names
 
-__all__ = ["SampledLists", "diversify", "fuse", "runs_as_features", "sample_lists"]
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from treerank.checks import as_numbers, shown
 from treerank.datasets.trec import TrecRun
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Positive, Rule, check_arguments
+from treerank.statistics.paired import check_values
 
 _METHODS = ("reciprocal_rank", "z_score")
 
@@ -54,7 +54,7 @@ def fuse(
     """
     if not runs:
         raise ValueError("runs must hold the scores of some system; got none.")
-    columns = {name: _scores(name, values) for name, values in runs.items()}
+    columns = {name: check_values(f"runs[{name!r}]", values) for name, values in runs.items()}
     n = len(next(iter(columns.values())))
     groups = QueryGroups.from_qid(qid, n)
     total = np.zeros(n)
@@ -99,15 +99,6 @@ def runs_as_features(
         known = dict(zip(zip(run.qid, run.doc_ids, strict=True), run.scores, strict=True))
         columns[name] = np.array([known.get(pair, np.nan) for pair in pairs])
     return columns
-
-
-def _scores(name: str, values: ArrayLike) -> np.ndarray:
-    scores = as_numbers(f"runs[{name!r}]", values)
-    if scores.ndim != 1 or np.isinf(scores).any():
-        raise ValueError(
-            f"runs[{name!r}] must have one finite score or NaN per document; got {shown(values)}."
-        )
-    return scores
 
 
 def _standardized(scores: np.ndarray) -> np.ndarray:

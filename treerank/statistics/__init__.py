@@ -1,15 +1,5 @@
 """Statistics: tests of whether one ranker is better than another, and confidence intervals."""
 
-from treerank.statistics.paired import PairedResult, adjust_holm
-from treerank.statistics.randomization import bootstrap_interval, randomization_test
-from treerank.statistics.resampled import Interval, corrected_interval, corrected_resampled_t_test
+from treerank.lazy import lazy_names
 
-__all__ = [
-    "Interval",
-    "PairedResult",
-    "adjust_holm",
-    "bootstrap_interval",
-    "corrected_interval",
-    "corrected_resampled_t_test",
-    "randomization_test",
-]
+__all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -5,6 +5,8 @@ hypothesis changes nothing. The bootstrap draws the queries again, with replacem
 every draw and no state is shared, so results do not depend on threads or processes.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
@@ -109,6 +111,14 @@ def bootstrap_interval(
         random_state=np.random.default_rng(random_state),
     ).confidence_interval
     return Interval(float(values.mean()), float(found.low), float(found.high), float(level))
+
+
+def mean_interval(values: np.ndarray, *, level: float = 0.95, **options: Any) -> Interval:
+    """Return the bootstrap interval of a mean; of values that are all alike it has no width."""
+    if len(values) < 2 or np.ptp(values) == 0:
+        mean = float(values.mean()) if len(values) else 0.0
+        return Interval(mean, mean, mean, level)
+    return bootstrap_interval(values, level=level, **options)
 
 
 def _batch(values):

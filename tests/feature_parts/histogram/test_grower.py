@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
+from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, by_column, find_bins
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import STRIDE, fill
 from treerank.feature_parts.histogram.packing import pack, unpack
@@ -33,21 +33,22 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
 def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=None, **rules):
     rows_of_X = as_rows(X)
     categorical = rules.pop("categorical", ())
-    binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical))
+    bins = find_bins(rows_of_X, categorical=categorical)
+    binned = bin_rows(rows_of_X, bins)
     words, layout = pack(gradient, hessian, precision, (0, 0))
     rules = TreeRules(*shape, **(RULES | rules))
     histograms = make_histograms(binned, layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
-    groups = binned.places["feature"][None] >= 0
-    data = Data(binned, binned.columns(), rules, groups, histograms)
+    groups = bins.places["feature"][None] >= 0
+    data = Data(bins, rules, groups, binned, by_column(binned), histograms)
     nodes, _ = grow(data, words, layout, rows)
-    return nodes, rows, binned
+    return nodes, rows, bins
 
 
-def splits_of(nodes, binned):
+def splits_of(nodes, bins):
     """(feature, last bin left) of each node that is split, root first."""
     split = nodes[nodes["place"] >= 0]
-    return [(int(binned.places["feature"][n["place"]]), int(n["bin"])) for n in split]
+    return [(int(bins.places["feature"][n["place"]]), int(n["bin"])) for n in split]
 
 
 class PlainTree:
@@ -116,8 +117,8 @@ def test_the_tree_is_the_one_that_plain_python_grows(shape, rules, precision):
         if precision == "int16":  # small whole numbers survive rounding
             case = case[0], np.round(case[1] * 4), np.ceil(case[2] * 4)
             plain = PlainTree(*case, *shape, **rules)
-        nodes, rows, binned = grown(*case, precision, shape, **rules)
-        assert splits_of(nodes, binned) == in_order(nodes, plain)
+        nodes, rows, bins = grown(*case, precision, shape, **rules)
+        assert splits_of(nodes, bins) == in_order(nodes, plain)
         leaves = nodes[nodes["place"] < 0]
         own = {frozenset(rows[leaf["begin"] : leaf["end"]].tolist()) for leaf in leaves}
         assert own == set(plain.leaves)
@@ -133,9 +134,9 @@ def in_order(nodes, plain):
 def test_a_subset_of_rows_is_grown_on_as_if_it_were_all():
     X, g, h = random_case(missing=0)
     kept = np.flatnonzero(RNG.random(len(X)) < 0.5)
-    nodes, rows, binned = grown(X, g, h, rows=kept)
-    alone, _, binned_alone = grown(X[kept], g[kept], h[kept])
-    assert splits_of(nodes, binned) == splits_of(alone, binned_alone)
+    nodes, rows, bins = grown(X, g, h, rows=kept)
+    alone, _, bins_alone = grown(X[kept], g[kept], h[kept])
+    assert splits_of(nodes, bins) == splits_of(alone, bins_alone)
     assert sorted(rows) == sorted(kept)
 
 
@@ -152,6 +153,17 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     best = max(cut_gain(tuple(left), leaf, rules, 0.0, 0) for left in sums.T[:5])
     assert may_gain(*cuts, np.nextafter(best, 0) if best else -1.0)
     assert exponent < -60 or not may_gain(*cuts, 1.01 * best)
+
+
+@pytest.mark.parametrize("categorical", [(), (0,)])
+@pytest.mark.parametrize("others", [2.0, np.nan])
+def test_a_feature_that_is_mostly_0_has_cuts_if_enough_documents_are_not(others, categorical):
+    for n_others in (4, 5):
+        X = np.zeros((40, 1))
+        X[:2], X[2:n_others] = 3.0, others
+        g = np.where(X[:, 0] == 0, 1.0, -1.0)
+        nodes, _, _ = grown(X, g, np.ones(40), categorical=categorical)
+        assert len(nodes) == (3 if n_others == 5 else 1)
 
 
 def test_the_best_set_of_categories_is_found_by_trying_all():

@@ -20,7 +20,7 @@ the scores; ``forest`` turns bins into thresholds. Who owns which array:
 array                       belongs to   written by
 ==========================  ===========  ===============================================
 bounds of bins              a fit        ``binning.find_bins``; later only read
-bins by row, by column      a fit        ``binning.bin_rows``; later only read
+bins by row, by column      a fit        ``bin_rows``, ``by_column``; later only read
 scores                      a fit        ``leaves``, after each tree
 histograms of leaves        a fit        ``grower``, while a tree grows
 words of derivatives        a tree       ``packing.pack``; only ``packing.unpack`` reads them

@@ -7,7 +7,7 @@ import numpy as np
 
 from treerank.feature_parts.engines.boosting import GrowthTask
 from treerank.feature_parts.histogram import sampling
-from treerank.feature_parts.histogram.binning import Binned, Bins, bin_rows
+from treerank.feature_parts.histogram.binning import Bins, bin_rows, by_column
 from treerank.feature_parts.histogram.forest import make_forest
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree
@@ -24,41 +24,34 @@ from treerank.numerics.threads import in_parts
 _BATCH = 16_384
 
 
-def boost(
-    part: Any,
-    task: GrowthTask,
-    bins: Bins,
-    rules: TreeRules,
-    signs: np.ndarray,
-    groups: np.ndarray,
-) -> Forest:
+def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.ndarray) -> Forest:
     """Grow the trees of a ``HistogramTrees``; return those that are kept, after the earlier ones.
 
-    ``signs`` are the monotone constraints of all features, ``groups`` the features that may be on
-    one path, a row for each group.
+    ``groups`` are the features that may be on one path, a row for each group.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
-    binned, scores = _scored(task, task.rows, bins)
-    features = binned.places["feature"]
-    binned.places["sign"] = signs[features]
+    binned, scores = bin_rows(task.rows, bins), _earlier_scores(task, task.rows)
     histograms = make_histograms(binned, PRECISIONS[part.precision][1], rules)
-    columns = binned.columns(in_file=task.rows.is_batched)
-    data = Data(binned, columns, rules, groups[:, features], histograms)
+    columns = by_column(binned, in_file=task.rows.is_batched)
+    groups = groups[:, bins.places["feature"]]
+    data = Data(bins, rules, groups, binned, columns, histograms)
     if held_out is not None:
-        held_out_bins, held_out_scores = _scored(task, held_out, bins)
+        held_out_binned = bin_rows(held_out, bins)
+        held_out_scores = _earlier_scores(task, held_out)
+        every = np.arange(len(held_out))
     shares = part.subsample, part.subsample_queries
     sampler = sampling.RowSampler(task.rows, task.derivatives.objective, *shares)
     trees: list[GrownTree] = []
     n_earlier = 0 if earlier is None else earlier.n_trees
 
     def grown() -> Forest:
-        forest = make_forest(trees, binned.places, bins)
+        forest = make_forest(trees, bins)
         return forest if earlier is None else joined([earlier, forest])
 
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
         trees.append(_grow_tree(part, task, data, sampler, scores))
         if held_out is not None:
-            _add(trees[-1], held_out_bins, np.arange(len(held_out)), held_out_scores)
+            in_parts(add_tree, len(every), held_out_binned, trees[-1], every, held_out_scores)
             is_one = held_out_scores.shape[1] == 1
             progress.measure(held_out_scores[:, 0] if is_one else held_out_scores)
         if progress.record(n_trees, lambda: grown().as_state()):
@@ -68,38 +61,33 @@ def boost(
     return forest if kept is None else some_trees(forest, 0, kept)
 
 
-def _scored(task: GrowthTask, rows: Rows, bins: Bins) -> tuple[Binned, np.ndarray]:
-    """Return rows in bins, and their scores by the earlier trees."""
+def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
+    """Return the scores of rows by the earlier trees."""
     scores = np.zeros((len(rows), task.derivatives.n_outputs))
     if task.earlier is not None:
         for at, batch in rows.batches(_BATCH):
             scores[at] = forest_scores(task.earlier, batch, n_threads=nb.get_num_threads())
-    return bin_rows(rows, bins), scores
-
-
-def _add(tree: GrownTree, binned: Binned, rows: np.ndarray, scores: np.ndarray) -> None:
-    """Add the values of a tree to the scores of some rows."""
-    in_parts(add_tree, len(rows), binned.words, tree, rows, scores)
+    return scores
 
 
 def _grow_tree(part, task, data, sampler, scores):
     """Grow a tree and add it to the scores; return it."""
-    binned, sizes = data.binned, task.sizes
-    key = task.seed, task.derivatives.iteration
-    leave_memory(binned.words)  # they are large, and so is what an objective needs
+    sizes, key = task.sizes, (task.seed, task.derivatives.iteration)
+    leave_memory(data.binned)  # they are large, and so is what an objective needs
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))
-    g, h = sampling.project(gradient, hessian, *key)
-    rounding = sampling.key_seed(task.seed, sampling.ROUNDING), key[1]
+    g, h = sampling.project(gradient, hessian, key)
+    rounding = sampling.key_for(sampling.ROUNDING, key)
     words, layout = pack(g, h, part.precision, rounding, task.rows.places)
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
-    rows = sampler.rows(*key)
-    exists = binned.places["feature"] >= 0
-    usable = sampling.sample_features(exists, float(sizes.colsample_bytree), *key)
+    rows = sampler.rows(key)
+    exists = data.bins.places["feature"] >= 0
+    usable = sampling.sample_features(exists, float(sizes.colsample_bytree), key)
     data = data._replace(groups=data.groups & usable)
     nodes, goes_left = grow(data, words, layout, rows)
     rate = float(sizes.learning_rate)
     values = add_leaves(nodes, rows, (gradient, hessian), data.rules, rate, scores)
     tree = GrownTree(nodes, goes_left, values)
     if len(rows) < len(scores) and len(nodes) > 1:
-        _add(tree, binned, np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True), scores)
+        others = np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True)
+        in_parts(add_tree, len(others), data.binned, tree, others, scores)
     return tree

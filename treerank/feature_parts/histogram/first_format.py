@@ -38,23 +38,22 @@ def read_first_format(state: dict[str, Any]) -> Forest:
     sizes = {"n_features": state.get("n_features", 0), "n_nodes": len(state.get("first", ()))}
     check_state(state, _RULES, **sizes)
     first = state["first"].astype(np.int64)
-    is_leaf = first == np.arange(len(first))
-    by_set = np.flatnonzero(~is_leaf & (state["set_of_node"] >= 0))
+    is_split = first != np.arange(len(first))
+    by_set = np.flatnonzero(is_split & (state["set_of_node"] >= 0))
     return forest_of_nodes(
-        roots=state["starts"][:-1],
-        feature=np.where(is_leaf, -1, state["feature"].astype(np.int64)),
+        feature=np.where(is_split, state["feature"].astype(np.int64), -1),
         threshold=state["threshold"],
         missing_left=~state["missing_right"],
         first=first,
+        by_code=[_split_by_code(state, node) for node in by_set],
+        n_features=state["n_features"],
+        roots=state["starts"][:-1].astype(np.int32),
         values=state["values"],
         gain=state["gain"],
-        n_features=state["n_features"],
-        by_code=[_split_by_code(state, node) for node in by_set.tolist()],
     )
 
 
 def _split_by_code(state, node):
     number = state["set_of_node"][node]
     table = state["table_of_set"][number]
-    n = state["n_codes"][table]
-    return (node, state["tables"][table, :n], state["sets"][number, : n + 1])
+    return node, state["tables"][table, : state["n_codes"][table]], state["sets"][number]

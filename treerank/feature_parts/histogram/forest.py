@@ -1,6 +1,7 @@
 """Grown trees as a forest, with features and thresholds instead of places and bins."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,78 +10,73 @@ from treerank.feature_parts.histogram.leaves import GrownTree
 from treerank.forests.forest import CategorySets, Forest
 
 #: A split by category: its node, the known codes in ascending order, and 1 for each code that goes
-#: left, with one more entry for all other values.
+#: left, then an entry for all other values, and entries without a meaning.
 CodeSplit = tuple[int, np.ndarray, np.ndarray]
 
 
-def make_forest(trees: Sequence[GrownTree], places: np.ndarray, bins: Bins) -> Forest:
-    """Return grown trees as a forest with their gains; ``places`` are those of the rows."""
+def make_forest(trees: Sequence[GrownTree], bins: Bins) -> Forest:
+    """Return grown trees as a forest with their gains."""
     sizes = [len(tree.nodes) for tree in trees]
     roots = np.cumsum([0, *sizes])[:-1]
     nodes = np.concatenate([tree.nodes for tree in trees])
     goes_left = np.concatenate([tree.goes_left for tree in trees])
-    is_split = nodes["place"] >= 0
-    feature = np.full(len(nodes), -1)
-    feature[is_split] = places["feature"][nodes["place"][is_split]]
-    by_set = np.flatnonzero(is_split & bins.is_category[feature])
-    n_codes = bins.n_values[feature[by_set]]
+    splits = np.flatnonzero(nodes["place"] >= 0)
+    places = bins.places[nodes["place"][splits]]
+    feature, threshold = np.full(len(nodes), -1), np.zeros(len(nodes))
+    feature[splits] = places["feature"]
     # Bounds end with infinity. A split there sends all values left and missing values right.
-    threshold = np.where(is_split, bins.bounds[feature, np.minimum(nodes["bin"], 255)], 0.0)
+    threshold[splits] = bins.bounds[places["feature"], np.minimum(nodes["bin"][splits], 255)]
+    is_set = places["is_category"] != 0
+    by_code = [
+        (node, bins.bounds[feature[node], :n], goes_left[node])
+        for node, n in zip(splits[is_set], places["n_values"][is_set], strict=True)
+    ]
     return forest_of_nodes(
-        roots=roots,
         feature=feature,
         threshold=threshold,
         missing_left=nodes["missing_left"] != 0,
         first=nodes["first"] + np.repeat(roots, sizes),
+        by_code=by_code,
+        n_features=len(bins.bounds),
+        roots=roots.astype(np.int32),
         values=np.concatenate([tree.values for tree in trees]),
         gain=nodes["gain"],
-        n_features=len(bins.n_values),
-        by_code=[
-            (node, bins.bounds[feature[node], :n], goes_left[node, : n + 1])
-            for node, n in zip(by_set.tolist(), n_codes.tolist(), strict=True)
-        ],
     )
 
 
 def forest_of_nodes(
     *,
-    roots: np.ndarray,
     feature: np.ndarray,
     threshold: np.ndarray,
     missing_left: np.ndarray,
     first: np.ndarray,
-    values: np.ndarray,
-    gain: np.ndarray,
-    n_features: int,
     by_code: Sequence[CodeSplit],
+    **others: Any,
 ) -> Forest:
     """Return the forest of nodes, where the right child is the node after ``first``, the left one.
 
     In a forest, codes outside of a set go right. Where other values go left, the set is that of the
-    codes that go right, and the children change places.
+    codes that go right, and the children change places. ``others`` are fields of the forest.
     """
     is_split = feature >= 0
     is_number, others_left = is_split.copy(), np.zeros(len(feature), dtype=np.int64)
     set_of_node = np.full(len(feature), -1, dtype=np.int32)
     sets = []
     for number, (node, codes, goes_left) in enumerate(by_code):
-        others = goes_left[-1]
-        is_number[node], set_of_node[node], others_left[node] = False, number, others
-        sets.append(codes[goes_left[:-1] != others])
+        is_left = goes_left[: len(codes) + 1]
+        is_number[node], set_of_node[node], others_left[node] = False, number, is_left[-1]
+        sets.append(codes[is_left[:-1] != is_left[-1]])
     starts = np.cumsum([0, *map(len, sets)])
+    codes_of_sets = np.concatenate([[], *sets])
+    categories = CategorySets(set_of_node, starts, codes_of_sets, "exact")
     return Forest(
-        n_features=n_features,
-        roots=roots.astype(np.int32),
         feature=feature.astype(np.int32),
         threshold=np.where(is_number, threshold, 0.0),
         left=np.where(is_split, first + others_left, -1).astype(np.int32),
         right=np.where(is_split, first + 1 - others_left, -1).astype(np.int32),
         missing_left=is_number & missing_left,
-        values=values,
-        tree_output=np.zeros(len(roots), dtype=np.int32),
-        constant=np.zeros(values.shape[1]),
-        categories=CategorySets(set_of_node, starts, np.concatenate(sets), "exact")
-        if sets
-        else None,
-        gain=gain.astype(np.float64),
+        tree_output=np.zeros(len(others["roots"]), dtype=np.int32),
+        constant=np.zeros(others["values"].shape[1]),
+        categories=categories if sets else None,
+        **others,
     )

@@ -1,22 +1,19 @@
 """Grower: one tree, whose leaves are split one after the other, each by its best split.
 
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
-A split costs one pass over the documents of its smaller child. It takes these steps, and threads
-share the first two, and the third one of a large leaf:
+A split costs one pass over the documents of its smaller child:
 
-- sum the histogram of the smaller of two new leaves, if it is large each thread that of some rows;
+- sum the histogram of the smaller of two new leaves;
 - subtract it from that of their parent, which gives the other one, and find the best split of each
-  leaf in some blocks of features. Each thread has neighboring blocks;
+  leaf. Threads share the blocks of features in these two steps;
 - choose the leaf to split next, sort its rows by side, and make two new leaves of it.
 
-Workers go the same way with their own rows: after the first step each adds up the histograms of all
-workers for a share of the blocks, and after the second all tell each other the best splits that
-they have found. Sums are exact, so trees depend neither on threads nor on workers.
+Workers do so with their own rows. After the first step each adds up the histograms of all workers
+for a share of the blocks, and after the second all tell each other the best splits they have found.
 """
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -27,7 +24,7 @@ from treerank.feature_parts.histogram.histogram import N_BINS, fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.tree import NODE, Data, Node, shares_of
-from treerank.numerics.threads import in_parts, in_turn
+from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 #: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
@@ -36,6 +33,8 @@ _SHARED = 16_384
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part, per word: to fill them takes four times as long as to add the part.
 _ROWS_OF_PART = 1500
+#: Blocks that are filled and searched in turn, so that histograms are in the second cache.
+_TOGETHER = 16
 _PAIR = np.arange(2)
 
 
@@ -101,24 +100,35 @@ def _best_splits(
     pair: list[Node],
 ) -> np.ndarray:
     """Return the best splits of new leaves, the smaller one first, over all blocks."""
-    team, small, n_blocks = current_team(), pair[0], data.binned.words.shape[1]
-    histograms, shares = data.histograms, shares_of(n_blocks)
-    own, into = shares[team.rank], histograms[small.slot]
+    team, small, n_blocks = current_team(), pair[0], data.binned.shape[1]
+    shares = shares_of(n_blocks)
+    own = shares[team.rank]
+    into = kept = data.histograms[small.slot]
     if team.size > 1:
-        into = np.empty((n_blocks, into.shape[1]), dtype=np.int64)
-    filling = _filling(data, words, rows[small.begin : small.end], into)
-    splits = np.zeros((max(1, len(histograms[0])), 2), dtype=splitter.SPLIT)
+        into = np.empty((n_blocks, kept.shape[1]), dtype=np.int64)
+    fill_blocks = _filling(data, words, rows[small.begin : small.end], into)
+    splits = np.zeros((max(1, len(kept)), 2), dtype=splitter.SPLIT)
     splits["gain"] = -np.inf
     searched = slice(WIDTH * own.start, WIDTH * own.stop)
-    search = data.binned.places[searched], usable[searched], how
-    searching = splitter.search_blocks, search, np.array(pair, dtype=NODE), histograms, splits
+    search = data.bins.places[searched], usable[searched], how
+    leaves = np.array(pair, dtype=NODE)
+
+    def search_blocks(first: int, last: int) -> None:
+        splitter.search_blocks(first, last, search, leaves, data.histograms, splits)
+
+    def fill_and_search(first: int, last: int) -> None:
+        for start in range(first, last, _TOGETHER):
+            at = start, min(start + _TOGETHER, last)
+            fill_blocks(*at)
+            search_blocks(*at)
+
     n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * n_blocks
     if team.size == 1:
-        _share(n_bins, in_turn(filling, searching), n_blocks)
+        _share(n_bins, fill_and_search, n_blocks)
         return _best(splits)
-    _share(n_bins, in_turn(filling), n_blocks)
-    histograms[small.slot] = team.total_of_own([into[share] for share in shares])
-    _share(n_bins, in_turn(searching), len(histograms[0]))
+    _share(n_bins, fill_blocks, n_blocks)
+    kept[:] = team.total_of_own([into[share] for share in shares])
+    _share(n_bins, search_blocks, len(kept))
     splits["place"] += WIDTH * own.start
     told = b"".join(team.gather(_best(splits).tobytes()))
     return _best(np.frombuffer(told, dtype=splitter.SPLIT).reshape(-1, 2))
@@ -129,27 +139,29 @@ def _best(splits: np.ndarray) -> np.ndarray:
     return splits[splits["gain"].argmax(axis=0), _PAIR]
 
 
-def _filling(data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray) -> tuple[Any, ...]:
-    """Return what threads call for some blocks each to fill the histogram of a leaf.
+def _filling(
+    data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray
+) -> Callable[[int, int], None]:
+    """Return a function of first and last block that fills the histogram of a leaf.
 
     Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
     row is fetched once, and by one thread. Parts need no more memory than all leaves.
     """
-    bins, n_most = data.binned[:2], len(data.histograms)
+    binned, n_most = (data.binned, data.bins.zeros), len(data.histograms)
     n_parts = min(nb.get_num_threads(), n_most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
     if n_parts < 2:
-        return fill, bins, words, rows, into
+        return lambda first, last: fill(first, last, binned, words, rows, into)
     parts, rows_of_part = np.empty((n_parts, *into.shape), np.int64), np.array_split(rows, n_parts)
 
     def fill_parts(first: int, last: int) -> None:
         for part in range(first, last):
-            fill(0, len(into), bins, words, rows_of_part[part], parts[part])
+            fill(0, len(into), binned, words, rows_of_part[part], parts[part])
 
     def add_parts(first: int, last: int) -> None:
         np.sum(parts[:, first:last], axis=0, out=into[first:last])
 
     in_parts(fill_parts, n_parts)
-    return (add_parts,)
+    return add_parts
 
 
 def _children(
@@ -168,20 +180,14 @@ def _children(
     depth, bounds = leaf.depth + 1, (leaf.lower, leaf.upper)
     left = Node(leaf.begin, middle, depth, left_slot, g, h, n, *bounds)
     right = Node(middle, leaf.end, depth, right_slot, *others, *bounds)
-    sign = data.binned.places["sign"][place]
+    sign = data.bins.places["sign"][place]
     return _bounded(left, right, data.rules, sign) if sign else (left, right)
 
 
 def _bounded(left: Node, right: Node, rules: splitter.TreeRules, sign: int) -> tuple[Node, Node]:
-    """Return the leaves of a split by a feature with a monotone constraint, with narrower bounds.
-
-    The middle of their values bounds both.
-    """
-    steps = (
-        splitter.newton_step(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
-        for leaf in (left, right)
-    )
-    middle = sum(steps) / 2
+    """Return the leaves of a monotone split with the middle of their values as a bound of both."""
+    step = splitter.newton_step
+    middle = sum(step(leaf.gradient, leaf.hessian, rules, leaf) for leaf in (left, right)) / 2
     if sign > 0:
         return left._replace(upper=middle), right._replace(lower=middle)
     return left._replace(lower=middle), right._replace(upper=middle)

@@ -40,18 +40,8 @@ def fill(
 ) -> None:
     """Write the histograms of the documents ``rows`` for the blocks from ``first`` to ``last``.
 
-    Parameters
-    ----------
-    first, last : int
-        First block, and the one after the last.
-    binned : tuple of ndarray of uint64, of shapes (n_rows, n_blocks) and (n_blocks,)
-        Bins of all rows, and those of a row of zeros.
-    words : ndarray of int64, shape (n_rows, n_words)
-        Words of all rows.
-    rows : ndarray of uint32
-        Rows to sum.
-    histograms : ndarray of int64, shape (n_blocks, 8 * STRIDE * n_words)
-        One histogram per block, overwritten.
+    ``binned`` are the bins of all rows and those of a row of zeros, and ``words`` those of all
+    rows. ``histograms``, of shape (n_blocks, 8 * STRIDE * n_words), are overwritten.
     """
     (bins, zeros), n_words, n_blocks = binned, words.shape[1], last - first
     near = np.empty((n_words + n_blocks, BATCH), dtype=np.int64)
@@ -72,50 +62,36 @@ def fill(
             for block in range(np.uint64(n_blocks)):
                 near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
         for block in range(n_blocks):
-            histogram, zero = histograms[first + block], zeros[first + block]
-            if n_words == 1:
-                _add(near[1 + block, :n], zero, near[0], histogram)
-            else:
-                _add_wide(near[2 + block, :n], zero, near[0], near[1], histogram)
+            own, zero = near[n_words + block, :n], zeros[first + block]
+            _add(own, zero, near[:n_words], histograms[first + block])
 
 
 @register_jitable(error_model="numpy")
 def _add(bins, zeros, words, histogram):
-    """Add a batch of documents to the histogram of one block."""
-    rest = np.int64(0)
+    """Add the words of a batch of documents to the histogram of one block."""
+    begin, is_packed = np.uint64(histogram.ctypes.data), len(words) == 1
+    rest, last_rest = np.int64(0), np.int64(0)
     for i in range(np.uint64(len(bins))):
-        word_of_bins, word = np.uint64(bins[i]), words[i]
-        if word_of_bins == zeros:
-            rest += word
-            continue
-        for j in range(WIDTH):
-            histogram[_bin(word_of_bins, j)] += word
+        own, first, last = np.uint64(bins[i]), words[0, i], words[-1, i]
+        if own == zeros:
+            rest, last_rest = rest + first, last_rest + last
+        elif is_packed:
+            for j in range(WIDTH):
+                histogram[_bin(own, j)] += first
+        else:
+            for j in range(WIDTH):
+                _add_two(begin + np.uint64(16) * _bin(own, j), first, last)  # type: ignore[call-arg]
     for j in range(WIDTH):
-        histogram[_bin(zeros, j)] += rest
+        if is_packed:
+            histogram[_bin(zeros, j)] += rest
+        else:
+            _add_two(begin + np.uint64(16) * _bin(zeros, j), rest, last_rest)  # type: ignore[call-arg]
 
 
 @register_jitable(error_model="numpy")
-def _add_wide(bins, zeros, upper, lower, histogram):
-    """Add a batch of documents of two words to the histogram of one block."""
-    begin = np.uint64(histogram.ctypes.data)
-    rest, lower_rest = np.int64(0), np.int64(0)
-    for i in range(np.uint64(len(bins))):
-        word_of_bins, first, second = np.uint64(bins[i]), upper[i], lower[i]
-        if word_of_bins == zeros:
-            rest, lower_rest = rest + first, lower_rest + second
-            continue
-        for j in range(WIDTH):
-            address = begin + np.uint64(16) * _bin(word_of_bins, j)
-            _add_two(address, first, second)  # type: ignore[call-arg]
-    for j in range(WIDTH):
-        address = begin + np.uint64(16) * _bin(zeros, j)
-        _add_two(address, rest, lower_rest)  # type: ignore[call-arg]
-
-
-@register_jitable(error_model="numpy")
-def _bin(word_of_bins, j):
+def _bin(bins, j):
     """Return where the histogram has the bin of one of the eight features."""
-    return np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
+    return np.uint64(j * STRIDE) + ((bins >> np.uint64(8 * j)) & _BYTE)
 
 
 @intrinsic

@@ -14,21 +14,11 @@ _BYTE = np.uint64(255)
 
 
 class GrownTree(NamedTuple):
-    """A tree whose splits are by bins.
+    """A tree whose splits are by bins."""
 
-    Attributes
-    ----------
-    nodes : ndarray of NODE
-        The nodes, the root first.
-    goes_left : ndarray of uint8, shape (n_nodes, 256)
-        1 for each bin of the feature of a node that goes left.
-    values : ndarray of shape (n_nodes, n_outputs)
-        Values of the leaves; 0 in other nodes.
-    """
-
-    nodes: np.ndarray
-    goes_left: np.ndarray
-    values: np.ndarray
+    nodes: np.ndarray  # of NODE, the root first
+    goes_left: np.ndarray  # 1 for each bin that goes left; of uint8 and shape (n_nodes, 256)
+    values: np.ndarray  # of shape (n_nodes, n_outputs), 0 in nodes that are no leaves
 
 
 def add_leaves(
@@ -86,7 +76,7 @@ def _add_leaves(first, last, spans, rows, values, scores):
 
 @njit(error_model="numpy", nogil=True)
 def add_tree(
-    first: int, last: int, words: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray
+    first: int, last: int, binned: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray
 ) -> None:
     """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
     nodes, goes_left, values = tree
@@ -94,7 +84,7 @@ def add_tree(
         row, node = rows[i], 0
         while nodes[node].place >= 0:
             place = nodes[node].place
-            bin_ = (words[row, place // WIDTH] >> np.uint64(8 * (place % WIDTH))) & _BYTE
+            bin_ = (binned[row, place // WIDTH] >> np.uint64(8 * (place % WIDTH))) & _BYTE
             node = nodes[node].first + 1 - np.int64(goes_left[node, bin_])
         for k in range(scores.shape[1]):
             scores[row, k] += values[node, k]

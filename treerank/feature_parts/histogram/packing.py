@@ -33,20 +33,10 @@ _TOGETHER = 8192  # rows whose numbers stay in the cache while they are packed
 
 
 class Layout(NamedTuple):
-    """The bits of a document's words, see :func:`layout_of`.
+    """The bits of a document's words, see :func:`layout_of`."""
 
-    Attributes
-    ----------
-    n_words : int
-        Words per document: 1 if packed, 2 if wide.
-    hessian_shift, gradient_shift : int
-        Number of bits below the hessian and below the gradient.
-    gradient_step, hessian_step : float
-        Steps of gradient and hessian.
-    """
-
-    n_words: int
-    hessian_shift: int
+    n_words: int  # per document: 1 if packed, 2 if wide
+    hessian_shift: int  # number of bits below the hessian
     gradient_shift: int
     gradient_step: float
     hessian_step: float
@@ -92,33 +82,29 @@ def pack(
     hessian: np.ndarray,
     precision: str,
     key: tuple[int, int],
-    places: np.ndarray | None = None,
+    numbers: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Layout]:
     """Return the words of all rows, of shape (n_rows, n_words), and their layout.
 
-    ``key``, seed and iteration, and the place of a row are the key of its rounding. The place is
-    its number if ``places`` are None.
+    ``key``, seed and iteration, and the number of a row are the key of its rounding. Rows are
+    numbered in order if ``numbers`` are None.
     """
     layout = layout_of(gradient, hessian, precision)
     words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
 
-    def pack_some(at: slice) -> None:
-        up_gradient = up_hessian = np.float64(0.5)
-        if layout.n_words == 1:
-            numbers = np.arange(at.start, at.stop) if places is None else places[at]
-            scaled = uniforms(*key, numbers) * _HALVES
-            whole = np.floor(scaled)
-            up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
-        g, h = gradient[at] * (1 / layout.gradient_step), hessian[at] * (1 / layout.hessian_step)
-        g += up_gradient
-        h += up_hessian
-        counted = np.floor(h, out=h).astype(np.int64) << layout.hessian_shift
-        words[at, -1] = counted + 1
-        words[at, 0] += np.floor(g, out=g).astype(np.int64) << layout.gradient_shift
-
     def pack_part(first: int, last: int) -> None:
         for start in range(first, last, _TOGETHER):
-            pack_some(slice(start, min(start + _TOGETHER, last)))
+            at = slice(start, min(start + _TOGETHER, last))
+            up_gradient = up_hessian = np.float64(0.5)
+            if layout.n_words == 1:
+                own = np.arange(at.start, at.stop) if numbers is None else numbers[at]
+                scaled = uniforms(*key, own) * _HALVES
+                whole = np.floor(scaled)
+                up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
+            g = np.floor(gradient[at] * (1 / layout.gradient_step) + up_gradient)
+            h = np.floor(hessian[at] * (1 / layout.hessian_step) + up_hessian)
+            words[at, -1] = (h.astype(np.int64) << layout.hessian_shift) + 1
+            words[at, 0] += g.astype(np.int64) << layout.gradient_shift
 
     in_parts(pack_part, len(gradient))
     return words, layout

@@ -12,20 +12,16 @@ from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective, as_objective
 from treerank.team import current_team
 
+#: Seed of a fit and number of a tree.
+Key = tuple[int, int]
 _DOCUMENTS, _QUERIES, _FEATURES, _OUTPUTS, ROUNDING = range(5)
 
 
 class RowSampler:
-    """Draws the rows to grow a tree on; every worker of a team makes one.
+    """Draws the rows to grow a tree on, from those of this worker.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows of this worker.
-    objective : Objective
-        Knows their queries.
-    share, share_of_queries : float
-        Probabilities of each document and of each query.
+    ``share`` and ``share_of_queries`` are the probabilities of each document and of each query,
+    which the objective knows.
     """
 
     def __init__(self, rows: Rows, objective: Objective, share: float, share_of_queries: float):
@@ -40,27 +36,25 @@ class RowSampler:
         if share < 1:
             self.draws.append((_DOCUMENTS, share, places))
 
-    def rows(self, seed: int, iteration: int) -> np.ndarray:
+    def rows(self, key: Key) -> np.ndarray:
         """Return the rows of one tree, in ascending order; at least one of all workers."""
         keep = np.ones(self.n_rows, dtype=bool)
         for purpose, share, numbers in self.draws:
-            keys = uniforms(key_seed(seed, purpose), iteration, numbers)
+            keys = uniforms(*key_for(purpose, key), numbers)
             smallest = -current_team().largest(np.array([-keys[keep].min(initial=np.inf)]))[0]
             keep &= keys <= max(share, smallest)
         return np.flatnonzero(keep).astype(np.uint32)
 
 
-def sample_features(exists: np.ndarray, share: float, seed: int, iteration: int) -> np.ndarray:
+def sample_features(exists: np.ndarray, share: float, key: Key) -> np.ndarray:
     """Return which of the places that hold a feature a tree may use."""
-    keys = uniforms(key_seed(seed, _FEATURES), iteration, np.arange(len(exists)))
+    keys = uniforms(*key_for(_FEATURES, key), np.arange(len(exists)))
     keys[~exists] = 2.0
     n_drawn = max(1, round(share * np.count_nonzero(exists)))
     return exists & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
 
 
-def project(
-    gradient: np.ndarray, hessian: np.ndarray, seed: int, iteration: int
-) -> tuple[np.ndarray, np.ndarray]:
+def project(gradient: np.ndarray, hessian: np.ndarray, key: Key) -> tuple[np.ndarray, np.ndarray]:
     r"""Return one gradient and hessian per document, by which the splits of a tree are chosen.
 
     With several outputs this is a random projection [1]_,
@@ -76,7 +70,7 @@ def project(
     n_outputs = gradient.shape[1]
     if n_outputs == 1:
         return gradient[:, 0].astype(np.float64), hessian[:, 0].astype(np.float64)
-    keys = uniforms(key_seed(seed, _OUTPUTS), iteration, np.arange(n_outputs))
+    keys = uniforms(*key_for(_OUTPUTS, key), np.arange(n_outputs))
     size = hessian.mean(axis=0, dtype=np.float64)
     scale = np.divide(size.mean(), size, out=np.zeros(n_outputs), where=size > 0)
     to_gradient = np.where(keys < 0.5, -1.0, 1.0) * np.sqrt(scale)
@@ -87,6 +81,7 @@ def project(
     return g, h
 
 
-def key_seed(seed: int, purpose: int) -> int:
-    """Return a different seed for each purpose."""
-    return seed * 8 + purpose
+def key_for(purpose: int, key: Key) -> Key:
+    """Return a different key for each purpose."""
+    seed, iteration = key
+    return seed * 8 + purpose, iteration

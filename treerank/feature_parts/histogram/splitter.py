@@ -29,13 +29,9 @@ _NOISE = 1e-11
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
-#: The best split of a leaf so far.
-#:
-#: - place: place of its feature, see ``binning.PLACE``.
-#: - bin, missing_left: the last bin that goes left, and whether missing values go left.
-#: - gain: gain of both sides, that of the whole leaf not yet subtracted.
-#: - gradient, hessian, n_documents: sums over the documents that go left.
-#: - goes_left: 1 for each bin that goes left.
+#: The best split of a leaf so far, with fields as in ``tree.Node``. The gain is that of both sides,
+#: that of the whole leaf not yet subtracted; sums are those over the documents that go left.
+#: ``goes_left`` is 1 for each bin that does.
 SPLIT = np.dtype(
     [(name, np.int64) for name in ("place", "bin", "missing_left")]
     + [(name, np.float64) for name in ("gain", "gradient", "hessian", "n_documents")]
@@ -60,19 +56,17 @@ class TreeRules(NamedTuple):
 
 
 @register_jitable(error_model="numpy")
-def newton_step(
-    gradient: float, hessian: float, rules: TreeRules, lower: float, upper: float
-) -> float:
-    """Return the best value of a leaf, within bounds."""
+def newton_step(gradient: float, hessian: float, rules: TreeRules, leaf: Any) -> float:
+    """Return the best value of a leaf with these sums, within the bounds of ``leaf``."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
     step = -copysign(shrunk, gradient) / (hessian + rules.reg_lambda)
-    return min(max(step, lower), upper)
+    return min(max(step, leaf.lower), leaf.upper)
 
 
 @register_jitable(error_model="numpy")
-def _leaf_gain(gradient, hessian, rules, lower, upper):
+def _leaf_gain(gradient, hessian, rules, leaf):
     """Return twice what the best value of a leaf lowers the objective by."""
-    value = newton_step(gradient, hessian, rules, lower, upper)
+    value = newton_step(gradient, hessian, rules, leaf)
     slope = 2 * (gradient * value + rules.reg_alpha * abs(value))
     return -slope - (hessian + rules.reg_lambda) * value * value
 
@@ -81,7 +75,7 @@ def whole_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
     """Return the gain of both sides less that of the whole leaf; -inf if it is too small."""
     if gain == -np.inf:  # such a leaf may have no hessian
         return gain
-    whole = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
+    whole = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf)
     gain -= whole
     return gain if gain > rules.min_split_gain + _NOISE * abs(whole) else -np.inf
 
@@ -94,9 +88,9 @@ def may_split(leaf: Any, rules: Any) -> bool:
     return enough and heavy and not 0 < rules.max_depth <= leaf.depth
 
 
-def record_of(*tuples: Layout | TreeRules) -> np.ndarray:
-    """Return an array of one record with the fields of named tuples, which kernels take faster."""
-    values = {name: value for each in tuples for name, value in each._asdict().items()}
+def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
+    """Return an array of one record with the fields of both, which kernels take faster."""
+    values = layout._asdict() | rules._asdict()
     fields = [(name, type(value)) for name, value in values.items()]
     return np.array([tuple(values.values())], dtype=fields)
 
@@ -110,22 +104,12 @@ def search_blocks(
     histograms: np.ndarray,
     splits: np.ndarray,
 ) -> None:
-    """Find the best splits of one leaf or two sisters in some blocks.
+    """Find the best splits of one leaf or two sisters in the blocks from ``first`` to ``last``.
 
-    Parameters
-    ----------
-    first, last : int
-        First block, and the one after the last.
-    search : tuple of ndarray of PLACE, of bool, and of one record
-        Description of each byte of the blocks; whether it may be used; layout of the words, and
-        rules for trees.
-    leaves : ndarray of NODE, shape (1,) or (2,)
-        The leaves. The histogram of the second one is that of its parent, from which that of the
-        first one is subtracted here.
-    histograms : ndarray of int64, shape (n_leaves, n_blocks, words)
-        Histograms of all leaves.
-    splits : ndarray of SPLIT, shape (n_blocks, 2)
-        Row ``first`` gets the best splits; their gains are -inf before.
+    ``search`` are places, whether each may be used, and the record of layout and rules. ``leaves``
+    are of NODE. The histogram of the second one is that of its parent, from which that of the first
+    one is subtracted here. Row ``first`` of ``splits`` gets the best splits; their gains are -inf
+    before.
     """
     places, usable, how = search[0], search[1], search[2][0]
     sums = np.empty((3, N_BINS))
@@ -152,7 +136,10 @@ def _search_feature(words, place, leaf, how, sums, split):
 
     ``sums`` is memory for the running sums of gradient, hessian and count over the bins.
     """
-    n = place.n_values + place.is_category * place.has_missing
+    unpack(words[place.zero * how.n_words :], 1, how, sums)
+    if leaf.n_documents - sums[2, 0] < how.min_child_samples:  # so are all cuts of bins on one side
+        return False
+    n = place.n_values + place.is_category  # codes without a bin are one more category
     unpack(words, n, how, sums)
     if place.is_category:
         order = _sort_bins(sums, n, how.cat_smooth)
@@ -180,11 +167,11 @@ def _sort_bins(sums, n_bins, smooth):
         for k in range(3):
             own[k, b] -= sums[k, b - 1] if b else 0.0
         if own[2, b] > 0:
-            step, place = own[0, b] / (own[1, b] + smooth), n
-            while place > 0 and steps[place - 1] > step:  # insertion sort: stable and short
-                order[place], steps[place] = order[place - 1], steps[place - 1]
-                place -= 1
-            order[place], steps[place] = b, step
+            step, at = own[0, b] / (own[1, b] + smooth), n
+            while at > 0 and steps[at - 1] > step:  # insertion sort: stable and short
+                order[at], steps[at] = order[at - 1], steps[at - 1]
+                at -= 1
+            order[at], steps[at] = b, step
             n += 1
     for k in range(3):
         total = 0.0
@@ -270,13 +257,10 @@ def cut_gain(
     if not (enough and min(h, h_right) >= rules.min_child_weight):
         return -np.inf
     if rules.is_monotone:
-        low, high = leaf.lower, leaf.upper
-        rise = newton_step(g_right, h_right, rules, low, high)
-        rise -= newton_step(g, h, rules, low, high)
+        rise = newton_step(g_right, h_right, rules, leaf) - newton_step(g, h, rules, leaf)
         if sign * rise < 0:
             return -np.inf
-        gain = _leaf_gain(g, h, rules, low, high)
-        return gain + _leaf_gain(g_right, h_right, rules, low, high)
+        return _leaf_gain(g, h, rules, leaf) + _leaf_gain(g_right, h_right, rules, leaf)
     left_slope = max(abs(g) - rules.reg_alpha, 0.0)
     right_slope = max(abs(g_right) - rules.reg_alpha, 0.0)
     gain = left_slope * left_slope / (h + penalty)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.feature_parts.histogram.binning import WIDTH, Binned
+from treerank.feature_parts.histogram.binning import WIDTH, Bins
 from treerank.feature_parts.histogram.histogram import STRIDE
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.team import current_team
@@ -13,78 +13,45 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
 
 class Node(NamedTuple):
-    """A node of a growing tree.
+    """A node of a growing tree."""
 
-    Attributes
-    ----------
-    begin, end : int
-        Its rows of this worker, as a range of the sorted rows.
-    depth : int
-        Number of splits above it.
-    slot : int
-        Number of its histogram.
-    gradient, hessian, n_documents : float
-        Sums over its rows of all workers.
-    lower, upper : float
-        Bounds of its value, from monotone constraints.
-    place : int
-        Byte of the words that holds the feature that splits it, see ``binning.PLACE``; -1 in a
-        leaf.
-    bin, missing_left : int
-        The last bin that goes left, and whether missing values go left.
-    first : int
-        The left child; the right child is the node after it.
-    gain : float
-        Gain of the split.
-    """
-
-    begin: int
+    begin: int  # its rows of this worker, as a range of the sorted rows
     end: int
-    depth: int
-    slot: int
-    gradient: float
+    depth: int  # number of splits above it
+    slot: int  # number of its histogram
+    gradient: float  # sums over its rows of all workers
     hessian: float
     n_documents: float
-    lower: float = -np.inf
+    lower: float = -np.inf  # bounds of its value, from monotone constraints
     upper: float = np.inf
-    place: int = -1
-    bin: int = 0
-    missing_left: int = 0
-    first: int = 0
-    gain: float = 0.0
+    place: int = -1  # of the feature that splits it, see ``binning.PLACE``; -1 in a leaf
+    bin: int = 0  # last bin that goes left
+    missing_left: int = 0  # whether missing values go left
+    first: int = 0  # left child; the right child is the node after it
+    gain: float = 0.0  # of the split
 
 
 NODE = np.dtype(list(Node.__annotations__.items()))
 
 
 class Data(NamedTuple):
-    """What all trees of a fit are grown on.
+    """What all trees of a fit are grown on."""
 
-    Attributes
-    ----------
-    binned : Binned
-        Bins of all rows.
-    columns : ndarray of uint8, shape (n_places, n_rows)
-        The same bins feature by feature.
-    rules : TreeRules
-        Rules for trees.
-    groups : ndarray of bool, shape (n_groups, n_places)
-        Which features the tree may use, of each group of those that may be on one path from the
-        root to a leaf.
-    histograms : ndarray of int64, shape (n_leaves, n_own, words)
-        Memory for the histograms of all leaves of a tree, of the blocks that this worker searches.
-    """
-
-    binned: Binned
-    columns: np.ndarray
+    bins: Bins  # with monotone constraints
     rules: TreeRules
+    #: Which places a tree may use, of each group of features that may be on one path from the root
+    #: to a leaf; of bool and shape (n_groups, n_places).
     groups: np.ndarray
+    binned: np.ndarray  # bins of all rows, see ``binning.bin_rows``
+    columns: np.ndarray  # the same by column, see ``binning.by_column``
+    #: Histograms of all leaves of a tree, for the blocks that this worker searches; of int64 and
+    #: shape (n_leaves, n_own_blocks, words).
     histograms: np.ndarray
 
 
-def make_histograms(binned: Binned, n_words: int, rules: TreeRules) -> np.ndarray:
+def make_histograms(binned: np.ndarray, n_words: int, rules: TreeRules) -> np.ndarray:
     """Return memory for the histograms of trees on this worker's rows."""
-    team, (n_rows, n_blocks) = current_team(), binned.words.shape
+    team, (n_rows, n_blocks) = current_team(), binned.shape
     n_leaves = min(rules.num_leaves, sum(team.gather(n_rows))) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)

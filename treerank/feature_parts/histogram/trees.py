@@ -109,7 +109,8 @@ class HistogramTrees(BoostedTrees):
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
             rules = self._rules(task.sizes, bool(signs.any()))
-            return boost(self, task, bins, rules, signs, groups)
+            bins.places["sign"] = signs[bins.places["feature"]]
+            return boost(self, task, bins, rules, groups)
 
     def read_booster(self, booster: Forest) -> Forest:
         """Return the trees, which are a forest."""
