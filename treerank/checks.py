@@ -130,7 +130,7 @@ def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
 def check_mapping(name: str, value: Any) -> None:
     """Refuse what is no dict with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{name} must be a dict by name; got {shown(value)}.")
+        raise TypeError(f"{name} must be a dict by name, such as {{'ours': ...}}; got {shown(value)}.")
 
 
 def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
@@ -296,9 +296,9 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     text = ""
     try:
         found = np.asarray(values)
-        if found.dtype.kind not in "cmMSU" and not _holds_text(found):
+        if found.dtype.kind not in "cmMSTU" and not _holds_text(found):
             return np.asarray(found, dtype=np.float64, order="C")
-        if found.dtype.kind in "SU" or _holds_text(found):
+        if found.dtype.kind in "STU" or _holds_text(found):
             order = "; the order is X, y, qid" if name == "y" else ""
             text = f"text{order}. np.asarray({name}, float) reads text of digits"
     except (TypeError, ValueError, OverflowError):  # refused below

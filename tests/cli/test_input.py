@@ -44,6 +44,7 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ("rank", files.model, files.test, "--memory", "1GB", "--sparse"): "sparse must not be set",
         ("fit", files.train, "-m", "-"): "-: is standard input; a file to write needs a name",
         ("convert", files.train, "-"): "-: is standard input; a file to write needs a name",
+        ("fit", "-", "--valid", "-", "-m", tmp_path / "m"): "-: is standard input, which can be re",
         (*fit, "--loss", "listnet", "--weight", "map"): "--weight must be None for --loss listnet",
         (*fit, "--num-leaves", 10**6): "--num-leaves must be",
         ("rank", files.model, tmp_path / "wide.txt"): "wide.txt, line 2, column 13",

@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import numpy as np
 import pandas as pd
@@ -121,3 +122,9 @@ def test_an_id_that_would_be_a_feature_is_refused_in_words_of_the_shell(tmp_path
     run("convert", path, tmp_path / "t.txt.gz", "--id", "doc_id")
     text = gzip.decompress((tmp_path / "t.txt.gz").read_bytes()).decode()
     assert text == "1 qid:q 1:2 # docid = 7\n0 qid:q 1:3 # docid = 8\n"
+
+
+def test_a_pipe_of_text_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match=r"a.csv: must be a regular file, which can be read twice"):
+        read_csv(tmp_path / "a.csv")

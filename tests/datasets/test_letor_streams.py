@@ -9,6 +9,7 @@ import pytest
 from letor_blocks import read_in_blocks
 
 from treerank.datasets.letor import read_letor
+from treerank.files.compression import Text, text_blocks
 
 TEXT = b"".join(b"%d qid:%d 1:%05d\n" % (i % 2, 1 + i // 100 % 9, i) for i in range(3000))
 PACKED = gzip.compress(TEXT[:20_000]) + gzip.compress(TEXT[20_000:])
@@ -64,3 +65,25 @@ def test_a_pipe_that_ends_at_once_is_an_error(tmp_path, content):
     with pytest.raises(ValueError, match=r"line 1, column|gzip stream must be whole"):
         read_letor(tmp_path / "pipe")
     feeder.join()
+
+
+class Counted(bytes):
+    """Bytes that count the bytes which are copied when something is put behind them."""
+
+    n_copied = 0
+
+    def __radd__(self, before):
+        Counted.n_copied += len(before)
+        return Counted(before + bytes(self))
+
+    def rpartition(self, separator):
+        return tuple(map(Counted, super().rpartition(separator)))
+
+
+def test_a_line_of_many_pieces_is_put_together_once():
+    line = b"1 qid:1 1:1 #" + b"x" * 10**5
+    pieces = [Counted(line[i : i + 1000]) for i in range(0, len(line), 1000)]
+    unread = iter([*pieces, b""])
+    text = Text("long", SimpleNamespace(read=lambda _: next(unread)), 0)
+    assert [block.text for block in text_blocks(text, 1000)] == [line + b"\n"]
+    assert Counted.n_copied < 2 * len(line)

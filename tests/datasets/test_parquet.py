@@ -197,3 +197,8 @@ def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
         run("convert", tmp_path / source, tmp_path / target)
     assert (tmp_path / "back.txt").read_bytes() == text.read_bytes()
     assert read_letor(tmp_path / "back.txt").qid[0] == "007"
+
+
+def test_ids_that_no_type_of_arrow_holds_are_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"qid must be numbers, text or dates; got .*2361183241"):
+        write_parquet(tmp_path / "a.parquet", np.ones((1, 1)), [1], [2**71])

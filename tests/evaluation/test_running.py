@@ -159,6 +159,12 @@ def test_queries_of_several_splits_count_by_their_mean():
     np.testing.assert_allclose(comparison.by_query("map")[:, 0], expected)
 
 
+def test_values_have_the_text_that_names_a_query():
+    X, y, qid = DATA
+    names = [f"q{query}" for query in qid]
+    assert set(compare(lines(), (X, y, names), cv=2).values["query"]) == set(names)
+
+
 def test_values_come_as_data_frames():
     values = compare(lines(), DATA, cv=2).values
     for table in (pd.DataFrame(values), pl.DataFrame(values)):
@@ -248,7 +254,7 @@ def searched(**grid):
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict by name; got"),
+        ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict by name, such as {.ours.: ...}; got"),
         ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),

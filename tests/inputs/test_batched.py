@@ -41,6 +41,14 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 300)
 
 
+@pytest.mark.parametrize("ids", [list(QID), QID.astype(object)], ids=["list", "object"])
+def test_ids_of_objects_are_those_of_other_batches_too(ids):
+    parts = Batches([(X[part], Y[part], ids[part]) for part in PARTS])
+    expected, found = ranker().fit(batches(X)), ranker().fit(parts)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    assert found.score(parts) == expected.score(X, Y, QID)
+
+
 @pytest.mark.parametrize(
     "parameters", [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}], ids=str
 )

@@ -96,14 +96,16 @@ def test_a_column_without_values_is_missing_whatever_its_type(values):
 
 
 def test_objects_that_are_numbers_are_numbers_and_so_may_be_names():
-    table = pd.DataFrame({7: pd.Series([1, None, 2.5], dtype=object)})
-    np.testing.assert_array_equal(Columns.of(table).numbers(table)[:, 0], [1, np.nan, 2.5])
+    table = pd.DataFrame({7: pd.Series([1, None, 2.5, pd.NA], dtype=object)})
+    expected = [1, np.nan, 2.5, np.nan]
+    np.testing.assert_array_equal(Columns.of(table).numbers(table)[:, 0], expected)
 
 
 @pytest.mark.parametrize(
     ("columns", "table", "message"),
     [
         (Columns(), {"day": DAY}, "'day' of X must hold numbers, text or categories; .* as days"),
+        (Columns(), {"big": [10**400]}, "Column 'big' of X must hold numbers"),
         (Columns(), {"bag": [{}]}, "Column 'bag' of X must hold numbers"),
         (Columns(), {"bag": [[1], [2]]}, "Column 'bag' of X must hold numbers"),
         (Columns(), {"a": ["text"]}, "Column 'a' of X must hold numbers, as in fit"),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treerank.inputs.documents import check_ids
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups, joined_ids
 
 
 @given(qid=st.lists(st.integers(-3, 3), min_size=1, max_size=30))
@@ -97,6 +97,26 @@ def test_a_missing_id_of_any_type_is_refused_with_its_row(qid):
 def test_ids_that_are_one_as_text_are_refused_where_they_are_kept(ids):
     with pytest.raises(ValueError, match="document must be ids that differ as text; got"):
         check_ids("document", ids)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        list(np.array([7, 2])),
+        [7.5, 2.0],
+        [b"x", b"a"],
+        list(np.array(["2020", "2019"], "M8[D]")),
+        [2**63 + 1, -1],
+        np.array(["b", "a"], np.dtypes.StringDType()),
+    ],
+)
+def test_ids_of_any_type_are_kept_as_they_are(ids):
+    assert check_ids("document", ids).tolist() == np.array(ids, dtype=object).tolist()
+
+
+def test_ids_of_parts_stay_apart_where_floats_would_be_equal():
+    parts = [np.array([2**63 + 1], np.uint64), np.array([-1]), np.array([2**63], np.uint64)]
+    assert joined_ids(parts).tolist() == [2**63 + 1, -1, 2**63]
 
 
 def test_ids_that_nothing_can_equal_are_refused():

@@ -100,6 +100,8 @@ def check_written(path: Path, *read: Path | None) -> None:
     if str(path) == STANDARD_INPUT:
         raise ValueError(f"{path}: is standard input; a file to write needs a name.")
     check_output(path)
+    if list(map(str, read)).count(STANDARD_INPUT) > 1:
+        raise ValueError(f"{STANDARD_INPUT}: is standard input, which can be read only once.")
     for other in read:
         if other is not None and path.is_file() and other.exists() and path.samefile(other):
             raise ValueError(f"{path}: a file that is read must not be replaced.")

@@ -284,7 +284,7 @@ def _ids(qid):
     """Return query ids as Arrow has them."""
     try:
         return pa.array(qid)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OverflowError) as error:
         raise TypeError(f"qid must be numbers, text or dates; got {shown(qid)}.") from error
 
 

@@ -20,6 +20,7 @@ from pyarrow import types
 from treerank.checks import shown
 from treerank.datasets.csv_files import column_error, csv_as_parquet, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
+from treerank.files.compression import is_regular_file
 from treerank.inputs.columns import ID_NAMES
 from treerank.numerics.threads import threads_allowed
 
@@ -300,6 +301,8 @@ def _places(path):
 
 def _part(place: str, texts: set[str | None]) -> _Part:
     """Return a file; ``texts`` are columns of a CSV file that hold no numbers."""
+    if not is_regular_file(place):
+        raise ValueError(f"{place}: must be a regular file, which can be read twice.")
     with open(place, "rb"):  # an error of the system names the file
         pass
     with naming_file(place):

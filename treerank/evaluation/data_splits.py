@@ -15,7 +15,7 @@ from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.columns import as_frame, taken_rows
-from treerank.inputs.documents import refuse_several_labels
+from treerank.inputs.documents import check_ids, refuse_several_labels
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QuerySplitter
 from treerank.rankers.reading import take_columns
@@ -85,7 +85,10 @@ def _check_data(data):
     advice = "scikit-learn's cross_validate takes several; the guide to objectives shows how."
     refuse_several_labels(y, " for compare", advice)
     y = check_column("y", y, n_documents, some_unjudged=True)
-    return RankingData(X, y, check_qid(qid, n_documents))
+    queries = check_qid(qid, n_documents)
+    if queries.dtype.kind == "i" and all(isinstance(query, str) for query in qid):
+        queries = check_ids("qid", [*qid])  # so that tables have the text, and no numbers
+    return RankingData(X, y, queries)
 
 
 def _check_features(X):

@@ -75,13 +75,16 @@ def text_blocks(text: Text, block_size: int) -> Iterator[TextBlock]:
     ...     [tuple(block) for block in text_blocks(text, block_size=8)]
     [(b'one\ntwo\n', 1), (b'three\n', 3)]
     """
-    first_line, rest = 1, b""
+    first_line, pieces = 1, list[bytes]()
     while piece := text.stream.read(block_size):
-        lines, newline, rest = (rest + piece).rpartition(b"\n")
+        lines, newline, rest = piece.rpartition(b"\n")
         if newline:
+            lines = b"".join([*pieces, lines])
             yield _block(lines, first_line)
             first_line += lines.count(b"\n") + 1
-    if rest:
+            pieces.clear()
+        pieces.append(rest)  # joined once: a line may be many pieces long
+    if rest := b"".join(pieces):
         yield _block(rest, first_line)
 
 

@@ -308,10 +308,10 @@ def _codes(column, categories):
 
 def _numbers_from_objects(column):
     """Return a column of Python objects as numbers."""
-    values = [np.nan if value is None else value for value in column.to_list()]
+    values = [np.nan if is_missing(value) else value for value in column.to_list()]
     try:
         return np.fromiter(values, np.float64, len(values))
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise TypeError(
             f"Column {column.name!r} of X must hold numbers, text or categories; got mixed objects "
             f"({error})."

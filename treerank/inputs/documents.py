@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treerank.checks import (
     check_column,
     has_methods,
+    is_whole,
     naming,
     refuse_masked,
     refuse_rounded,
@@ -165,7 +166,7 @@ def check_batches(
     for X, y, qid in batches:
         matrix = check_features(estimator, X)
         labels.append(check_labels(y, len(matrix)))
-        ids.append(check_qid(qid, len(matrix)))
+        ids.append(check_ids("qid", qid, len(matrix)))
         hashes.append(row_hashes(matrix))
     shape = sum(map(len, labels)), estimator.n_features_in_
     matrix = BatchedMatrix(read, shape, np.concatenate(hashes))
@@ -190,11 +191,12 @@ def _as_array(X):
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise ValueError(f"X must have equally many numbers in each row; got {reason}.") from error
-    if array.dtype.kind in "SUO" and array.ndim:
+    if array.dtype.kind in "SUOT" and array.ndim:
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise type(error)(
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
                 f"X must hold numbers, or be a data frame, whose columns of text are categories; "
                 f"got an array that is not: {error}."
             ) from error
@@ -275,9 +277,9 @@ def check_labels(
         )
     refuse_masked(name, y)
     refuse_several_labels(y, advice="Pass one of them.", name=name)
-    if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
-        raise ValueError(f"{name} must be an array or a list of labels; got {shown(y)}.")
     with naming(name):
+        if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
+            raise ValueError(f"{name} must be an array or a list of labels; got {shown(y)}.")
         labels = column_or_1d(y, input_name=name, warn=True)
         labels = check_column(name, labels, some_unjudged=some_unjudged)
         refuse_rounded(name, y, labels)
@@ -293,15 +295,19 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
 
     Examples
     --------
-    >>> check_ids("session", ["a", "b"])
-    array(['a', 'b'], dtype='<U1')
+    >>> check_ids("session", ["a", "b"]), check_ids("session", [7.0, 2.0])
+    (array(['a', 'b'], dtype='<U1'), array([7., 2.]))
     """
     found = check_qid(values, n_rows, name=name)
-    as_given = np.asarray(values)
-    are_numbered = as_given.dtype.kind == "U" != found.dtype.kind
-    if are_numbered and len({*as_given.tolist()}) <= found.max(initial=-1):  # such as 1 and "1"
+    ids = np.asarray(values)
+    ids = np.asarray(ids.tolist()) if ids.dtype.kind == "T" else ids
+    are_numbered = found.dtype.kind == "i" and ids.dtype.kind in "SU"
+    if are_numbered and len({*ids.tolist()}) <= found.max(initial=-1):  # such as 1 and "1"
         raise ValueError(f"{name} must be ids that differ as text; got {shown(values)}.")
-    return found if as_given.dtype.kind not in "OU" else as_given
+    if isinstance(values, list | tuple) and ids.dtype.kind == "f":
+        is_rounded = any(is_whole(value) and abs(value) >= 2**53 for value in values)
+        return np.asarray(values, dtype=object) if is_rounded else ids
+    return ids
 
 
 def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:

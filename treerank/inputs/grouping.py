@@ -191,8 +191,9 @@ def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     >>> joined_ids([np.array([7]), np.array(["a"])]).tolist()
     ['7', 'a']
     """
-    if any(part.dtype.kind == "U" for part in parts):
-        parts = [part.astype(str) for part in parts]
+    kinds = {part.dtype.kind for part in parts}
+    if len(kinds) > 1:
+        parts = [part.astype(str if "U" in kinds else object) for part in parts]
     return np.concatenate(parts)
 
 

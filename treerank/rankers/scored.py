@@ -18,6 +18,7 @@ from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import (
     check_features,
+    check_ids,
     check_labels,
     check_n_pairs,
     feature_names_of,
@@ -25,7 +26,7 @@ from treerank.inputs.documents import (
     shown_names,
     split_labels,
 )
-from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
+from treerank.inputs.grouping import QueryGroups, joined_ids
 from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
@@ -328,7 +329,7 @@ class Scored(BaseEstimator):
         if not parts:
             raise ValueError("X must have rows; got no batch.")
         scores, labels, ids = zip(*parts, strict=True)
-        joined = joined_ids([check_qid(part) for part in ids])
+        joined = joined_ids([check_ids("qid", part) for part in ids])
         return np.concatenate(scores), np.concatenate(labels), joined
 
     def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:

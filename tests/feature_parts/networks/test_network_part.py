@@ -6,7 +6,7 @@ What holds for every feature part is in the laws: seeds, copies, views of rows, 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
-from threading import Event
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from own_objective import HalfSquare
 from sklearn.base import clone
 from small_rankers import made
 
-from treerank import get_metric
+from treerank import get_metric, load
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
 from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials, Polynomial
 from treerank.feature_parts.networks.training import OPTIMIZERS, own_settings
@@ -93,7 +93,7 @@ def test_a_process_forked_while_a_network_trains_trains_its_own():
     trains, ends = Event(), Event()
 
     def train():
-        with own_settings():
+        with own_settings(0, torch.device("cpu")):
             trains.set()
             ends.wait()
 
@@ -107,6 +107,20 @@ def test_a_process_forked_while_a_network_trains_trains_its_own():
         child.kill()
         ends.set()
     assert child.exitcode == 0
+
+
+def test_a_callback_waits_for_a_thread_that_loads_a_network(tmp_path):
+    made("mlp").fit(X, Y, QID).save(tmp_path / "m")
+    loaded = []
+
+    def load_meanwhile(*_):
+        thread = Thread(target=lambda: loaded.append(load(tmp_path / "m")), daemon=True)
+        thread.start()
+        thread.join(20)
+        return True
+
+    made("mlp").fit(X, Y, QID, callbacks=[load_meanwhile])
+    assert len(loaded) == 1
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

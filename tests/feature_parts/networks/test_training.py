@@ -11,7 +11,7 @@ from treerank.feature_parts.networks.training import (
     choose_device,
     objective_unit,
     one_thread,
-    own_generator,
+    own_settings,
     rate_at,
 )
 from treerank.inputs.grouping import QueryGroups
@@ -193,7 +193,7 @@ def test_training_takes_one_thread_and_gives_back_what_there_was():
 
 def test_an_own_generator_draws_by_its_seed_and_leaves_torchs_alone():
     state = torch.get_rng_state()
-    with own_generator(3, torch.device("cpu")):
+    with own_settings(3, torch.device("cpu")):
         drawn = torch.rand(4)
     expected = torch.rand(4, generator=torch.Generator().manual_seed(3))
     assert torch.equal(drawn, expected)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from scipy.special import expit
 
-from treerank.feature_parts.networks.training import one_thread, own_settings
+from treerank.feature_parts.networks.training import one_thread, own_modes
 from treerank.files.states import array
 
 _BLOCK = 256
@@ -84,7 +84,7 @@ class Comparator(NamedTuple):
         below = (self.ahead * dual + self.behind * hidden).sum(axis=-1) + self.output_bias
         return expit(above) - expit(below)
 
-    @own_settings()
+    @own_modes()
     def trained(
         self,
         X: np.ndarray,

@@ -153,7 +153,7 @@ class NetworkPart(BaseEstimator):
         raise NotImplementedError
 
     @all_or_nothing
-    @training.own_settings()
+    @training.own_modes()
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
@@ -201,7 +201,7 @@ class NetworkPart(BaseEstimator):
         kept = {name: getattr(self, name) for name in KEPT}
         return unshared({"weights": weights} | vars(self._standardization) | kept)
 
-    @training.own_settings()
+    @training.own_modes()
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
         check_parameters(self)
@@ -231,7 +231,7 @@ class NetworkPart(BaseEstimator):
 
     def _build(self, sample: torch.Tensor | None, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
-        with training.own_generator(seed, torch.device("cpu")), training.one_thread():
+        with training.own_settings(seed, torch.device("cpu")), training.one_thread():
             network = self._make_network(self.n_features_in_, self.n_outputs_, sample, generator)
         self._model = training.ScoredNetwork(network, self.n_outputs_)
         self.network_, self._double_network = network, None
@@ -246,13 +246,14 @@ class NetworkPart(BaseEstimator):
         progress = Progress(metric, patience, total=self.n_epochs)
         trainer = self._make_trainer(objective, device, seed)
         best, n_done = None, 0
-        with training.own_generator(seed, device), training.one_thread():
+        with training.one_thread():
             for epoch in range(self.n_epochs):
-                torch.manual_seed(seed + 2**31 * epoch)
-                trainer.run_epoch(X, objective, epoch)
+                with training.own_settings(seed + 2**31 * epoch, device):
+                    trainer.run_epoch(X, objective, epoch)
+                    scores = None if held_out is None else self._score_single(held_out)
                 n_done = epoch + 1
-                if held_out is not None:
-                    progress.measure(self._score_single(held_out))
+                if scores is not None:
+                    progress.measure(scores)
                 enough = progress.record(n_done)
                 if progress.kept() == n_done:
                     best = copy.deepcopy(self._model.state_dict())

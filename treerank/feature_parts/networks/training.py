@@ -160,7 +160,7 @@ def objective_unit(objective: Objective, batch_size: int, seed: int) -> float:
     return total / n_documents if total > 0 else 1.0
 
 
-#: Type, generator and number of threads are those of all threads: one of them trains at a time.
+#: Type and generator are those of all threads: one of them makes or trains a network at a time.
 _SETTINGS = threading.RLock()
 
 
@@ -175,11 +175,23 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def own_settings() -> Iterator[None]:
-    """Let torch compute gradients, in single precision on a CPU, whatever is set outside."""
+def own_modes() -> Iterator[None]:
+    """Let torch compute gradients on a CPU, whatever this thread has set outside."""
     on_cpu = torch.get_default_device() == torch.device("cpu")
     device = nullcontext() if on_cpu else torch.device("cpu")  # a device slows down each call
-    with _SETTINGS, device, torch.inference_mode(False), torch.enable_grad():
+    with device, torch.inference_mode(False), torch.enable_grad():
+        yield
+
+
+@contextmanager
+def own_settings(seed: int, device: torch.device) -> Iterator[None]:
+    """Set single precision, and seed torch's generator, from which modules draw; restore both.
+
+    Both are those of all threads, which wait here for each other.
+    """
+    devices = [device] if device.type == "cuda" else []
+    with _SETTINGS, torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float32)
         try:
@@ -198,15 +210,6 @@ def one_thread() -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
-
-
-@contextmanager
-def own_generator(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's global generator, from which modules draw, and restore it afterwards."""
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        yield
 
 
 def choose_device(device: str) -> torch.device:
