@@ -161,7 +161,7 @@ def test_more_threads_than_a_machine_has_change_nothing(name):
         ({"is_loud": 1}, ValueError, "is_loud must be True or False; got 1"),
         ({"voice": "bass"}, ValueError, "voice must be one of .*; got 'bass'"),
         ({"names": "ab"}, TypeError, "names must be a sequence; got 'ab'"),
-        ({"options": [1]}, TypeError, r"options must be a dict by name, such as .*; got \[1\]"),
+        ({"options": [1]}, TypeError, r"options must be a dict like .*; got \[1\]"),
         ({"splitter": 3}, TypeError, "splitter must be a QueryKFold or a QueryShuffleSplit; got 3"),
     ],
 )

@@ -130,7 +130,7 @@ def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
 def check_mapping(name: str, value: Any) -> None:
     """Refuse what is no dict with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{name} must be a dict by name, such as {{'ours': ...}}; got {shown(value)}.")
+        raise TypeError(f"{name} must be a dict like {{'ours': ...}}; got {shown(value)}.")
 
 
 def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
