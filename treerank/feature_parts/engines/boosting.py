@@ -60,8 +60,8 @@ class GrowthTask(NamedTuple):
     """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
 
     ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
-    when to stop. ``whole`` says that earlier trees may have been grown on other data, so that they
-    need whole values.
+    when to stop. ``whole`` says that thresholds of earlier trees may lie inside the bins of these
+    rows, as those of other rows: engines then need the values themselves.
     """
 
     rows: Rows
@@ -195,50 +195,46 @@ class BoostedTrees(BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
-        """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
+        """Grow the trees; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         Before each tree, ``derivatives(scores, iteration=t)`` of the objective is called; ``t``
         counts all iterations, those of an earlier fit included. The metric of ``validation`` is
         computed after each.
         """
-        if not has_methods(objective, "derivatives"):
-            raise TypeError(
-                f"objective must have derivatives(scores); got {type(objective)}. Write "
-                f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
-            )
+        self._check_objective(objective)
         rows = as_rows(X, sparse=True)
         self._check_parameters(validation)
         _warn_of_spinning()
-        n_rows = sum(current_team().gather(len(rows)))
-        if 0 < self.subsample * n_rows < 1:
-            raise ValueError(
-                f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
-            )
+        self._refuse_empty_draws(rows)
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.describe(earlier)[2]
         sizes = self._sizes_for(rows, objective)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
             return self
-        rounds = patience_of(self.early_stopping_rounds, validation, sizes.patience)
-        saver = saver_of(self, rows, objective, start, sizes)
-        newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
-        metric = validation and validation[1]
-        progress = Progress(metric, rounds, start, start + n_new, saver, newest)
-        whole = earlier is not None
-        earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
-        validation_rows = None
-        if validation is not None:
-            validation_rows = as_rows(validation[0], rows.shape[1], sparse=True)
-        derivatives = FixedPointDerivatives(objective, len(rows), start, self.largest_derivative)
-        seed = check_random_state(self.random_state).randint(2**30)
+        rounds = self.early_stopping_rounds
         task = GrowthTask(
-            rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes, whole
+            rows=rows,
+            derivatives=FixedPointDerivatives(objective, len(rows), start, self.largest_derivative),
+            n_new=n_new,
+            earlier=earlier,
+            validation_rows=validation and as_rows(validation[0], rows.shape[1], sparse=True),
+            progress=Progress(
+                metric=validation and validation[1],
+                early_stopping_rounds=patience_of(rounds, validation, sizes.patience),
+                start=start,
+                total=start + n_new,
+                saver=saver_of(self, rows, objective, start, sizes),
+                newest=sizes.newest if rounds == "auto" else 1.0,
+            ),
+            seed=check_random_state(self.random_state).randint(2**30),
+            sizes=sizes,
+            whole=earlier is not None,
         )
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
-            booster = self.grow(task)
+            booster = self.grow(self._resumed(task))
         before = self.evals_result_ if self._continues_itself() else None
-        return self._set_booster(booster, progress.history(before), sizes)
+        return self._set_booster(booster, task.progress.history(before), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
@@ -312,6 +308,22 @@ class BoostedTrees(BaseEstimator):
     def _continues_itself(self) -> bool:
         return self.warm_start and "booster_" in vars(self)
 
+    def _check_objective(self, objective: Any) -> None:
+        """Refuse what is no objective, such as labels."""
+        if not has_methods(objective, "derivatives"):
+            raise TypeError(
+                f"objective must have derivatives(scores); got {type(objective)}. Write "
+                f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
+            )
+
+    def _refuse_empty_draws(self, rows: Rows) -> None:
+        """Refuse a share of documents that is less than one document."""
+        n_rows = sum(current_team().gather(len(rows)))
+        if 0 < self.subsample * n_rows < 1:
+            raise ValueError(
+                f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
+            )
+
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)
         check_validation(self, validation)
@@ -356,15 +368,20 @@ class BoostedTrees(BaseEstimator):
                 raise ValueError(f"{name} as in the earlier fit, {known}; got {found}.")
         return self.booster_
 
-    def _resumed(self, earlier, start, n_new, progress):
-        """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
+    def _resumed(self, task: GrowthTask) -> GrowthTask:
+        """Return the task that is left where a checkpoint holds trees of it."""
+        progress, start = task.progress, task.derivatives.iteration
         state = progress.saver and progress.saver.saved()
-        booster = state and self.restore_booster(state["model"])
-        n_done = self.describe(booster)[2] if booster else start
-        if not booster or n_done >= start + n_new:
-            return earlier, start, n_new
+        if not state:
+            return task
+        booster = self.restore_booster(state["model"])
+        n_done = self.describe(booster)[2]
+        n_left = start + task.n_new - n_done
+        if n_left <= 0:
+            return task
         progress.resume(state["values"], start)
-        return booster, n_done, start + n_new - n_done
+        task.derivatives.iteration = n_done
+        return task._replace(earlier=booster, n_new=n_left)
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""

@@ -116,39 +116,46 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.engines import xgboost_boundary as boundary
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
-        zeros = _treatment_of_zeros(rows, earlier)
-        options: dict[str, Any] = {
-            "categorical": self._categorical_columns(rows),
-            "sparse": rows.is_sparse,
-            "whole": whole,
-            "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
-            "max_bin": self.n_bins_for(rows),
-            "n_threads": self.n_threads_for(rows),
-            "seed": seed,
-        }
-        data = boundary.make_matrix(rows, **options)
-        held_out = []
-        if validation_rows is not None:
-            reference = None if whole else data
-            matrix = boundary.make_matrix(validation_rows, reference=reference, **options)
-            held_out = [(matrix, "held_out")]
+        derivatives, progress = task.derivatives, task.progress
+        zeros = _treatment_of_zeros(task.rows, task.earlier)
+        data, held_out = self._matrices(task)
         booster = xgboost.train(
             boundary.xgboost_parameters(self, task),
             data,
-            num_boost_round=n_new,
+            num_boost_round=task.n_new,
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
             callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
             verbose_eval=False,
-            xgb_model=earlier,
+            xgb_model=task.earlier,
         )
         self._refuse_overflow(booster, derivatives)
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
         return booster
+
+    def _matrices(self, task: GrowthTask) -> tuple[Any, list[tuple[Any, str]]]:
+        """Return the training rows as XGBoost reads them, and the validation rows in a list."""
+        from treerank.feature_parts.engines.xgboost_boundary import make_matrix
+
+        rows, earlier = task.rows, task.earlier
+        options: dict[str, Any] = {
+            "categorical": self._categorical_columns(rows),
+            "sparse": rows.is_sparse,
+            "whole": task.whole,
+            "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
+            "max_bin": self.n_bins_for(rows),
+            "n_threads": self.n_threads_for(rows),
+            "seed": task.seed,
+        }
+        data = make_matrix(rows, **options)
+        if task.validation_rows is None:
+            return data, []
+        reference = None if task.whole else data
+        held_out = make_matrix(task.validation_rows, reference=reference, **options)
+        return data, [(held_out, "held_out")]
 
     def n_bins_for(self, rows: Rows) -> int:
         """Return the largest number of bins of a feature: few for few rows of all workers."""
