@@ -201,12 +201,9 @@ class Scored(BaseEstimator):
             Half of the Shapley interaction of two features on either side of the diagonal, and on
             it what a feature contributes alone. Rows add up to the parts of ``explain``.
         """
-        from treerank.rankers.explanation import interactions_of_pairs, parts_of
+        from treerank.rankers.explanation import interactions_of_pairs
 
-        def parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            return parts_of(self, a, b, n_orders, random_state)[0]
-
-        return interactions_of_pairs(parts, *self.read_pairs(X_a, X_b))
+        return interactions_of_pairs(self, *self.read_pairs(X_a, X_b), n_orders, random_state)
 
     def report(self, X: Any, y: Any = None, qid: ByRow = None, **options: Any) -> Any:
         """Return an HTML page on how good the ranker is, where it fails, and why.
