@@ -7,7 +7,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
 from treerank.objectives.lists.losses import HalfSquaredError
-from treerank.objectives.sums import Started
+from treerank.objectives.sums import FromStart
 
 Y, QID = np.array([1.0, 0.0, 2.0, 2.0]), [0, 0, 1, 1]
 
@@ -47,7 +47,7 @@ def test_what_an_objective_says_of_itself_counts():
     assert (objective.name, objective.steepness) == ("told", 2.0)
     assert objective.convex_or_itself().name == "Flat"
     assert objective.has_anything_to_learn()
-    started = Started(Told(GROUPS), np.zeros(4))
+    started = FromStart(Told(GROUPS), np.zeros(4))
     assert (started.name, started.steepness, started.has_anything_to_learn()) == ("told", 2.0, True)
 
 

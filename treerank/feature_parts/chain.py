@@ -22,7 +22,7 @@ from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, count, size
 from treerank.objectives.base import Objective
-from treerank.objectives.sums import Started
+from treerank.objectives.sums import FromStart
 from treerank.parameters import Seed
 
 
@@ -71,7 +71,8 @@ class Chain(PartList):
     parts_ : list of feature part
         The fitted parts.
     evals_result_ : dict
-        That of the last part, given ``validation``: the metric is that of the sum.
+        Values of the metric after each step of the last part, given ``validation``. The scores that
+        are measured are sums over all parts.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``, which has one.
 
@@ -106,7 +107,7 @@ class Chain(PartList):
         self.n_features_in_, self.parts_ = rows.shape[1], []
         start = np.zeros(len(rows))
         for part in self._seeded_parts(check_random_state(self.random_state)):
-            part.fit(rows, Started(objective, start), validation=self._watched(validation))
+            part.fit(rows, FromStart(objective, start), validation=self._watched(validation))
             check_outputs(part)
             self.parts_.append(part)
             start = start + _score(part, rows)[:, 0]
@@ -115,10 +116,10 @@ class Chain(PartList):
     def transform(self, X: Any) -> np.ndarray:
         """Return the sum of the scores of all parts, of shape (n_documents, 1)."""
         check_is_fitted(self)
-        total = _score(self.parts_[0], X)
+        scores = _score(self.parts_[0], X)
         for part in self.parts_[1:]:
-            total = total + _score(part, X)
-        return total
+            scores = scores + _score(part, X)
+        return scores
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the sum over all parts, times a weight."""

@@ -81,7 +81,7 @@ class Objective(ABC):
         return self if found is None else found
 
     def with_loss(self, loss: Any) -> "Objective | None":
-        """Return a loss without pairs of the same labels, if the objective has labels."""
+        """Return the objective of another loss, one without pairs, if the labels are known."""
         del loss
         return None
 
@@ -117,7 +117,7 @@ class Objective(ABC):
 
 @dataclass(frozen=True, eq=False)
 class WrappedObjective(Objective):
-    """An objective that says of itself what another one says; what differs is for subclasses.
+    """Base class of objectives that are made from another one, and share its members.
 
     Attributes
     ----------
@@ -233,8 +233,10 @@ def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
 
     Examples
     --------
-    >>> as_objective("nothing").steepness
-    1.0
+    >>> class Mine:
+    ...     n_outputs = 1
+    >>> as_objective(Mine()).name, as_objective(Mine()).steepness
+    ('Mine', 1.0)
     """
     return objective if isinstance(objective, Objective) else OwnObjective(objective, y)
 

@@ -156,9 +156,10 @@ class Ranker(Scored):
             ``weight="ndcg"``, and counts once among the documents that a leaf must have.
         query_weight : array-like of shape (n_documents,), default=None
             Weight of the query of each row, the same in all rows of a query.
-        given_pairs : array-like of shape (n_pairs, 3) or (n_pairs, 4), default=None
+        given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
             Your own pairs, instead of those of ``pairs``. The columns are row i, row j, the weight
-            of the pair and the probability that i beats j, which is 1 if there is no such column.
+            of the pair and the probability that i is to stand above j. The last two are 1 where
+            they are left out.
         position : array-like of shape (n_documents,) or str, default=None
             Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1, and a
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with

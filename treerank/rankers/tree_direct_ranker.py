@@ -78,8 +78,8 @@ class TreeDirectRanker(DirectRanker):
         every tree. "auto" is 1.0 for pair losses and 0.0, which is no noise, for other losses.
         It acts as regularization and costs time. Choose it by validation.
     query_normalization : {None, "equal", "log"}, default=None
-        Scale of the pair weights of each query: as they are, the same sum for all queries, or a
-        sum dampened to its logarithm.
+        None leaves the pair weights as they are; "equal" scales those of each query to the same
+        sum, "log" to log2(1 + their sum).
     label_weights : dict from str to float, default=None
         Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
         several labels. It is 1 for labels that are not named.

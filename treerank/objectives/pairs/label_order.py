@@ -1,9 +1,8 @@
 """Label order: the documents of each query sorted by label.
 
 In this order the less relevant partners of a document are one run of places, over which loops
-vectorize, and what all documents of a level share is computed once per level.
-
-Places: scores of rows are moved to places, and sums over pairs from places to rows.
+vectorize, and what all documents of a level share is computed once per level. Kernels here move
+scores from rows to places, and sums over pairs from places to rows.
 """
 
 from typing import NamedTuple
