@@ -230,8 +230,7 @@ class Ensemble(PartList):
 
     def _objectives(self, objective: Objective) -> list[Objective]:
         """Return what each part is fitted to."""
-        own = as_objective(objective)
-        losses = self._per_part("losses") or [None] * len(self.parts)
+        own, losses = objective, self._per_part("losses") or [None] * len(self.parts)
         return [own if loss is None else own.with_loss(get_loss(loss)) or own for loss in losses]
 
     def _per_part(self, name: str) -> list[Any] | None:

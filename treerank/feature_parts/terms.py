@@ -1,7 +1,7 @@
 """Terms: the score of a ranker as a sum of trees, a line and networks.
 
-This is what formats write. A feature part turns into terms by its method ``terms(weight)``, or by
-``forest()``; see :mod:`treerank.feature_parts.base`.
+This is what formats write. A feature part turns into terms by its method ``terms(weight)``, see
+:func:`treerank.feature_parts.base.terms_of`.
 """
 
 from collections.abc import Sequence

@@ -297,10 +297,12 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     """
     found = check_qid(values, n_rows, name=name)
     as_given = np.asarray(values)
-    are_numbered = as_given.dtype.kind == "U" != found.dtype.kind
+    if as_given.dtype.kind not in "OU":
+        return found
+    are_numbered = as_given.dtype.kind == "U" and found.dtype.kind != "U"
     if are_numbered and len({*as_given.tolist()}) <= found.max(initial=-1):  # such as 1 and "1"
         raise ValueError(f"{name} must be ids that differ as text; got {shown(values)}.")
-    return found if as_given.dtype.kind not in "OU" else as_given
+    return as_given
 
 
 def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:

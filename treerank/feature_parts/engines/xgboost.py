@@ -17,7 +17,6 @@ from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.ubjson import read_ubjson
 from treerank.forests.xgboost_model import read_xgboost
-from treerank.objectives.base import as_objective
 from treerank.parameters import Auto, NotNegative, Options, Rule
 from treerank.team import current_team
 
@@ -202,7 +201,7 @@ class XGBoostTrees(BoostedTrees):
         ):
             raise ValueError(
                 f"gradient must have sums of at most {most:.3g} for XGBoost to find splits; got "
-                f"gradients of {largest:.3g} from {as_objective(derivatives.objective).name}."
+                f"gradients of {largest:.3g} from {derivatives.objective.name}."
             )
 
     def _check_parameters(self, validation: Validation | None) -> None:
