@@ -191,6 +191,7 @@ class BoostedTrees(BaseEstimator):
     random_state: Seed = None
 
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    n_outputs_: int = field(init=False)
     _sizes: Sizes | None = field(init=False)
 
     @all_or_nothing
@@ -242,12 +243,6 @@ class BoostedTrees(BaseEstimator):
             check_is_fitted(self)
         rows = as_rows(X, self.n_features_in_, sparse=True)
         return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
-
-    @property
-    def n_outputs_(self) -> int:
-        """Number of columns of :meth:`transform`."""
-        check_is_fitted(self)
-        return self.n_scores_
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -355,14 +350,13 @@ class BoostedTrees(BaseEstimator):
             )
         return n_new
 
-    def _earlier_booster(self, rows: Rows, n_scores: int) -> Any:
+    def _earlier_booster(self, rows: Rows, n_outputs: int) -> Any:
         """Return the booster to continue, or None; refuse one that does not fit the data."""
         if not self._continues_itself():
             return None
-        n_features, n_outputs, _ = self.describe(self.booster_)
         for name, found, known in (
-            ("X must have as many features", rows.shape[1], n_features),
-            ("objective must have as many outputs", n_scores, n_outputs),
+            ("X must have as many features", rows.shape[1], self.n_features_in_),
+            ("objective must have as many outputs", n_outputs, self.n_outputs_),
         ):
             if found != known:
                 raise ValueError(f"{name} as in the earlier fit, {known}; got {found}.")
@@ -396,7 +390,7 @@ class BoostedTrees(BaseEstimator):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
         self.__dict__.pop("_forest", None)  # that of an earlier fit
-        self.n_features_in_, self.n_scores_, self.best_iteration_ = self.describe(booster)
+        self.n_features_in_, self.n_outputs_, self.best_iteration_ = self.describe(booster)
         return self
 
 
