@@ -91,7 +91,7 @@ class Ensemble(PartList):
     time : float, default=None
         Seconds for all fits: none begins that is not expected to end in time, but the first. First
         come the fits to all queries; without any fit to a bag, ``shares`` are the weights. Ctrl-C
-        ends the time, too, once a fit of each part is there; None means that all fits are made.
+        ends the time, too, once each part has a fit. None makes all fits.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
 
@@ -296,7 +296,7 @@ def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
         if earlier and "random_state" not in parts[place].get_params():
             parts[place] = earlier[place]  # another fit would be the same
             continue
-        watched = bag.loss_left_out(rows, own) if stops else None
+        watched = bag.validation(rows, own) if stops else None
         parts[place].fit(kept, taken(own, bag.kept), validation=watched)
         check_outputs(parts[place])
 

@@ -2,9 +2,7 @@
 
 The functions take the estimator because scikit-learn stores the number and the names of the
 features in it and names it in error messages. Of the rest of it they use ``columns_``, and the tag
-``input_tags.sparse``.
-
-Positions: where documents were shown, and whether they were clicked there.
+``input_tags.sparse``. Positions at which documents were shown are checked here, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

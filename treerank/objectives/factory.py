@@ -33,7 +33,7 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs, given_or
+from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs, rule_or_given
 from treerank.objectives.pairs.weights import (
     NORMALIZATIONS,
     PAIR_WEIGHTS,
@@ -174,7 +174,7 @@ def make_objective(
     of_document = check_weight("sample_weight", sample_weight, len(y))
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
     given = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
-    pairs = given_or(pairs, given)
+    pairs = rule_or_given(pairs, given)
     settings = PairSettings(
         weight, pairs, sigma, k, gain, threshold, smoothing, query_normalization
     )

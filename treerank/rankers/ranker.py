@@ -174,7 +174,7 @@ class Ranker(Scored):
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             last values of the metrics on the ``eval_set`` by name. The fit ends if one returns
-            what is true; fits of several parts, as of an ensemble, go on.
+            true. A feature part made of several goes on with its other parts.
 
         Returns
         -------

@@ -346,7 +346,7 @@ class Scored(BaseEstimator):
         metric = get_metric(self.metric)
         check_column("y", y, len(scores), some_unjudged=True)
         if qid is None and isinstance(metric, Metric):
-            qid = np.zeros(len(scores))  # one query: who wanted several was told
+            qid = np.zeros(len(scores))  # one query: warn_of_one_query has warned already
         if sample_weight is None:
             return metric(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))

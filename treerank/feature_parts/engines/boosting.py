@@ -120,7 +120,7 @@ class BoostedTrees(BaseEstimator):
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group. A
-        feature of no group is never used, by XGBoost alone on its path.
+        feature of no group is never used; XGBoost uses it, but alone on its path.
     categorical_features : sequence of indices or names, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame.

@@ -68,7 +68,7 @@ class XGBoostTrees(BoostedTrees):
         XGBoost itself always reads all rows.
     engine_params : dict, default=None
         Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
-        methods than histograms copy the data. ``device`` is passed on, and no test has a GPU.
+        methods than histograms copy the data. ``device`` is passed on; it is not tested on a GPU.
 
     Attributes
     ----------
