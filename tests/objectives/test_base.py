@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from own_objective import Flat
 
-from treerank import MLP, HistogramTrees
+from treerank import MLP, Ensemble, HistogramTrees
+from treerank.feature_parts import Chain, Line
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
@@ -58,6 +59,12 @@ def test_where_a_query_has_two_labels_there_is_something_to_learn(y, expected):
     assert (2.0 * objective).has_anything_to_learn() == expected
     second = QueryGroups(None, np.array([0, 2]))
     assert not objective.taking(np.array([2, 3]), second).has_anything_to_learn()
+
+
+@pytest.mark.parametrize("part", [Chain(), Ensemble(), HistogramTrees(), Line(), MLP()])
+def test_a_part_that_gets_labels_says_how_to_learn_from_them(part):
+    with pytest.raises(TypeError, match=r"objective must have deriv.*\.fit\(X, y, qid\) to learn"):
+        part.fit(np.eye(4), Y)
 
 
 def test_objectives_are_wrapped_once():

@@ -21,7 +21,7 @@ from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, count, size
-from treerank.objectives.base import Objective
+from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.sums import FromStart
 from treerank.parameters import Seed
 
@@ -43,7 +43,7 @@ class _MetricFromStart:
 
 def _check_parts(name, parts, sizes):
     """Refuse what is not a list of fitted parts, with outputs that can be added."""
-    check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
+    check_fitted_parts(name, parts, sizes)
     for part in parts:
         check_outputs(part)
 
@@ -102,6 +102,7 @@ class Chain(PartList):
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit one part after another; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
+        objective = as_objective(objective)
         self._check_parts(objective)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_, self.parts_ = rows.shape[1], []

@@ -58,7 +58,7 @@ def _check_bags(name, bags, sizes):
     if not isinstance(bags, list) or not bags:
         raise ValueError(f"{name} must be a list of bags of {sizes['n_parts']} parts.")
     for parts in bags:
-        check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
+        check_fitted_parts(name, parts, sizes)
 
 
 @dataclass(eq=False, repr=False)
@@ -149,12 +149,13 @@ class Ensemble(PartList):
 
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
+        objective = as_objective(objective)
         self._check_parts(objective)
         for share in self._per_part("shares") or []:
             check_number("each of shares", share, above=0)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
-        self.bags_, scores = self._fits(rows, as_objective(objective))
+        self.bags_, scores = self._fits(rows, objective)
         known = np.flatnonzero(~np.isnan(scores).any(axis=1))
         if len(known) == len(rows):
             self._weigh(scores, objective)

@@ -229,16 +229,24 @@ class OwnObjective(WrappedObjective):
 
 
 def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
-    """Return an objective with all members of :class:`Objective`.
+    """Return an objective with all members of :class:`Objective`; refuse labels and the like.
 
     Examples
     --------
     >>> class Mine:
-    ...     n_outputs = 1
+    ...     def derivatives(self, scores, *, iteration=0):
+    ...         return scores, np.ones_like(scores)
     >>> as_objective(Mine()).name, as_objective(Mine()).steepness
     ('Mine', 1.0)
     """
-    return objective if isinstance(objective, Objective) else OwnObjective(objective, y)
+    if isinstance(objective, Objective):
+        return objective
+    if not has_methods(objective, "derivatives"):
+        raise TypeError(
+            f"objective must have derivatives(scores); got {type(objective)}. Write "
+            "TreeDirectRanker(part).fit(X, y, qid) to learn from labels."
+        )
+    return OwnObjective(objective, y)
 
 
 class NoDocuments(Objective):

@@ -41,11 +41,6 @@ if TYPE_CHECKING:
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
 
 
-def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is no feature part of as many features as the ranker."""
-    check_fitted_part(name, part, sizes["n_features"])
-
-
 def _outputs(part: Any, X: Any) -> np.ndarray:
     """Return the outputs of a feature part; a part of the user may return a single one by row."""
     features = part.transform(X)
@@ -79,7 +74,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """
 
     _learned: ClassVar = {
-        "feature_part_": _check_part,
+        "feature_part_": check_fitted_part,
         "evals_result_": history,
         "best_iteration_": optional(count()),
     }

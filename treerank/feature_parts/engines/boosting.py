@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, has_methods, warn_user
+from treerank.checks import check_count, check_sequence, warn_user
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
@@ -202,8 +202,7 @@ class BoostedTrees(BaseEstimator):
         counts all iterations, those of an earlier fit included. The metric of ``validation`` is
         computed after each.
         """
-        self._check_objective(objective)
-        rows = as_rows(X, sparse=True)
+        objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
         _warn_of_spinning()
         self._refuse_empty_draws(rows)
@@ -303,14 +302,6 @@ class BoostedTrees(BaseEstimator):
     def _continues_itself(self) -> bool:
         return self.warm_start and "booster_" in vars(self)
 
-    def _check_objective(self, objective: Any) -> None:
-        """Refuse what is no objective, such as labels."""
-        if not has_methods(objective, "derivatives"):
-            raise TypeError(
-                f"objective must have derivatives(scores); got {type(objective)}. Write "
-                f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
-            )
-
     def _refuse_empty_draws(self, rows: Rows) -> None:
         """Refuse a share of documents that is less than one document."""
         n_rows = sum(current_team().gather(len(rows)))
@@ -325,7 +316,7 @@ class BoostedTrees(BaseEstimator):
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
-        counts = np.array([len(rows), as_objective(objective).n_queries])
+        counts = np.array([len(rows), objective.n_queries])
         n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
         params = self.get_params(deep=False)
         known = params.keys() & set(Sizes._fields)
