@@ -49,7 +49,7 @@ from treerank.progress import (
 #: Penalty on the squares of the weights, as a share of the curvature at the start.
 _ALPHA = 0.0003
 _STEPS = 50
-#: Queries that given shares count as much as.
+#: Given shares count as much as so many queries.
 _QUERIES_OF_SHARES = 25
 
 

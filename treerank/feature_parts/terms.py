@@ -24,7 +24,7 @@ class Terms:
     Attributes
     ----------
     forest : Forest
-        Trees of one output; none is a forest, too.
+        Trees of one output; there may be none.
     line : LinearTerm, default=None
         A number per feature.
     networks : tuple of Network

@@ -123,7 +123,7 @@ METRICS: dict[str, Metric] = {
     "success": Success(),
     "bpref": BinaryPreference(),
 }
-#: What is said beside metrics, and ranks nothing.
+#: Shares that are reported beside metrics, and do not say how good a ranking is.
 BESIDE: dict[str, Metric] = {"judged": Judged()}
 
 

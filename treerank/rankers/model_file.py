@@ -36,7 +36,7 @@ _GONE = {
     **dict.fromkeys(("tolerance", "tree_method", "tree_options", "warm_start")),
     **{"batch_norm": False, "oblivious": False, "output": "score", "weak_ranker": "feature"},
 }
-#: Values of older files that say nothing of a fitted model, and are no more.
+#: Values of older files that say nothing of a fitted model and are gone, and what replaces them.
 _OLDER = {("decay", "adaptive"): None, ("pairs", "balanced"): "adjacent"}
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 from treerank.feature_parts.base import FeaturePart
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.factory import Gain, Loss, Normalization
@@ -22,7 +22,7 @@ from treerank.rankers.head import Tau
 from treerank.rankers.reading import Clicks
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False)
 class TreeDirectRanker(DirectRanker):
     """Learn to rank by comparing two documents at a time, with boosted trees by default.

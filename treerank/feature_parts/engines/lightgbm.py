@@ -7,7 +7,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.arguments import (
     check_engine_params,
     constraints_of,
@@ -34,7 +34,7 @@ _OWN = (
 )
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class LightGBMTrees(BoostedTrees):
     """A sum of trees grown by LightGBM on any objective.
@@ -138,7 +138,7 @@ class LightGBMTrees(BoostedTrees):
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
     def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int]:
-        """Return what a booster is of."""
+        """Return the numbers of features, of outputs and of iterations of a booster."""
         n_outputs = booster.num_model_per_iteration()
         return booster.num_feature(), n_outputs, booster.num_trees() // n_outputs
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
@@ -31,7 +31,7 @@ _ZEROS = "treerank_zeros"
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class XGBoostTrees(BoostedTrees):
     """A sum of trees grown by XGBoost on any objective.
@@ -188,7 +188,7 @@ class XGBoostTrees(BoostedTrees):
             raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
 
     def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int]:
-        """Return what a booster is of."""
+        """Return the numbers of features, of outputs and of iterations of a booster."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
         n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
         return booster.num_features(), n_outputs, booster.num_boosted_rounds()

@@ -227,8 +227,8 @@ def _hinge_kernel(of_sums, adjacent):
     return over_sorted
 
 
-#: What makes the kernel of a loss: of functions that add a partner to the sums, which hinges do
-#: alike, and that turn the sums into derivatives.
+#: By loss, the function that makes its kernel, given ``adjacent``: from a function that adds a
+#: partner to the sums, which hinges share, and one that turns the sums into derivatives.
 FORMS = {
     half_squared: functools.partial(_level_kernel, _add_powers, _squared_of_sums),
     exponential: functools.partial(_level_kernel, _add_exponential, _exponential_of_sums),
