@@ -32,7 +32,6 @@ from treerank.inputs.columns import (
     as_csr,
     as_frame,
     fitted_columns,
-    refuse_lazy,
     warn_of_ids,
 )
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
@@ -182,7 +181,6 @@ def _reset_columns(estimator, batches):
 def _as_array(X):
     """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
     refuse_masked("X", X)
-    refuse_lazy(X)
     try:
         array = np.asarray(X)
     except ValueError as error:

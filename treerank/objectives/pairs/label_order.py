@@ -57,10 +57,6 @@ class LabelOrder(NamedTuple):
             low[:] = np.where(high > 0, level_start[np.maximum(level - 1, 0)] - first, 0)
         return cls(row, groups.indptr, level_start, low, high)
 
-    def levels(self) -> np.ndarray:
-        """Return the level of each place."""
-        return np.repeat(np.arange(len(self.level_start) - 1), np.diff(self.level_start))
-
     def n_pairs(self) -> np.ndarray:
         """Count the pairs of each query."""
         counts = (self.high - self.low).astype(np.float64)

@@ -72,7 +72,8 @@ class PairProblem:
     @cached_property
     def levels(self) -> np.ndarray:
         """Level of each place; only kernels that sum by levels need it."""
-        return self.labels.levels()
+        start = self.labels.level_start
+        return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
     def make_weights(self) -> Weights:
         """Return the weights of the places that no score changes."""
