@@ -119,12 +119,9 @@ def _of_today(params: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
     """Check the parameters of a ranker as ``fit`` does, but for objects that are not in files."""
     if issubclass(estimator_class, Scored):
-        saved = {name: value for name, value in params.items() if not _is_unsaved(value)}
+        unsaved = {n for n, v in params.items() if isinstance(v, str) and v.endswith(NOT_SAVED)}
+        saved = {name: value for name, value in params.items() if name not in unsaved}
         estimator_class(**saved).check_settings()
-
-
-def _is_unsaved(value: Any) -> bool:
-    return isinstance(value, str) and value.endswith(NOT_SAVED)
 
 
 def _check_class(name: Any, classes: Mapping[str, Any]) -> None:
