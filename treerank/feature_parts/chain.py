@@ -41,13 +41,6 @@ class _MetricFromStart:
         return float(self.metric(self.start + scores))
 
 
-def _check_parts(name, parts, sizes):
-    """Refuse what is not a list of fitted parts, with outputs that can be added."""
-    check_fitted_parts(name, parts, sizes)
-    for part in parts:
-        check_outputs(part)
-
-
 @dataclass(eq=False, repr=False)
 class Chain(PartList):
     """Several feature parts whose scores are added, fitted one after another.
@@ -90,7 +83,7 @@ class Chain(PartList):
     _state: ClassVar[dict[str, StateRule]] = {
         "n_features_in_": size("n_features"),
         "n_outputs_": count(1, at_most=1),
-        "parts_": _check_parts,
+        "parts_": check_fitted_parts,
     }
 
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")

@@ -23,7 +23,6 @@ from treerank.team import current_team
 if TYPE_CHECKING:
     import xgboost
 
-_GROW_POLICIES = ("lossguide", "depthwise")
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
 #: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
@@ -103,7 +102,7 @@ class XGBoostTrees(BoostedTrees):
     num_leaves: Auto | Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = (
         "auto"
     )
-    grow_policy: Annotated[str, Rule.one_of(_GROW_POLICIES)] = "lossguide"
+    grow_policy: Annotated[str, Rule.one_of(("lossguide", "depthwise"))] = "lossguide"
     min_child_weight: NotNegative = 1.0
     reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
