@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from own_objective import Flat
 
-from treerank import MLP, Ensemble, HistogramTrees
-from treerank.feature_parts import Chain, Line
+from treerank.feature_parts import MLP, Chain, Ensemble, HistogramTrees, Line
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective

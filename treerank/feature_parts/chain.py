@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -110,10 +111,7 @@ class Chain(PartList):
     def transform(self, X: Any) -> np.ndarray:
         """Return the sum of the scores of all parts, of shape (n_documents, 1)."""
         check_is_fitted(self)
-        scores = _score(self.parts_[0], X)
-        for part in self.parts_[1:]:
-            scores = scores + _score(part, X)
-        return scores
+        return reduce(np.add, (_score(part, X) for part in self.parts_))
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the sum over all parts, times a weight."""

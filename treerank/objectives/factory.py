@@ -236,9 +236,9 @@ Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 def _check_pairless(name: str, losses: Any) -> None:
     """Refuse what is not a sequence of losses without pairs and of None."""
     check_sequence(name, losses)
-    with naming(name):
-        found_losses = [None if loss is None else get_loss(loss) for loss in losses]
-    for loss, found in zip(losses, found_losses, strict=True):
+    for loss in losses:
+        with naming(name):
+            found = None if loss is None else get_loss(loss)
         if found is not None and not has_methods(found, "bind"):
             known = sorted({*LISTWISE, *POINTWISE})
             raise ValueError(

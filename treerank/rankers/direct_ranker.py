@@ -241,9 +241,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _warn_of_nothing_to_learn(self) -> None:
         """Warn that the model is constant."""
+        reason = "No query has two labels, and equal scores cost least"
         if isinstance(get_loss(self.loss), PairLoss):
-            reason = f"no query has two that differ in y and in what weight={self.weight!r} sees"
-            warn_user(f"No pair of documents counts, since {reason}: the model is constant.")
-        else:
-            reason = "No query has two labels, and equal scores cost least"
-            warn_user(f"{reason}: the model is constant.")
+            rule = f"no query has two that differ in y and in what weight={self.weight!r} sees"
+            reason = f"No pair of documents counts, since {rule}"
+        warn_user(f"{reason}: the model is constant.")

@@ -176,9 +176,7 @@ def _joined(codes: Sequence[np.ndarray], n_queries: Sequence[int]) -> QueryGroup
     return QueryGroups.from_qid(np.concatenate(every))
 
 
-def _curve(
-    metric: Any, y: np.ndarray, groups: QueryGroups, start: int
-) -> Callable[[np.ndarray], float]:
+def _curve(metric: Any, y: np.ndarray, groups: QueryGroups, start: int) -> Any:
     """Return a metric of documents as a function of all scores, of which theirs begin at start."""
     judged = np.flatnonzero(~np.isnan(y))
     prepared = metric.prepared(y[judged], groups.among(judged))

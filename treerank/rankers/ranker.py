@@ -339,12 +339,6 @@ class Ranker(Scored):
         weights_of_labels(self.label_weights, labels)
         return check_labels_by_name(labels, np.size(next(iter(labels.values()))))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 def _with_pairs(calibrating: HeldOut) -> HeldOut:
     """Return documents to calibrate on; refuse those without pairs."""

@@ -309,6 +309,8 @@ class Scored(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
         tags.input_tags.sparse = self.reads_sparse
         return tags
 

@@ -7,7 +7,6 @@ parameters, or parameters of :class:`BoostedTrees` with another default. Checks,
 and early stopping are here.
 """
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_sequence, warn_user
 from treerank.feature_parts.base import Validation, check_validation
-from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices
+from treerank.feature_parts.engines.arguments import Groups, Signs, SomeColumns, column_indices
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
@@ -182,9 +181,7 @@ class BoostedTrees(BaseEstimator):
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
     monotone_constraints: Annotated[Signs, Rule(check_sequence, or_mapping=True)] | None = None
     interaction_constraints: Groups | None = None
-    categorical_features: (
-        Annotated[Sequence[int | str] | np.ndarray, Rule(check_sequence)] | None
-    ) = None
+    categorical_features: SomeColumns | None = None
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
     n_jobs: Jobs = None
@@ -213,20 +210,17 @@ class BoostedTrees(BaseEstimator):
         if n_new == 0:
             return self
         rounds = self.early_stopping_rounds
+        patience = patience_of(rounds, validation, sizes.patience)
+        newest = sizes.newest if rounds == "auto" else 1.0
+        saver = saver_of(self, rows, objective, start, sizes)
+        metric = validation and validation[1]
         task = GrowthTask(
             rows=rows,
             derivatives=FixedPointDerivatives(objective, len(rows), start, self.largest_derivative),
             n_new=n_new,
             earlier=earlier,
             validation_rows=validation and as_rows(validation[0], rows.shape[1], sparse=True),
-            progress=Progress(
-                metric=validation and validation[1],
-                early_stopping_rounds=patience_of(rounds, validation, sizes.patience),
-                start=start,
-                total=start + n_new,
-                saver=saver_of(self, rows, objective, start, sizes),
-                newest=sizes.newest if rounds == "auto" else 1.0,
-            ),
+            progress=Progress(metric, patience, start, start + n_new, saver, newest),
             seed=check_random_state(self.random_state).randint(2**30),
             sizes=sizes,
             whole=earlier is not None,

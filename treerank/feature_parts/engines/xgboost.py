@@ -151,9 +151,8 @@ class XGBoostTrees(BoostedTrees):
         data = make_matrix(rows, **options)
         if task.validation_rows is None:
             return data, []
-        reference = None if task.whole else data
-        held_out = make_matrix(task.validation_rows, reference=reference, **options)
-        return data, [(held_out, "held_out")]
+        options["reference"] = None if task.whole else data
+        return data, [(make_matrix(task.validation_rows, **options), "held_out")]
 
     def n_bins_for(self, rows: Rows) -> int:
         """Return the largest number of bins of a feature: few for few rows of all workers."""
