@@ -99,7 +99,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--loss", "logstic"], "loss must be one of ['approx_ndcg', "),
         ([*FIT, "--feature-part", "catboost"], "; got 'catboost'"),
         ([*FIT, "--metric", "ngcd"], "metric must be one of ndcg"),
-        ([*FIT, "--learning-rate", "0"], "learning_rate must be 'auto' or a .* above 0; got 0.0"),
+        ([*FIT, "--learning-rate", "0"], "learning_rate must be a finite number above 0; got 0.0"),
         ([*FIT, "--early-stopping-rounds", "5"], "must come with --valid"),
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         ([*FIT, "--trees", "5"], "No such option --trees: write --n-estimators. See"),
