@@ -237,8 +237,15 @@ def check_unless(name: str, value: Any, *, others: Collection[str | None], rule:
 
     Examples
     --------
-    >>> check_unless("smoothing", "auto", others=("auto", None), rule=Rule(check_number))
+    >>> check_unless("smoothing", "high", others=("auto", None), rule=Rule(check_number))
+    Traceback (most recent call last):
+    ...
+    ValueError: smoothing must be 'auto' or a finite number; got 'high'.
     """
-    is_other = (value is None or isinstance(value, str)) and value in others
-    if not is_other:
+    if (value is None or isinstance(value, str)) and value in others:
+        return
+    try:
         rule(name, value)
+    except (TypeError, ValueError) as error:
+        words = "".join(f"{other!r} or " for other in others if other is not None)
+        raise type(error)(str(error).replace("must be ", f"must be {words}", 1)) from error

@@ -7,7 +7,7 @@ from ranking_sample import make_ranking_sample
 from treerank import TreeDirectRanker, make_objective
 from treerank.feature_parts import Chain, LightGBMTrees, Line
 from treerank.objectives.batches import taken
-from treerank.objectives.sums import Started
+from treerank.objectives.sums import FromStart
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -50,7 +50,7 @@ def test_several_outputs_that_nobody_weighs_are_refused():
 
 def test_a_start_goes_with_its_rows_and_with_the_convex_form():
     start, scores = RNG.normal(size=(2, len(X)))
-    objective = Started(make_objective(Y, QID, loss="hinge"), start)
+    objective = FromStart(make_objective(Y, QID, loss="hinge"), start)
     rows = objective.groups.order[: objective.groups.sizes[0]]
     alone = make_objective(Y[rows], loss="hinge")
     assert taken(objective, rows)(scores[rows])[0] == alone(start[rows] + scores[rows])[0]

@@ -55,7 +55,7 @@ def test_many_documents_without_qid_are_told_to_be_one_query():
         (lambda: NDCG(gain=[0, -1]), r"gain must not be negative; got -1\.0\."),
         (lambda: NDCG(k=0), r"k must be a whole number of at least 1; got 0\."),
         (lambda: NDCG(ties="best"), r"ties must be one of \['average', .*; got 'best'\."),
-        (lambda: NDCG(no_relevant="zero"), r"no_relevant must be 'exclude' or a number; got 'z"),
+        (lambda: NDCG(no_relevant="zero"), r"no_relevant must be 'exclude' or a finite .*; got 'z"),
         (lambda: AveragePrecision(threshold=None), r"threshold must be a finite number; got N"),
         (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
         (lambda: get_metric("ndgc@" + "9" * 19), r"Did you mean 'ndcg'\?$"),

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from own_objective import Flat
 
-from treerank import MLP, HistogramTrees
+from treerank.feature_parts import MLP, Chain, Ensemble, HistogramTrees, Line
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
 from treerank.objectives.lists.losses import HalfSquaredError
-from treerank.objectives.sums import Started
+from treerank.objectives.sums import FromStart
 
 Y, QID = np.array([1.0, 0.0, 2.0, 2.0]), [0, 0, 1, 1]
 
@@ -47,7 +47,7 @@ def test_what_an_objective_says_of_itself_counts():
     assert (objective.name, objective.steepness) == ("told", 2.0)
     assert objective.convex_or_itself().name == "Flat"
     assert objective.has_anything_to_learn()
-    started = Started(Told(GROUPS), np.zeros(4))
+    started = FromStart(Told(GROUPS), np.zeros(4))
     assert (started.name, started.steepness, started.has_anything_to_learn()) == ("told", 2.0, True)
 
 
@@ -58,6 +58,12 @@ def test_where_a_query_has_two_labels_there_is_something_to_learn(y, expected):
     assert (2.0 * objective).has_anything_to_learn() == expected
     second = QueryGroups(None, np.array([0, 2]))
     assert not objective.taking(np.array([2, 3]), second).has_anything_to_learn()
+
+
+@pytest.mark.parametrize("part", [Chain(), Ensemble(), HistogramTrees(), Line(), MLP()])
+def test_a_part_that_gets_labels_says_how_to_learn_from_them(part):
+    with pytest.raises(TypeError, match=r"objective must have deriv.*\.fit\(X, y, qid\) to learn"):
+        part.fit(np.eye(4), Y)
 
 
 def test_objectives_are_wrapped_once():

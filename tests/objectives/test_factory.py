@@ -4,7 +4,7 @@ import pytest
 from numba import njit
 
 from treerank.objectives import PairLoss, make_objective
-from treerank.objectives.sums import Started
+from treerank.objectives.sums import FromStart
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
 
@@ -85,7 +85,7 @@ def plain_loss(margin):
 def test_errors_call_an_objective_by_its_loss():
     own, listed = make_objective([1, 0], loss=plain_loss), make_objective([1, 0], loss="listnet")
     assert [own.name, listed.name] == ["plain_loss", "ListNetLoss"]
-    assert Started(own, np.zeros(2)).name == "plain_loss"
+    assert FromStart(own, np.zeros(2)).name == "plain_loss"
     assert (0.5 * own + make_objective([1, 0])).name == "plain_loss + logistic"
 
 

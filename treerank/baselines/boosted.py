@@ -6,7 +6,7 @@ and list it in :mod:`treerank.baselines`.
 
 from dataclasses import KW_ONLY, dataclass, fields
 
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.pairs.weights import Weight
@@ -17,7 +17,7 @@ from treerank.rankers.direct_ranker import DirectRanker
 _SET_BY_RANKER = {"random_state", "warm_start"}
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False)
 class BoostedRanker(DirectRanker):
     """Histogram trees fitted to an objective: the parameters of all boosted rankers.
@@ -100,7 +100,7 @@ class BoostedRanker(DirectRanker):
         return HistogramTrees(**shared)
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class LambdaMART(BoostedRanker):
     """Learn to rank by trees fitted to lambdas [1]_, on the histogram trees of this package.

@@ -88,7 +88,7 @@ def left_out_scores(
         seed = int(rng.randint(2**31 - 1))
         if "random_state" in part.get_params() and part.random_state is None:
             part.set_params(random_state=seed)
-        watched = bag.loss_left_out(rows, objective)
+        watched = bag.validation(rows, objective)
         part.fit(rows.take(bag.kept), taken(objective, bag.kept), validation=watched)
         scores[bag.left_out] = weighed(part, rows.take(bag.left_out)).sum(axis=1)
     return scores

@@ -19,7 +19,7 @@ class Bag:
     kept: np.ndarray
     left_out: np.ndarray
 
-    def loss_left_out(self, rows: Rows, objective: Objective) -> Validation:
+    def validation(self, rows: Rows, objective: Objective) -> Validation:
         """Return the rows that are left out, with the convex form of their loss as the metric."""
         convex = as_objective(taken(objective, self.left_out)).convex_or_itself()
 

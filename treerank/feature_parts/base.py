@@ -130,9 +130,9 @@ def check_validation(part: Any, validation: Validation | None) -> None:
         )
 
 
-def check_fitted_part(name: str, part: Any, n_features: int) -> None:
-    """Refuse what is no feature part that was fitted to so many features."""
-    width = traits_of(part).n_features_in_
+def check_fitted_part(name: str, part: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is no fitted feature part of so many features, as a rule of a state."""
+    width, n_features = traits_of(part).n_features_in_, sizes["n_features"]
     if not has_methods(part, "transform") or width not in (None, n_features):
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,8 +22,8 @@ from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, count, size
-from treerank.objectives.base import Objective
-from treerank.objectives.sums import Started
+from treerank.objectives.base import Objective, as_objective
+from treerank.objectives.sums import FromStart
 from treerank.parameters import Seed
 
 
@@ -39,13 +40,6 @@ class _MetricFromStart:
 
     def __call__(self, scores: np.ndarray) -> float:
         return float(self.metric(self.start + scores))
-
-
-def _check_parts(name, parts, sizes):
-    """Refuse what is not a list of fitted parts, with outputs that can be added."""
-    check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
-    for part in parts:
-        check_outputs(part)
 
 
 @dataclass(eq=False, repr=False)
@@ -71,7 +65,8 @@ class Chain(PartList):
     parts_ : list of feature part
         The fitted parts.
     evals_result_ : dict
-        That of the last part, given ``validation``: the metric is that of the sum.
+        Values of the metric after each step of the last part, given ``validation``. The scores that
+        are measured are sums over all parts.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``, which has one.
 
@@ -89,7 +84,7 @@ class Chain(PartList):
     _state: ClassVar[dict[str, StateRule]] = {
         "n_features_in_": size("n_features"),
         "n_outputs_": count(1, at_most=1),
-        "parts_": _check_parts,
+        "parts_": check_fitted_parts,
     }
 
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
@@ -101,12 +96,13 @@ class Chain(PartList):
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit one part after another; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
+        objective = as_objective(objective)
         self._check_parts(objective)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_, self.parts_ = rows.shape[1], []
         start = np.zeros(len(rows))
         for part in self._seeded_parts(check_random_state(self.random_state)):
-            part.fit(rows, Started(objective, start), validation=self._watched(validation))
+            part.fit(rows, FromStart(objective, start), validation=self._watched(validation))
             check_outputs(part)
             self.parts_.append(part)
             start = start + _score(part, rows)[:, 0]
@@ -115,10 +111,7 @@ class Chain(PartList):
     def transform(self, X: Any) -> np.ndarray:
         """Return the sum of the scores of all parts, of shape (n_documents, 1)."""
         check_is_fitted(self)
-        total = _score(self.parts_[0], X)
-        for part in self.parts_[1:]:
-            total = total + _score(part, X)
-        return total
+        return reduce(np.add, (_score(part, X) for part in self.parts_))
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the sum over all parts, times a weight."""

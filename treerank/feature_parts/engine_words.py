@@ -83,11 +83,11 @@ WORDS = {
 }
 
 
-def answering(cls: C) -> C:
-    """Let a ranker or a feature part answer words of other programs, with short signatures.
+def answers_engine_words(cls: C) -> C:
+    """Decorate a class so that it answers arguments of other programs with what to write here.
 
-    The ``fit`` of a ranker is then a method of its own, which ``help`` shows before those that are
-    inherited.
+    So do ``fit`` and ``set_params`` of a ranker. ``help`` shows their arguments without types, and
+    ``fit`` before methods that are inherited.
     """
     of_ranker = ("fit", "set_params") if hasattr(cls, "predict") else ()
     for name in ("__init__", *of_ranker):

@@ -49,7 +49,7 @@ from treerank.progress import (
 #: Penalty on the squares of the weights, as a share of the curvature at the start.
 _ALPHA = 0.0003
 _STEPS = 50
-#: Queries that given shares count as much as.
+#: Given shares count as much as so many queries.
 _QUERIES_OF_SHARES = 25
 
 
@@ -58,7 +58,7 @@ def _check_bags(name, bags, sizes):
     if not isinstance(bags, list) or not bags:
         raise ValueError(f"{name} must be a list of bags of {sizes['n_parts']} parts.")
     for parts in bags:
-        check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
+        check_fitted_parts(name, parts, sizes)
 
 
 @dataclass(eq=False, repr=False)
@@ -91,7 +91,7 @@ class Ensemble(PartList):
     time : float, default=None
         Seconds for all fits: none begins that is not expected to end in time, but the first. First
         come the fits to all queries; without any fit to a bag, ``shares`` are the weights. Ctrl-C
-        ends the time, too, once a fit of each part is there; None means that all fits are made.
+        ends the time, too, once each part has a fit. None makes all fits.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
 
@@ -149,12 +149,13 @@ class Ensemble(PartList):
 
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
+        objective = as_objective(objective)
         self._check_parts(objective)
         for share in self._per_part("shares") or []:
             check_number("each of shares", share, above=0)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
-        self.bags_, scores = self._fits(rows, as_objective(objective))
+        self.bags_, scores = self._fits(rows, objective)
         known = np.flatnonzero(~np.isnan(scores).any(axis=1))
         if len(known) == len(rows):
             self._weigh(scores, objective)
@@ -230,8 +231,7 @@ class Ensemble(PartList):
 
     def _objectives(self, objective: Objective) -> list[Objective]:
         """Return what each part is fitted to."""
-        own = as_objective(objective)
-        losses = self._per_part("losses") or [None] * len(self.parts)
+        own, losses = objective, self._per_part("losses") or [None] * len(self.parts)
         return [own if loss is None else own.with_loss(get_loss(loss)) or own for loss in losses]
 
     def _per_part(self, name: str) -> list[Any] | None:
@@ -297,7 +297,7 @@ def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
         if earlier and "random_state" not in parts[place].get_params():
             parts[place] = earlier[place]  # another fit would be the same
             continue
-        watched = bag.loss_left_out(rows, own) if stops else None
+        watched = bag.validation(rows, own) if stops else None
         parts[place].fit(kept, taken(own, bag.kept), validation=watched)
         check_outputs(parts[place])
 

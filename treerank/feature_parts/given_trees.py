@@ -74,7 +74,7 @@ class GivenTrees(BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
-        """Move the values of the leaves; row ``i`` of ``X`` earns score ``i`` of ``objective``.
+        """Move the values of the leaves; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         ``validation`` changes nothing, because there is nothing to stop early.
         """

@@ -114,9 +114,10 @@ def check_outputs(part: Any) -> None:
         )
 
 
-def check_fitted_parts(name: str, parts: Any, n_parts: int, n_features: int) -> None:
-    """Refuse what is not a list of fitted feature parts, in a state."""
-    if not isinstance(parts, list) or len(parts) != n_parts:
-        raise ValueError(f"{name} must be a list of {n_parts} parts.")
+def check_fitted_parts(name: str, parts: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is not a list of fitted parts with outputs that add up, as a rule of a state."""
+    if not isinstance(parts, list) or len(parts) != sizes["n_parts"]:
+        raise ValueError(f"{name} must be a list of {sizes['n_parts']} parts.")
     for part in parts:
-        check_fitted_part(f"each of {name}", part, n_features)
+        check_fitted_part(f"each of {name}", part, sizes)
+        check_outputs(part)

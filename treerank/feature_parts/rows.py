@@ -80,7 +80,7 @@ class Rows:
         """Return rows ``start`` to ``stop``, as a copy if ``order`` is not None."""
         if self.order is None:
             return self.values[start:stop]
-        return take_rows(self.values, self.order[start:stop])
+        return _copied_rows(self.values, self.order[start:stop])
 
     @property
     def is_batched(self) -> bool:
@@ -114,7 +114,7 @@ class Rows:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""
         if self.order is None:
             return self.values[np.arange(len(self))] if self.is_batched else self.values
-        return take_rows(self.values, self.order)
+        return _copied_rows(self.values, self.order)
 
 
 def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> Rows:
@@ -148,7 +148,7 @@ def stored_as(values: Any, *, sparse: bool) -> Any:
     return csr_matrix(values) if sparse else values.toarray()
 
 
-def take_rows(values: Any, indices: np.ndarray) -> Any:
+def _copied_rows(values: Any, indices: np.ndarray) -> Any:
     """Return some rows, copied along the memory layout: else ``take`` would copy all rows first."""
     if issparse(values) or isinstance(values, BatchedMatrix):
         return values[indices]

@@ -1,7 +1,7 @@
 """Terms: the score of a ranker as a sum of trees, a line and networks.
 
-This is what formats write. A feature part turns into terms by its method ``terms(weight)``, or by
-``forest()``; see :mod:`treerank.feature_parts.base`.
+This is what formats write. A feature part turns into terms by its method ``terms(weight)``, see
+:func:`treerank.feature_parts.base.terms_of`.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Terms:
     Attributes
     ----------
     forest : Forest
-        Trees of one output; none is a forest, too.
+        Trees of one output; there may be none.
     line : LinearTerm, default=None
         A number per feature.
     networks : tuple of Network

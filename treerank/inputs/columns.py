@@ -235,10 +235,12 @@ def matrix_below(table: Any) -> np.ndarray | None:
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """Return a narwhals data frame for a data frame, ``None`` for anything else."""
+    """Return a narwhals data frame for a data frame in memory, ``None`` for what is none."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"X must be in memory; got {type(X)}. Collect its rows first.")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -290,13 +292,6 @@ def taken_rows(X: Any, rows: ArrayLike) -> Any:
     if frame is not None:
         return frame[rows].to_native()
     return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
-
-
-def refuse_lazy(X: Any) -> None:
-    """Refuse a data frame whose rows are not in memory."""
-    is_array = isinstance(X, np.ndarray | list | tuple)
-    if not is_array and isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
-        raise TypeError(f"X must be in memory; got {type(X)}. Collect its rows first.")
 
 
 def _codes(column, categories):

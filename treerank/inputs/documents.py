@@ -2,9 +2,7 @@
 
 The functions take the estimator because scikit-learn stores the number and the names of the
 features in it and names it in error messages. Of the rest of it they use ``columns_``, and the tag
-``input_tags.sparse``.
-
-Positions: where documents were shown, and whether they were clicked there.
+``input_tags.sparse``. Positions at which documents were shown are checked here, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,7 +33,6 @@ from treerank.inputs.columns import (
     as_csr,
     as_frame,
     fitted_columns,
-    refuse_lazy,
     warn_of_ids,
 )
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
@@ -185,7 +182,6 @@ def _reset_columns(estimator, batches):
 def _as_array(X):
     """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
     refuse_masked("X", X)
-    refuse_lazy(X)
     try:
         array = np.asarray(X)
     except ValueError as error:

@@ -116,7 +116,7 @@ class QueryGroups:
         return values[self.sorted_rows(self.indptr[:-1])]
 
     def sorted_rows(self, places: np.ndarray) -> np.ndarray:
-        """Return the rows at some places of ``order``, which need not be made for it."""
+        """Return the rows at some places of ``order``, without making it."""
         return places if self.permutation is None else self.permutation[places]
 
     def with_two_labels(self, y: np.ndarray) -> np.ndarray:

@@ -27,14 +27,10 @@ def exponential_gain(y: np.ndarray) -> np.ndarray:
     return gains if n_found == len(y) else np.exp2(y) - 1
 
 
-def linear_gain(y: np.ndarray) -> np.ndarray:
-    """Return y."""
-    return y.copy()
-
-
+#: Gains by name: 2^y - 1, and y itself.
 GAINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "exponential": exponential_gain,
-    "linear": linear_gain,
+    "linear": np.copy,
 }
 
 

@@ -11,36 +11,20 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from treerank.checks import check_column, check_count, check_number, shown, warn_user
+from treerank.checks import check_column, check_count, warn_user
 from treerank.inputs.documents import warn_without_qid
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.relevance import count_relevant
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import threads_for
-from treerank.parameters import Rule, check_parameters
+from treerank.parameters import Finite, Rule, check_parameters
 from treerank.team import current_team
-
-
-def check_no_relevant(name: str, value: Any) -> None:
-    """Refuse what is neither "exclude" nor a number.
-
-    Examples
-    --------
-    >>> check_no_relevant("no_relevant", "skip")
-    Traceback (most recent call last):
-    ...
-    ValueError: no_relevant must be 'exclude' or a number; got 'skip'.
-    """
-    if not isinstance(value, str):
-        check_number(name, value)
-    elif value != "exclude":
-        raise ValueError(f"{name} must be 'exclude' or a number; got {shown(value)}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +66,7 @@ class Metric(ABC):
         default=None, kw_only=False
     )
     ties: Annotated[str, Rule.one_of(TIES)] = "average"
-    no_relevant: Annotated[str | float, Rule(check_no_relevant)] = "exclude"
+    no_relevant: Literal["exclude"] | Finite = "exclude"
 
     stem: ClassVar[str]
     has_cutoff: ClassVar[bool] = True

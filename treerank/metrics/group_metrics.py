@@ -1,16 +1,16 @@
 r"""Metrics of groups: how well a ranking serves aspects, and how much attention groups get.
 
-Diversity: how well a ranking serves the aspects of a query, such as the meanings of its words.
-
-A document may be relevant for several aspects. One more document for the same aspect is worth
-less: with the redundancy :math:`\alpha`, document i of a ranking gains
+Aspects of a query are, for example, the meanings of its words. A document may be relevant for
+several. One more document for the same aspect is worth less: with the redundancy :math:`\alpha`,
+document i of a ranking gains
 
 .. math:: g_i = \sum_{s} y_{is} (1 - \alpha)^{\sum_{j<i} y_{js}}.
 
 Of equal scores, the earlier row stands above. Values are those of TREC's program ndeval, if rows
 are in the order of the ids of documents: the best ranking takes the last of equal documents.
 
-Exposure: how much attention the positions of a ranking give to groups of documents.
+The attention that a group of documents gets, such as those of one seller, is the exposure of the
+positions at which they stand.
 """
 
 from typing import Annotated, Any

@@ -1,6 +1,7 @@
-"""Judged: how much of the first documents anybody has judged; a label of NaN says nobody has.
+"""Documents that nobody has judged: how many they are, and what they might change.
 
-Bounds: the least and the largest NDCG that labels of all other documents might give.
+Their label is NaN. :class:`Judged` is the share of the first documents that have a label;
+:func:`ndcg_bounds` are the least and the largest NDCG that labels of all others might give.
 """
 
 import math

@@ -1,14 +1,10 @@
 """Metrics by name: ``"ndcg@10"``, ``"map"``, ``"mrr"``, ``"p@5"``, ``"err@20"``.
 
 To add a metric, list it in ``METRICS``: everything that takes a metric, and the tests that hold
-for all metrics, find it there.
-
-Function metrics: a user's function of labels, scores and query ids, used like a metric.
-
-Conventions: settings of our metrics that reproduce the numbers of other people's scripts. To add
-one, list it in ``CONVENTIONS``.
-
-Scorers: metrics for scikit-learn's ``scoring=``, which pass the query ids on.
+for all metrics, find it there. A user's function of labels, scores and query ids is used like a
+metric, as :class:`FunctionMetric`. For scikit-learn's ``scoring=``, a metric is a
+:class:`RankingScorer`, which passes the query ids on. To reproduce the numbers of another script,
+list the settings that do so in ``CONVENTIONS``.
 """
 
 import re
@@ -127,7 +123,7 @@ METRICS: dict[str, Metric] = {
     "success": Success(),
     "bpref": BinaryPreference(),
 }
-#: What is said beside metrics, and ranks nothing.
+#: Shares that are reported beside metrics, and do not say how good a ranking is.
 BESIDE: dict[str, Metric] = {"judged": Judged()}
 
 

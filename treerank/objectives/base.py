@@ -81,7 +81,7 @@ class Objective(ABC):
         return self if found is None else found
 
     def with_loss(self, loss: Any) -> "Objective | None":
-        """Return a loss without pairs of the same labels, if the objective has labels."""
+        """Return the objective of another loss, one without pairs, if the labels are known."""
         del loss
         return None
 
@@ -117,7 +117,7 @@ class Objective(ABC):
 
 @dataclass(frozen=True, eq=False)
 class WrappedObjective(Objective):
-    """An objective that says of itself what another one says; what differs is for subclasses.
+    """Base class of objectives that are made from another one, and share its members.
 
     Attributes
     ----------
@@ -229,14 +229,24 @@ class OwnObjective(WrappedObjective):
 
 
 def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
-    """Return an objective with all members of :class:`Objective`.
+    """Return an objective with all members of :class:`Objective`; refuse labels and the like.
 
     Examples
     --------
-    >>> as_objective("nothing").steepness
-    1.0
+    >>> class Mine:
+    ...     def derivatives(self, scores, *, iteration=0):
+    ...         return scores, np.ones_like(scores)
+    >>> as_objective(Mine()).name, as_objective(Mine()).steepness
+    ('Mine', 1.0)
     """
-    return objective if isinstance(objective, Objective) else OwnObjective(objective, y)
+    if isinstance(objective, Objective):
+        return objective
+    if not has_methods(objective, "derivatives"):
+        raise TypeError(
+            f"objective must have derivatives(scores); got {type(objective)}. Write "
+            "TreeDirectRanker(part).fit(X, y, qid) to learn from labels."
+        )
+    return OwnObjective(objective, y)
 
 
 class NoDocuments(Objective):

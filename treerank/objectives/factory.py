@@ -33,7 +33,7 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs, given_or
+from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs, rule_or_given
 from treerank.objectives.pairs.weights import (
     NORMALIZATIONS,
     PAIR_WEIGHTS,
@@ -141,14 +141,15 @@ def make_objective(
     smoothing : float, default=0.0
         Scale of Gumbel noise on the scores that ranks come from, drawn anew in every iteration.
     query_normalization : {None, "equal", "log"}, default=None
-        Scale the pair weights of each query: not, to the same sum, or to a dampened one.
+        None leaves the pair weights as they are; "equal" scales those of each query to the same
+        sum, "log" to log2(1 + their sum).
     sample_weight : array-like of shape (n_documents,), default=None
         Weight of each document; that of a pair is the product.
     query_weight : array-like of shape (n_documents,), default=None
         Weight of each row's query, the same for all rows of a query.
     given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
-        The user's own pairs, instead of ``pairs``: columns i, j, weight and the probability
-        that i is to stand above j; the last two default to 1.
+        Your own pairs, instead of ``pairs``. The columns are row i, row j, the weight of the pair
+        and the probability that i is to stand above j. The last two are 1 where they are left out.
     random_state : int, default=0
         Seed of whatever is drawn at random.
 
@@ -173,8 +174,11 @@ def make_objective(
     of_document = check_weight("sample_weight", sample_weight, len(y))
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
     given = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
-    options = sigma, k, gain, threshold, smoothing, query_normalization
-    return bind_loss(loss, judgments, PairSettings(weight, given_or(pairs, given), *options))
+    pairs = rule_or_given(pairs, given)
+    settings = PairSettings(
+        weight, pairs, sigma, k, gain, threshold, smoothing, query_normalization
+    )
+    return bind_loss(loss, judgments, settings)
 
 
 def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
@@ -232,9 +236,9 @@ Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 def _check_pairless(name: str, losses: Any) -> None:
     """Refuse what is not a sequence of losses without pairs and of None."""
     check_sequence(name, losses)
-    with naming(name):
-        found_losses = [None if loss is None else get_loss(loss) for loss in losses]
-    for loss, found in zip(losses, found_losses, strict=True):
+    for loss in losses:
+        with naming(name):
+            found = None if loss is None else get_loss(loss)
         if found is not None and not has_methods(found, "bind"):
             known = sorted({*LISTWISE, *POINTWISE})
             raise ValueError(

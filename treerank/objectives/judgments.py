@@ -71,7 +71,7 @@ class Judgments:
         A number for each document, which keys whatever is drawn for it at random; ``None`` is the
         number of its row.
     totals : Totals
-        What there is to know of the queries of all workers.
+        Numbers and sizes of the queries of all workers, and the largest label.
     seed : int
         Seed of whatever is drawn at random.
     """

@@ -1,4 +1,4 @@
-"""Objectives made of others: weighted sums, with labels for some rows only, from given scores on.
+"""Objectives made of others: weighted sums, of labels for some rows only, from given scores on.
 
 ``0.7 * a + 0.3 * b`` is an objective again. The terms may differ in labels, losses and weights;
 their documents and queries are the same. :class:`SomeRows` makes them so.
@@ -88,7 +88,7 @@ class WeightedSum(Objective):
         return WeightedSum(tuple(term.convex_or_itself() for term in self.terms), self.factors)
 
     def with_loss(self, loss: Any) -> "WeightedSum | None":
-        """Return the sum of a loss without pairs over the labels of the terms."""
+        """Return the sum of another loss, one without pairs, for the labels of the terms."""
         terms = [term.with_loss(loss) for term in self.terms]
         known = tuple(term for term in terms if term is not None)
         return WeightedSum(known, self.factors) if len(known) == len(terms) else None
@@ -150,7 +150,7 @@ def _refuse_other_documents(first: Any, other: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Started(WrappedObjective):
+class FromStart(WrappedObjective):
     """The price of ``start + scores``: what is fitted to it adds to the start.
 
     Parameters
@@ -164,7 +164,7 @@ class Started(WrappedObjective):
     --------
     >>> from treerank.objectives import make_objective
     >>> objective = make_objective([1, 0])
-    >>> rest = Started(objective, np.array([2.0, 0.0]))
+    >>> rest = FromStart(objective, np.array([2.0, 0.0]))
     >>> rest([0.0, 0.0])[0] == objective([2.0, 0.0])[0]
     True
     """
@@ -185,11 +185,11 @@ class Started(WrappedObjective):
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
         """Return the objective of the given rows alone."""
-        return Started(self.objective.taking(rows, groups), self.start[rows])
+        return FromStart(self.objective.taking(rows, groups), self.start[rows])
 
     def convex(self) -> Objective:
         """Return the convex form from the same start."""
-        return Started(self.objective.convex_or_itself(), self.start)
+        return FromStart(self.objective.convex_or_itself(), self.start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +247,7 @@ class SomeRows(WrappedObjective):
         return SomeRows(self.objective.convex_or_itself(), self.rows, self.all_groups)
 
     def with_loss(self, loss: Any) -> "SomeRows | None":
-        """Return a loss without pairs of the same labels, if the objective has labels."""
+        """Return the objective of another loss, one without pairs, if the labels are known."""
         found = self.objective.with_loss(loss)
         return None if found is None else SomeRows(found, self.rows, self.all_groups)
 

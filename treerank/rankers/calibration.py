@@ -1,16 +1,17 @@
-r"""Calibration: from a difference of two scores to the probability that the first document wins.
+r"""Calibration: from scores to probabilities, of pairs and of relevance.
 
-.. math:: p(a, b) = \frac{1}{1 + e^{-T (s_a - s_b)}}
+The first document of a pair is more relevant with the probability
+
+.. math:: p(a, b) = \frac{1}{1 + e^{-T (s_a - s_b)}}.
 
 One number, the steepness T >= 0, is fitted to pairs that the scores were not fitted to. There is
 no second number: with a bias, p(a, b) + p(b, a) would not be 1.
 
-Relevance scale: from a score to the probability that a document is relevant.
-
-Scores have no unit; probabilities can be compared over queries, shown to users, and cut off. For
-each label t, :math:`P(y \ge t)` is a curve that rises with the score, so no order changes: a line
-of the log odds (Platt), or the isotonic fit through the centers of its steps (Oron and Flournoy,
-2017), if its log loss on queries that it was not fitted to is lower by more than a standard error.
+A document is relevant with a probability that its score tells. Scores have no unit; probabilities
+can be compared over queries, shown to users, and cut off. For each label t,
+:math:`P(y \ge t)` is a curve that rises with the score, so no order changes: a line of the log odds
+(Platt), or the isotonic fit through the centers of its steps (Oron and Flournoy, 2017), if its log
+loss on queries that it was not fitted to is lower by more than a standard error.
 """
 
 from collections.abc import Mapping

@@ -41,11 +41,6 @@ if TYPE_CHECKING:
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
 
 
-def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is no feature part of as many features as the ranker."""
-    check_fitted_part(name, part, sizes["n_features"])
-
-
 def _outputs(part: Any, X: Any) -> np.ndarray:
     """Return the outputs of a feature part; a part of the user may return a single one by row."""
     features = part.transform(X)
@@ -79,7 +74,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """
 
     _learned: ClassVar = {
-        "feature_part_": _check_part,
+        "feature_part_": check_fitted_part,
         "evals_result_": history,
         "best_iteration_": optional(count()),
     }
@@ -246,9 +241,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _warn_of_nothing_to_learn(self) -> None:
         """Warn that the model is constant."""
+        reason = "No query has two labels, and equal scores cost least"
         if isinstance(get_loss(self.loss), PairLoss):
-            reason = f"no query has two that differ in y and in what weight={self.weight!r} sees"
-            warn_user(f"No pair of documents counts, since {reason}: the model is constant.")
-        else:
-            reason = "No query has two labels, and equal scores cost least"
-            warn_user(f"{reason}: the model is constant.")
+            rule = f"no query has two that differ in y and in what weight={self.weight!r} sees"
+            reason = f"No pair of documents counts, since {rule}"
+        warn_user(f"{reason}: the model is constant.")

@@ -9,9 +9,7 @@ Shapley value of the feature, in the game whose players are the features taken f
 are needed, so the definition is the same for trees, networks and linear rankers; for a linear one
 it gives :math:`w_j (a_j - b_j)`. Orders are sampled. In any sample the parts add up to the
 margin. Each order is also walked backwards, so the parts of (b, a) are the negative ones of
-(a, b).
-
-Explained margins: what each feature contributes to the margin of two documents, with names.
+(a, b). Users get them as :class:`ExplainedMargins`, which know the names of the features.
 """
 
 from collections.abc import Callable, Iterable
@@ -112,9 +110,9 @@ def _bars(parts: dict[str, float]) -> str:
 
 
 #: Returns the score of each row of a matrix.
-Scorer = Callable[[np.ndarray], np.ndarray]
-#: Returns the parts of pairs of rows.
-PartsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
+ScoresOf = Callable[[np.ndarray], np.ndarray]
+#: Returns the parts of pairs of rows of two matrices.
+PartsOfPairs = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def parts_of(
@@ -136,7 +134,7 @@ def parts_of(
 
 
 def sampled_parts(
-    scores_of: Scorer, X_a: Any, X_b: Any, n_orders: int = 16, random_state: int = 0
+    scores_of: ScoresOf, X_a: Any, X_b: Any, n_orders: int = 16, random_state: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the parts of the margin of each row of ``X_a``, and their standard errors.
 
@@ -150,7 +148,7 @@ def sampled_parts(
     n_pairs = check_n_pairs(X_a.shape[0], X_b.shape[0])
     parts, errors = np.empty((2, n_pairs, X_a.shape[1]))
     for n in range(n_pairs):
-        changes = _changes_of_score(scores_of, row(X_a, n), row(X_b, n), n_orders, random_state)
+        changes = _changes_of_score(scores_of, _row(X_a, n), _row(X_b, n), n_orders, random_state)
         parts[n] = changes.sum(axis=0) / n_orders
         errors[n] = changes.std(axis=0) / np.sqrt(max(n_orders - 1, 1))
     return parts, errors
@@ -173,7 +171,7 @@ def _changes_of_score(scores_of, a, b, n_orders, random_state):
     return changes
 
 
-def interactions_of(parts_of: PartsOf, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def interactions_of(parts: PartsOfPairs, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the Shapley interactions of the features of two documents.
 
     A feature changes the parts of all others. The interaction of two features is how much the part
@@ -181,8 +179,8 @@ def interactions_of(parts_of: PartsOf, a: np.ndarray, b: np.ndarray) -> np.ndarr
 
     Parameters
     ----------
-    parts_of : callable
-        ``parts_of(X_a, X_b)`` returns the parts of pairs of rows.
+    parts : callable
+        ``parts(X_a, X_b)`` returns the parts of pairs of rows.
     a, b : ndarray of shape (n_features,)
         Two documents.
 
@@ -194,9 +192,9 @@ def interactions_of(parts_of: PartsOf, a: np.ndarray, b: np.ndarray) -> np.ndarr
 
     Examples
     --------
-    >>> def parts_of(X_a, X_b):
+    >>> def parts(X_a, X_b):
     ...     return sampled_parts(lambda X: X[:, 0] * X[:, 1], X_a, X_b)[0]
-    >>> interactions_of(parts_of, np.ones(2), np.zeros(2))
+    >>> interactions_of(parts, np.ones(2), np.zeros(2))
     array([[0. , 0.5],
            [0.5, 0. ]])
     """
@@ -206,18 +204,24 @@ def interactions_of(parts_of: PartsOf, a: np.ndarray, b: np.ndarray) -> np.ndarr
         each = np.arange(len(differing)), differing
         from_a, from_b = np.tile(b, (len(differing), 1)), np.tile(a, (len(differing), 1))
         from_a[each], from_b[each] = a[differing], b[differing]
-        effects = parts_of(a[None], from_a) - parts_of(from_b, b[None])
+        effects = parts(a[None], from_a) - parts(from_b, b[None])
         effects[each] = 0.0
         effects = effects[:, differing]
         matrix[np.ix_(differing, differing)] = (effects + effects.T) / 4
-    np.fill_diagonal(matrix, parts_of(a[None], b[None])[0] - matrix.sum(axis=1))
+    np.fill_diagonal(matrix, parts(a[None], b[None])[0] - matrix.sum(axis=1))
     return matrix
 
 
-def interactions_of_pairs(parts_of: PartsOf, X_a: Any, X_b: Any) -> np.ndarray:
+def interactions_of_pairs(
+    ranker: Any, X_a: Any, X_b: Any, n_orders: int, random_state: int
+) -> np.ndarray:
     """Return the interactions of each pair of rows, see :func:`interactions_of`."""
+
+    def parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return parts_of(ranker, a, b, n_orders, random_state)[0]
+
     n_pairs, n_features = check_n_pairs(X_a.shape[0], X_b.shape[0]), X_a.shape[1]
-    matrices = [interactions_of(parts_of, row(X_a, n), row(X_b, n)) for n in range(n_pairs)]
+    matrices = [interactions_of(parts, _row(X_a, n), _row(X_b, n)) for n in range(n_pairs)]
     return np.array(matrices).reshape(n_pairs, n_features, n_features)
 
 
@@ -229,7 +233,7 @@ def _walk(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:
     return rows
 
 
-def row(X: Any, n: int) -> np.ndarray:
+def _row(X: Any, n: int) -> np.ndarray:
     """Return row ``n`` as a dense array; a matrix of one row has it everywhere."""
     row = X[n if X.shape[0] > 1 else 0]
     return row.toarray().ravel() if issparse(row) else row

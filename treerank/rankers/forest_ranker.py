@@ -26,8 +26,8 @@ class ForestRanker(Ranker):
     """Rank by trees that are given: predict, compare, explain, calibrate, evaluate, save, export.
 
     The ranker needs no fit. ``fit`` leaves the trees as they are, and calibrates pair
-    probabilities on the documents that it gets, which the trees have not seen. Categories of data
-    frames are coded as a model of LightGBM tells; else they are codes.
+    probabilities on the documents that it gets, which the trees have not seen. A model of LightGBM
+    tells the codes of categories in data frames; otherwise their columns must hold codes.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ForestRanker(Ranker):
     metric: AnyMetric = "ndcg@10"
     n_jobs: Jobs = None
 
-    #: What ``fit`` replaces.
+    #: What holds before ``fit``.
     steepness_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     _learned: ClassVar = {}
@@ -115,6 +115,7 @@ class ForestRanker(Ranker):
         return threads_of(self.n_jobs)
 
     def _continues(self) -> bool:
+        """Tell that ``fit`` keeps the columns, which are those of the trees."""
         return True
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import product
 from typing import Any, Self, final
 
@@ -97,7 +96,7 @@ class Watched:
         """Return the value that decides, and record those of all curves; outputs are added up."""
         if scores.ndim > 1:
             scores = scores.sum(axis=1)
-        values = [float(metric(scores)) for metric in self.curves.values()]
+        values = [curve(scores) for curve in self.curves.values()]
         self.history.append(values)
         total = sum(self.weights)
         return sum(w * value for w, value in zip(self.weights, values, strict=False)) / total
@@ -129,12 +128,12 @@ def hold_out(ranker: Any, labels: Iterable[str] | None, eval_set: Any, eval_metr
     several = is_list and all(isinstance(unpacked(each), tuple) for each in eval_set)
     with naming("eval_set"):
         given = eval_set if several else [eval_set]
-        sets = [_checked(ranker, labels, *read_eval_set(ranker, each)) for each in given]
+        sets = [_checked_set(ranker, labels, *read_eval_set(ranker, each)) for each in given]
         weights = [1.0] if labels is None else weights_of_labels(ranker.label_weights, labels)
         return watching(sets, metrics, weights)
 
 
-def _checked(ranker: Any, names: Iterable[str] | None, X: Any, y: Any, qid: Any) -> LabeledSet:
+def _checked_set(ranker: Any, names: Iterable[str] | None, X: Any, y: Any, qid: Any) -> LabeledSet:
     """Return the documents of an ``eval_set`` with the labels that the training set has."""
     labels = split_labels(y)
     if names is None and labels is not None:
@@ -181,9 +180,4 @@ def _curve(metric: Any, y: np.ndarray, groups: QueryGroups, start: int) -> Any:
     """Return a metric of documents as a function of all scores, of which theirs begin at start."""
     judged = np.flatnonzero(~np.isnan(y))
     prepared = metric.prepared(y[judged], groups.among(judged))
-    whole = len(judged) == len(y)
-    return partial(_value_of, prepared, slice(start, start + len(y)) if whole else start + judged)
-
-
-def _value_of(metric: Any, rows: slice | np.ndarray, scores: np.ndarray) -> float:
-    return float(metric(scores[rows]))
+    return lambda scores: float(prepared(scores[start + judged]))

@@ -36,7 +36,7 @@ _GONE = {
     **dict.fromkeys(("tolerance", "tree_method", "tree_options", "warm_start")),
     **{"batch_norm": False, "oblivious": False, "output": "score", "weak_ranker": "feature"},
 }
-#: Values of older files that say nothing of a fitted model, and are no more.
+#: Values of older files that say nothing of a fitted model and are gone, and what replaces them.
 _OLDER = {("decay", "adaptive"): None, ("pairs", "balanced"): "adjacent"}
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
@@ -119,12 +119,9 @@ def _of_today(params: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
     """Check the parameters of a ranker as ``fit`` does, but for objects that are not in files."""
     if issubclass(estimator_class, Scored):
-        saved = {name: value for name, value in params.items() if not _is_unsaved(value)}
+        unsaved = {n for n, v in params.items() if isinstance(v, str) and v.endswith(NOT_SAVED)}
+        saved = {name: value for name, value in params.items() if name not in unsaved}
         estimator_class(**saved).check_settings()
-
-
-def _is_unsaved(value: Any) -> bool:
-    return isinstance(value, str) and value.endswith(NOT_SAVED)
 
 
 def _check_class(name: Any, classes: Mapping[str, Any]) -> None:

@@ -12,7 +12,9 @@ from treerank.checks import check_counts, has_methods, shown
 from treerank.files.states import numbers
 from treerank.inputs.documents import n_features_of
 from treerank.parameters import Rule, Seed
+from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_set import TrainingSet
 
 
 def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
@@ -79,7 +81,7 @@ class NestedRanker(Ranker):
     sizes: Annotated[Sequence[int], Rule(check_counts, at_least=2)] = (20,)
     random_state: Seed = None
 
-    def _learn(self, data, held_out, seed):
+    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         first = _fitted(self._make_ranker(seed), data, held_out)
         self.rankers_: list[Any] = [first]
         self.thresholds_: list[float] = []

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
+from treerank.datasets.ranking_data import Batches
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
@@ -37,8 +38,10 @@ from treerank.rankers.reading import (
     Clicks,
     check_labels_by_name,
     check_propensities,
-    read_documents,
+    documents_of_batches,
+    refuse_arrays,
     relevance_of_clicks,
+    take_columns,
     weights_of_labels,
 )
 from treerank.rankers.scored import ByRow, Scored
@@ -153,9 +156,10 @@ class Ranker(Scored):
             ``weight="ndcg"``, and counts once among the documents that a leaf must have.
         query_weight : array-like of shape (n_documents,), default=None
             Weight of the query of each row, the same in all rows of a query.
-        given_pairs : array-like of shape (n_pairs, 3) or (n_pairs, 4), default=None
+        given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
             Your own pairs, instead of those of ``pairs``. The columns are row i, row j, the weight
-            of the pair and the probability that i beats j, which is 1 if there is no such column.
+            of the pair and the probability that i is to stand above j. The last two are 1 where
+            they are left out.
         position : array-like of shape (n_documents,) or str, default=None
             Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1, and a
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
@@ -170,7 +174,7 @@ class Ranker(Scored):
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             last values of the metrics on the ``eval_set`` by name. The fit ends if one returns
-            what is true; fits of several parts, as of an ensemble, go on.
+            true. A feature part made of several goes on with its other parts.
 
         Returns
         -------
@@ -181,17 +185,8 @@ class Ranker(Scored):
         _warn_of_training_set(X, eval_set)
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
-        X, y, qid, position = read_documents(self, X, y, qid, position, *others, reset=reset)
-        labels = self._labels_of(y, given_pairs)
-        self._check_position(position, labels, given_pairs)
-        y = y if labels is None else next(iter(labels.values()))
-        X, y = check_documents(self, X, y, reset=reset, some_unjudged=True)
-        by_row = {"sample_weight": sample_weight, "query_weight": query_weight}
-        by_row["position"] = position
-        data = training_set(X, y, qid, **by_row, given_pairs=given_pairs, labels=labels)
-        warn_without_qid(qid, len(data.y))
-        del y, qid, labels, by_row  # of many rows they are large
+        weights = {"sample_weight": sample_weight, "query_weight": query_weight}
+        data = self._read_training_set(X, y, qid, position, given_pairs, weights)
         self.propensities_ = None
         if data.position is not None:
             data, self.propensities_ = relevance_of_clicks(data, self.clicks, self.columns_, seed)
@@ -199,6 +194,25 @@ class Ranker(Scored):
             return self.fit_training_set(
                 data, eval_set=eval_set, eval_metric=eval_metric, seed=seed
             )
+
+    def _read_training_set(
+        self, X: Any, y: Any, qid: Any, position: Any, given_pairs: Any, weights: dict[str, Any]
+    ) -> TrainingSet:
+        """Check the arguments of ``fit``, and put their rows in training order."""
+        reset = not self._continues()
+        if isinstance(X, Batches):
+            refuse_arrays(y, qid, position, given_pairs, *weights.values())
+            X, y, qid = documents_of_batches(self, X, reset=reset)
+        else:
+            X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
+        labels = self._labels_of(y, given_pairs)
+        self._check_position(position, labels, given_pairs)
+        y = y if labels is None else next(iter(labels.values()))
+        X, y = check_documents(self, X, y, reset=reset, some_unjudged=True)
+        by_row = {"labels": labels, "position": position, **weights}
+        data = training_set(X, y, qid, given_pairs=given_pairs, **by_row)
+        warn_without_qid(qid, len(data.y))
+        return data
 
     def fit_training_set(
         self, data: TrainingSet, *, eval_set: Any, seed: int, eval_metric: Any = None
@@ -324,12 +338,6 @@ class Ranker(Scored):
             raise ValueError("given_pairs must be None where y has several labels.")
         weights_of_labels(self.label_weights, labels)
         return check_labels_by_name(labels, np.size(next(iter(labels.values()))))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _with_pairs(calibrating: HeldOut) -> HeldOut:

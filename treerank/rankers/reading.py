@@ -1,15 +1,10 @@
 """Reading: documents as users pass them, which are arrays, data frames or batches.
 
 All rankers, and all functions that score documents for others, read them here. Where ``y``,
-``qid`` or ``position`` is text, it is the name of a column of ``X``, which is no feature. The
-checks of what was read are those of :mod:`treerank.inputs.documents`. Files are read before, by
-:mod:`treerank.datasets`.
-
-Labels: one or several labels per document, as users pass them to ``fit`` and ``score``.
-
-Clicks at positions: a :class:`~treerank.clicks.relevance.ClickRelevance` first estimates how
-relevant the documents are, and the ranker learns from that. Its modules are imported only where
-there are clicks.
+``qid`` or ``position`` is text, it is the name of a column of ``X``, which is no feature. ``y`` may
+be several labels, and clicks where there are positions: then a
+:class:`~treerank.clicks.relevance.ClickRelevance` estimates the relevance to learn from. What was
+read is checked by :mod:`treerank.inputs.documents`. Files are read by :mod:`treerank.datasets`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -134,26 +129,22 @@ def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarra
     return X, y, qid
 
 
-def read_documents(
-    ranker: Any, X: Any, y: Any, qid: Any, position: Any = None, *others: Any, reset: bool = False
-) -> tuple[Any, Any, Any, Any]:
-    """Return features, labels, queries and positions for ``fit``; ``reset`` forgets the columns."""
-    if isinstance(X, Batches):
-        if not ranker.reads_batches:
-            raise TypeError(
-                f"X must be in memory for {shown(ranker)}; only rankers with trees of this "
-                'package, as TreeDirectRanker("histogram"), are fitted to Batches.'
-            )
-        refuse_arrays(y, qid, position, *others)
-        return *check_batches(ranker, X, reset=reset), None
-    X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
-    return X, y, qid, position
+def documents_of_batches(
+    ranker: Any, batches: Batches, *, reset: bool = False
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return features, labels and query ids of batches; ``reset`` forgets the columns."""
+    if not ranker.reads_batches:
+        raise TypeError(
+            f"X must be in memory for {shown(ranker)}; only rankers with trees of this "
+            'package, as TreeDirectRanker("histogram"), are fitted to Batches.'
+        )
+    return check_batches(ranker, batches, reset=reset)
 
 
 def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:
     """Return X, y and qid of an ``eval_set``, which may be batches, or name columns."""
     if isinstance(eval_set, Batches):
-        return read_documents(ranker, eval_set, None, None)[:3]
+        return documents_of_batches(ranker, eval_set)
     X, y, qid = parts_of_eval_set(eval_set)
     X, (y, qid) = take_columns(X, y=y, qid=qid)
     return X, y, qid
@@ -168,7 +159,8 @@ def refuse_arrays(*arrays: Any) -> None:
         )
 
 
-def _check_estimator(name: str, value: Any) -> None:
+def _check_clicks(name: str, value: Any) -> None:
+    """Refuse what is no estimate of relevance; its module is imported only where there is one."""
     if value is None:
         return
     from treerank.clicks.relevance import ClickRelevance
@@ -186,7 +178,7 @@ def check_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
 
 
 #: What estimates relevance from clicks.
-Clicks = Annotated[Any, Rule(_check_estimator)]
+Clicks = Annotated[Any, Rule(_check_clicks)]
 
 
 def relevance_of_clicks(

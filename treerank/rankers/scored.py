@@ -202,12 +202,9 @@ class Scored(BaseEstimator):
             Half of the Shapley interaction of two features on either side of the diagonal, and on
             it what a feature contributes alone. Rows add up to the parts of ``explain``.
         """
-        from treerank.rankers.explanation import interactions_of_pairs, parts_of
+        from treerank.rankers.explanation import interactions_of_pairs
 
-        def parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            return parts_of(self, a, b, n_orders, random_state)[0]
-
-        return interactions_of_pairs(parts, *self.read_pairs(X_a, X_b))
+        return interactions_of_pairs(self, *self.read_pairs(X_a, X_b), n_orders, random_state)
 
     def report(self, X: Any, y: Any = None, qid: ByRow = None, **options: Any) -> Any:
         """Return an HTML page on how good the ranker is, where it fails, and why.
@@ -304,6 +301,8 @@ class Scored(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
         tags.input_tags.sparse = self.reads_sparse
         return tags
 
@@ -341,7 +340,7 @@ class Scored(BaseEstimator):
         metric = get_metric(self.metric)
         check_column("y", y, len(scores), some_unjudged=True)
         if qid is None and isinstance(metric, Metric):
-            qid = np.zeros(len(scores))  # one query: who wanted several was told
+            qid = np.zeros(len(scores))  # one query: warn_of_one_query has warned already
         if sample_weight is None:
             return metric(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))

@@ -18,7 +18,7 @@ from treerank.inputs.grouping import QueryGroups, check_query_weight
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.pairs.rules import GivenPairs, given_or
+from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
 from treerank.team import current_team
 
 
@@ -77,7 +77,7 @@ class TrainingSet:
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
-        settings["pairs"] = given_or(settings.get("pairs"), self.pairs)
+        settings["pairs"] = rule_or_given(settings.get("pairs"), self.pairs)
         judgments = self.judgments(seed)  # also without documents: all workers are asked
         if len(self.y) == 0:
             return NoDocuments()
@@ -88,16 +88,14 @@ class TrainingSet:
         assert self.labels is not None
         return replace(self, y=self.labels[name], labels=None)
 
-    def taking(self, positions: np.ndarray) -> Self:
-        """Return the documents at the given positions, in that order, and the pairs among them."""
+    def taking(self, numbers: np.ndarray) -> Self:
+        """Return the documents of the given numbers, in that order, and the pairs among them."""
         by_row = ("rows", "y", "sample_weight", "query_weight", "places", "position")
         columns = {name: value for name, value in vars(self).items() if name in by_row}
-        taken: dict[str, Any] = {n: c[positions] for n, c in columns.items() if c is not None}
-        labels = self.labels and {name: y[positions] for name, y in self.labels.items()}
-        pairs = self.pairs and self.pairs.taking(positions)
-        return replace(
-            self, groups=self.groups.among(positions), pairs=pairs, labels=labels, **taken
-        )
+        taken: dict[str, Any] = {n: c[numbers] for n, c in columns.items() if c is not None}
+        labels = self.labels and {name: y[numbers] for name, y in self.labels.items()}
+        pairs = self.pairs and self.pairs.taking(numbers)
+        return replace(self, groups=self.groups.among(numbers), pairs=pairs, labels=labels, **taken)
 
 
 def training_set(

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 from treerank.feature_parts.base import FeaturePart
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.objectives.factory import Gain, Loss, Normalization
@@ -22,7 +22,7 @@ from treerank.rankers.head import Tau
 from treerank.rankers.reading import Clicks
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False)
 class TreeDirectRanker(DirectRanker):
     """Learn to rank by comparing two documents at a time, with boosted trees by default.
@@ -78,8 +78,8 @@ class TreeDirectRanker(DirectRanker):
         every tree. "auto" is 1.0 for pair losses and 0.0, which is no noise, for other losses.
         It acts as regularization and costs time. Choose it by validation.
     query_normalization : {None, "equal", "log"}, default=None
-        Scale of the pair weights of each query: as they are, the same sum for all queries, or a
-        sum dampened to its logarithm.
+        None leaves the pair weights as they are; "equal" scales those of each query to the same
+        sum, "log" to log2(1 + their sum).
     label_weights : dict from str to float, default=None
         Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
         several labels. It is 1 for labels that are not named.

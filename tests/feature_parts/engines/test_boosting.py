@@ -270,7 +270,7 @@ def test_a_loss_that_overflows_is_named_with_the_iteration():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
+        ({"n_estimators": 0}, "n_estimators must be 'auto' or a whole number of at least 1; got 0"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number but 0"),
         ({"early_stopping_rounds": 3}, "validation must be given where early_stopping_rounds is"),
         ({"engine_params": {"no_such": 1}}, "engine_params must be known to .*; got 'no_such'"),

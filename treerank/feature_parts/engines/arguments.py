@@ -19,6 +19,8 @@ _NOT_IN_NAMES = re.compile(r'[",:=\[\]{}<\s\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 Names = Sequence[str] | None
 #: Monotone constraints: a sign for each column, or signs for some columns.
 Signs = Sequence[int] | Mapping[int | str, int]
+#: Columns by number or by name.
+SomeColumns = Annotated[Sequence[int | str] | np.ndarray, Rule(check_sequence)]
 #: Interaction constraints: groups of columns.
 Groups = Annotated[Iterable[Iterable[int | str]], Rule(check_sequence)]
 

@@ -7,7 +7,6 @@ parameters, or parameters of :class:`BoostedTrees` with another default. Checks,
 and early stopping are here.
 """
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -18,9 +17,9 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, has_methods, warn_user
+from treerank.checks import check_count, check_sequence, warn_user
 from treerank.feature_parts.base import Validation, check_validation
-from treerank.feature_parts.engines.arguments import Groups, Signs, column_indices
+from treerank.feature_parts.engines.arguments import Groups, Signs, SomeColumns, column_indices
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
@@ -60,8 +59,8 @@ class GrowthTask(NamedTuple):
     """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
 
     ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
-    when to stop. ``whole`` says that earlier trees may have been grown on other data, so that they
-    need whole values.
+    when to stop. ``whole`` says that thresholds of earlier trees may lie inside the bins of these
+    rows, as those of other rows: engines then need the values themselves.
     """
 
     rows: Rows
@@ -120,7 +119,7 @@ class BoostedTrees(BaseEstimator):
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group. A
-        feature of no group is never used, by XGBoost alone on its path.
+        feature of no group is never used; XGBoost uses it, but alone on its path.
     categorical_features : sequence of indices or names, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame.
@@ -182,63 +181,54 @@ class BoostedTrees(BaseEstimator):
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
     monotone_constraints: Annotated[Signs, Rule(check_sequence, or_mapping=True)] | None = None
     interaction_constraints: Groups | None = None
-    categorical_features: (
-        Annotated[Sequence[int | str] | np.ndarray, Rule(check_sequence)] | None
-    ) = None
+    categorical_features: SomeColumns | None = None
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
     n_jobs: Jobs = None
     random_state: Seed = None
 
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    n_outputs_: int = field(init=False)
     _sizes: Sizes | None = field(init=False)
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
-        """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
+        """Grow the trees; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         Before each tree, ``derivatives(scores, iteration=t)`` of the objective is called; ``t``
         counts all iterations, those of an earlier fit included. The metric of ``validation`` is
         computed after each.
         """
-        if not has_methods(objective, "derivatives"):
-            raise TypeError(
-                f"objective must have derivatives(scores); got {type(objective)}. Write "
-                f"TreeDirectRanker({type(self).__name__}()).fit(X, y, qid) to learn from labels."
-            )
-        rows = as_rows(X, sparse=True)
+        objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
         _warn_of_spinning()
-        n_rows = sum(current_team().gather(len(rows)))
-        if 0 < self.subsample * n_rows < 1:
-            raise ValueError(
-                f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
-            )
+        self._refuse_empty_draws(rows)
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.describe(earlier)[2]
         sizes = self._sizes_for(rows, objective)
         n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
             return self
-        rounds = patience_of(self.early_stopping_rounds, validation, sizes.patience)
+        rounds = self.early_stopping_rounds
+        patience = patience_of(rounds, validation, sizes.patience)
+        newest = sizes.newest if rounds == "auto" else 1.0
         saver = saver_of(self, rows, objective, start, sizes)
-        newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
         metric = validation and validation[1]
-        progress = Progress(metric, rounds, start, start + n_new, saver, newest)
-        whole = earlier is not None
-        earlier, start, n_new = self._resumed(earlier, start, n_new, progress)
-        validation_rows = None
-        if validation is not None:
-            validation_rows = as_rows(validation[0], rows.shape[1], sparse=True)
-        derivatives = FixedPointDerivatives(objective, len(rows), start, self.largest_derivative)
-        seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(
-            rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes, whole
+            rows=rows,
+            derivatives=FixedPointDerivatives(objective, len(rows), start, self.largest_derivative),
+            n_new=n_new,
+            earlier=earlier,
+            validation_rows=validation and as_rows(validation[0], rows.shape[1], sparse=True),
+            progress=Progress(metric, patience, start, start + n_new, saver, newest),
+            seed=check_random_state(self.random_state).randint(2**30),
+            sizes=sizes,
+            whole=earlier is not None,
         )
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
-            booster = self.grow(task)
+            booster = self.grow(self._resumed(task))
         before = self.evals_result_ if self._continues_itself() else None
-        return self._set_booster(booster, progress.history(before), sizes)
+        return self._set_booster(booster, task.progress.history(before), sizes)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
@@ -246,12 +236,6 @@ class BoostedTrees(BaseEstimator):
             check_is_fitted(self)
         rows = as_rows(X, self.n_features_in_, sparse=True)
         return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
-
-    @property
-    def n_outputs_(self) -> int:
-        """Number of columns of :meth:`transform`."""
-        check_is_fitted(self)
-        return self.n_scores_
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -312,13 +296,21 @@ class BoostedTrees(BaseEstimator):
     def _continues_itself(self) -> bool:
         return self.warm_start and "booster_" in vars(self)
 
+    def _refuse_empty_draws(self, rows: Rows) -> None:
+        """Refuse a share of documents that is less than one document."""
+        n_rows = sum(current_team().gather(len(rows)))
+        if 0 < self.subsample * n_rows < 1:
+            raise ValueError(
+                f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
+            )
+
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)
         check_validation(self, validation)
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
-        counts = np.array([len(rows), as_objective(objective).n_queries])
+        counts = np.array([len(rows), objective.n_queries])
         n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
         params = self.get_params(deep=False)
         known = params.keys() & set(Sizes._fields)
@@ -343,28 +335,32 @@ class BoostedTrees(BaseEstimator):
             )
         return n_new
 
-    def _earlier_booster(self, rows: Rows, n_scores: int) -> Any:
+    def _earlier_booster(self, rows: Rows, n_outputs: int) -> Any:
         """Return the booster to continue, or None; refuse one that does not fit the data."""
         if not self._continues_itself():
             return None
-        n_features, n_outputs, _ = self.describe(self.booster_)
         for name, found, known in (
-            ("X must have as many features", rows.shape[1], n_features),
-            ("objective must have as many outputs", n_scores, n_outputs),
+            ("X must have as many features", rows.shape[1], self.n_features_in_),
+            ("objective must have as many outputs", n_outputs, self.n_outputs_),
         ):
             if found != known:
                 raise ValueError(f"{name} as in the earlier fit, {known}; got {found}.")
         return self.booster_
 
-    def _resumed(self, earlier, start, n_new, progress):
-        """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
+    def _resumed(self, task: GrowthTask) -> GrowthTask:
+        """Return the task that is left where a checkpoint holds trees of it."""
+        progress, start = task.progress, task.derivatives.iteration
         state = progress.saver and progress.saver.saved()
-        booster = state and self.restore_booster(state["model"])
-        n_done = self.describe(booster)[2] if booster else start
-        if not booster or n_done >= start + n_new:
-            return earlier, start, n_new
+        if not state:
+            return task
+        booster = self.restore_booster(state["model"])
+        n_done = self.describe(booster)[2]
+        n_left = start + task.n_new - n_done
+        if n_left <= 0:
+            return task
         progress.resume(state["values"], start)
-        return booster, n_done, start + n_new - n_done
+        task.derivatives.iteration = n_done
+        return task._replace(earlier=booster, n_new=n_left)
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""
@@ -379,7 +375,7 @@ class BoostedTrees(BaseEstimator):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
         self.__dict__.pop("_forest", None)  # that of an earlier fit
-        self.n_features_in_, self.n_scores_, self.best_iteration_ = self.describe(booster)
+        self.n_features_in_, self.n_outputs_, self.best_iteration_ = self.describe(booster)
         return self
 
 

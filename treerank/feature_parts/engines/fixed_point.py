@@ -41,7 +41,7 @@ class FixedPointDerivatives:
     def __init__(
         self, objective: Objective, n_documents: int, start: int = 0, most: float = LARGEST
     ):
-        self.objective, self.most = objective, most
+        self.objective, self.most = as_objective(objective), most
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
@@ -72,11 +72,10 @@ class FixedPointDerivatives:
         if largest <= self.most:
             return
         own = values[~(np.abs(values) <= self.most)]  # none if they are another worker's
-        source = as_objective(self.objective).name
         hint = " Lower learning_rate?" if self.iteration > 0 else " Lower weights?"
         raise ValueError(
             f"{name} must be finite and at most {self.most:.3g} in size; got "
-            f"{float(own[0]) if len(own) else largest!r} from {source} in "
+            f"{float(own[0]) if len(own) else largest!r} from {self.objective.name} in "
             f"iteration {self.iteration}.{hint}"
         )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.arguments import (
     check_engine_params,
     constraints_of,
@@ -34,7 +34,7 @@ _OWN = (
 )
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class LightGBMTrees(BoostedTrees):
     """A sum of trees grown by LightGBM on any objective.
@@ -96,31 +96,18 @@ class LightGBMTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import lightgbm
 
-        from treerank.feature_parts.engines.lightgbm_boundary import make_dataset, progress_callback
+        from treerank.feature_parts.engines.lightgbm_boundary import progress_callback
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, *_ = task
-        params = self._parameters(task)
-        options: dict[str, Any] = {
-            "params": params,
-            "whole": earlier is not None,
-            "feature_name": engine_names(rows.feature_names) or "auto",
-            "categorical_feature": list(self._categorical_columns(rows)) or "auto",
-        }
-        data = make_dataset(rows, **options)
-        held_out = None
-        if validation_rows is rows:  # LightGBM knows their scores
-            held_out = [data]
-        elif validation_rows is not None:
-            held_out = [make_dataset(validation_rows, reference=data, **options)]
-
+        params, derivatives, progress = self._parameters(task), task.derivatives, task.progress
+        data, held_out = self._datasets(task, params)
         booster = lightgbm.train(
             params | {"objective": lambda scores, _: derivatives(scores)},
             data,
-            num_boost_round=n_new,
+            num_boost_round=task.n_new,
             valid_sets=held_out,
             feval=lambda scores, _: (progress.name, progress.measure(scores), True),
             callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
-            init_model=earlier,
+            init_model=task.earlier,
             keep_training_booster=True,
         )
         text = booster.model_to_string(num_iteration=progress.kept() or -1)
@@ -151,13 +138,30 @@ class LightGBMTrees(BoostedTrees):
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
     def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int]:
-        """Return what a booster is of."""
+        """Return the numbers of features, of outputs and of iterations of a booster."""
         n_outputs = booster.num_model_per_iteration()
         return booster.num_feature(), n_outputs, booster.num_trees() // n_outputs
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         self._engine_parameters()
+
+    def _datasets(self, task: GrowthTask, params: dict[str, Any]) -> tuple[Any, list[Any] | None]:
+        """Return the training rows as LightGBM reads them, and the validation rows in a list."""
+        from treerank.feature_parts.engines.lightgbm_boundary import make_dataset
+
+        options: dict[str, Any] = {
+            "params": params,
+            "whole": task.earlier is not None,
+            "feature_name": engine_names(task.rows.feature_names) or "auto",
+            "categorical_feature": list(self._categorical_columns(task.rows)) or "auto",
+        }
+        data = make_dataset(task.rows, **options)
+        if task.validation_rows is None:
+            return data, None
+        if task.validation_rows is task.rows:  # LightGBM knows their scores
+            return data, [data]
+        return data, [make_dataset(task.validation_rows, reference=data, **options)]
 
     def _parameters(self, task: GrowthTask) -> dict[str, Any]:
         rows, derivatives, seed = task.rows, task.derivatives, task.seed

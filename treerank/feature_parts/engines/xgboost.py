@@ -9,7 +9,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
@@ -17,14 +17,12 @@ from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.ubjson import read_ubjson
 from treerank.forests.xgboost_model import read_xgboost
-from treerank.objectives.base import as_objective
 from treerank.parameters import Auto, NotNegative, Options, Rule
 from treerank.team import current_team
 
 if TYPE_CHECKING:
     import xgboost
 
-_GROW_POLICIES = ("lossguide", "depthwise")
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
 #: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
@@ -32,7 +30,7 @@ _ZEROS = "treerank_zeros"
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class XGBoostTrees(BoostedTrees):
     """A sum of trees grown by XGBoost on any objective.
@@ -69,7 +67,7 @@ class XGBoostTrees(BoostedTrees):
         XGBoost itself always reads all rows.
     engine_params : dict, default=None
         Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
-        methods than histograms copy the data. ``device`` is passed on, and no test has a GPU.
+        methods than histograms copy the data. ``device`` is passed on; it is not tested on a GPU.
 
     Attributes
     ----------
@@ -104,7 +102,7 @@ class XGBoostTrees(BoostedTrees):
     num_leaves: Auto | Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = (
         "auto"
     )
-    grow_policy: Annotated[str, Rule.one_of(_GROW_POLICIES)] = "lossguide"
+    grow_policy: Annotated[str, Rule.one_of(("lossguide", "depthwise"))] = "lossguide"
     min_child_weight: NotNegative = 1.0
     reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
@@ -116,39 +114,45 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.engines import xgboost_boundary as boundary
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
-        zeros = _treatment_of_zeros(rows, earlier)
-        options: dict[str, Any] = {
-            "categorical": self._categorical_columns(rows),
-            "sparse": rows.is_sparse,
-            "whole": whole,
-            "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
-            "max_bin": self.n_bins_for(rows),
-            "n_threads": self.n_threads_for(rows),
-            "seed": seed,
-        }
-        data = boundary.make_matrix(rows, **options)
-        held_out = []
-        if validation_rows is not None:
-            reference = None if whole else data
-            matrix = boundary.make_matrix(validation_rows, reference=reference, **options)
-            held_out = [(matrix, "held_out")]
+        derivatives, progress = task.derivatives, task.progress
+        zeros = _treatment_of_zeros(task.rows, task.earlier)
+        data, held_out = self._matrices(task)
         booster = xgboost.train(
             boundary.xgboost_parameters(self, task),
             data,
-            num_boost_round=n_new,
+            num_boost_round=task.n_new,
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
             callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
             verbose_eval=False,
-            xgb_model=earlier,
+            xgb_model=task.earlier,
         )
         self._refuse_overflow(booster, derivatives)
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
         return booster
+
+    def _matrices(self, task: GrowthTask) -> tuple[Any, list[tuple[Any, str]]]:
+        """Return the training rows as XGBoost reads them, and the validation rows in a list."""
+        from treerank.feature_parts.engines.xgboost_boundary import make_matrix
+
+        rows, earlier = task.rows, task.earlier
+        options: dict[str, Any] = {
+            "categorical": self._categorical_columns(rows),
+            "sparse": rows.is_sparse,
+            "whole": task.whole,
+            "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
+            "max_bin": self.n_bins_for(rows),
+            "n_threads": self.n_threads_for(rows),
+            "seed": task.seed,
+        }
+        data = make_matrix(rows, **options)
+        if task.validation_rows is None:
+            return data, []
+        options["reference"] = None if task.whole else data
+        return data, [(make_matrix(task.validation_rows, **options), "held_out")]
 
     def n_bins_for(self, rows: Rows) -> int:
         """Return the largest number of bins of a feature: few for few rows of all workers."""
@@ -182,7 +186,7 @@ class XGBoostTrees(BoostedTrees):
             raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
 
     def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int]:
-        """Return what a booster is of."""
+        """Return the numbers of features, of outputs and of iterations of a booster."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
         n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
         return booster.num_features(), n_outputs, booster.num_boosted_rounds()
@@ -195,7 +199,7 @@ class XGBoostTrees(BoostedTrees):
         ):
             raise ValueError(
                 f"gradient must have sums of at most {most:.3g} for XGBoost to find splits; got "
-                f"gradients of {largest:.3g} from {as_objective(derivatives.objective).name}."
+                f"gradients of {largest:.3g} from {derivatives.objective.name}."
             )
 
     def _check_parameters(self, validation: Validation | None) -> None:

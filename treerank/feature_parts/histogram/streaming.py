@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.boosting import MOST
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
@@ -20,7 +20,7 @@ from treerank.forests.joining import some_trees
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False)
 class StreamingTrees(HistogramTrees):
     """A sum of trees that adds trees and shrinks or removes old ones with every batch.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from treerank.checks import check_count
-from treerank.feature_parts.engine_words import answering
+from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.arguments import constraints_of
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
@@ -25,7 +25,7 @@ from treerank.parameters import Auto, NotNegative, Rule, Share, Size
 _LEAST_WEIGHT = 1e-15
 
 
-@answering
+@answers_engine_words
 @dataclass(eq=False, repr=False, kw_only=True)
 class HistogramTrees(BoostedTrees):
     """A sum of trees grown on any objective, also of several outputs, by this package's engine.

@@ -27,7 +27,7 @@ from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import check_state, unshared
-from treerank.objectives.base import Objective
+from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import (
     Auto,
     Count,
@@ -159,7 +159,7 @@ class NetworkPart(BaseEstimator):
 
         The metric of ``validation`` is computed after every epoch.
         """
-        rows = as_rows(X)
+        objective, rows = as_objective(objective), as_rows(X)
         self._check(objective, validation)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_features_in_, self.n_outputs_ = rows.shape[1], self.n_outputs

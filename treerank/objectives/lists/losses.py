@@ -1,16 +1,12 @@
-r"""Listwise losses: ListNet, ListMLE, XE-NDCG and ApproxNDCG.
+r"""Losses without pairs: ListNet, ListMLE, XE-NDCG and ApproxNDCG of lists, and pointwise ones.
 
 With the scores :math:`s_i` of a query, labels :math:`y_i` and softmax
-:math:`p_i = e^{s_i} / \sum_j e^{s_j}`, each loss sums one term per document. None depends on the
-order of rows; documents of equal labels are treated alike.
+:math:`p_i = e^{s_i} / \sum_j e^{s_j}`, a listwise loss sums one term per document. None depends on
+the order of rows; documents of equal labels are treated alike. A pointwise loss compares each score
+with the label of its document alone.
 
 To add one, derive from :class:`~treerank.objectives.lists.objective.ListwiseLoss`, write
-``over_queries`` and list it in ``LISTWISE``: the tests find it there.
-
-Pointwise losses: the price of each score against its own label, whatever the other documents.
-
-To add one, derive from :class:`~treerank.objectives.lists.objective.ListwiseLoss`, write
-``over_queries`` and list it in ``POINTWISE``.
+``over_queries`` and list it in ``LISTWISE`` or ``POINTWISE``: the tests find it there.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
-"""Listwise objectives: the price of the scores of a whole query at once, query by query.
+"""Objectives without pairs: the price of the scores of a whole query at once, query by query.
 
 A listwise loss is a small frozen dataclass of its own settings. ``loss.bind(judgments)`` makes the
-objective of judged documents. To add a loss, derive from :class:`ListwiseLoss`, write
-``over_queries`` and list it where its kind is listed.
+objective of judged documents. The losses are in :mod:`treerank.objectives.lists.losses`.
 """
 
 from abc import ABC, abstractmethod
@@ -116,7 +115,7 @@ class ListwiseObjective(Objective):
         return PairwiseObjective(self.judgments, logistic, weight, size)
 
     def with_loss(self, loss: Any) -> Objective:
-        """Return another loss without pairs of the same labels."""
+        """Return the objective of another loss, one without pairs, for the same labels."""
         return as_objective(loss.bind(self.judgments))
 
     def has_anything_to_learn(self) -> bool:

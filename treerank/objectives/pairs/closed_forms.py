@@ -1,7 +1,7 @@
-r"""Closed forms: all pairs of losses that need no visit to any pair.
+r"""Closed forms: exact sums over all pairs for losses that need no visit to any pair.
 
-Level sums: for ``half_squared`` and ``exponential`` the sum over a document's partners needs two or
-three sums over each level of relevance: exact, in O(n), however long the query.
+For ``half_squared`` and ``exponential`` the sum over a document's partners needs two or three sums
+over each level of relevance: O(n) for a query of n documents.
 
 Hinges are zero beyond a margin, so a partner counts if its score is within the margin. The kernel
 goes through the documents of a query in the order of their scores, so that more and more partners
@@ -11,10 +11,8 @@ of each document, in O(n log n).
 Partners above a document are partners below it in mirrored coordinates. So each kernel is written
 for one side and runs for both.
 
-Fenwick tree: running totals by level, to which amounts can be added in any order.
-
-A tree is an array of zeros with one entry more than there are levels. Adding an amount and summing
-all lower levels take O(log n_levels) each.
+A Fenwick tree is an array of zeros with one entry more than there are levels. Amounts are added by
+level, in any order. Adding an amount and summing all lower levels take O(log n_levels) each.
 
 >>> trees = np.zeros((4, 3))  # of levels 0, 1 and 2
 >>> add_moments(trees, 0, 1.0, 2.0)
@@ -44,7 +42,7 @@ PLACE, WEIGHT, UPPER, SLOPE, CURVATURE = range(5)
 
 
 @register_jitable
-def _add_moments(sums, w, x):
+def _add_powers(sums, w, x):
     """Add a document of weight ``w`` at ``x`` to sums of w, w x and w x^2."""
     sums[0] += w
     sums[1] += w * x
@@ -229,10 +227,10 @@ def _hinge_kernel(of_sums, adjacent):
     return over_sorted
 
 
-#: What makes the kernel of a loss: of functions that add a partner to the sums, which hinges do
-#: alike, and that turn the sums into derivatives.
+#: By loss, the function that makes its kernel, given ``adjacent``: from a function that adds a
+#: partner to the sums, which hinges share, and one that turns the sums into derivatives.
 FORMS = {
-    half_squared: functools.partial(_level_kernel, _add_moments, _squared_of_sums),
+    half_squared: functools.partial(_level_kernel, _add_powers, _squared_of_sums),
     exponential: functools.partial(_level_kernel, _add_exponential, _exponential_of_sums),
     hinge: functools.partial(_hinge_kernel, _hinge_of_sums),
     squared_hinge: functools.partial(_hinge_kernel, _squared_hinge_of_sums),

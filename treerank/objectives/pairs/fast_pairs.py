@@ -74,7 +74,7 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
 
 
 def copies_top(problem: PairProblem) -> bool:
-    """Tell whether the top of each query is copied: that of an average document is much longer."""
+    """Tell whether the top is copied: where the query of an average document is much longer."""
     totals = problem.judgments.totals
     return totals.n_squared >= ENOUGH * problem.rank_rule.reach * totals.n_documents
 

@@ -1,9 +1,8 @@
 """Label order: the documents of each query sorted by label.
 
 In this order the less relevant partners of a document are one run of places, over which loops
-vectorize, and what all documents of a level share is computed once per level.
-
-Places: scores of rows are moved to places, and sums over pairs from places to rows.
+vectorize, and what all documents of a level share is computed once per level. Kernels here move
+scores from rows to places, and sums over pairs from places to rows.
 """
 
 from typing import NamedTuple
@@ -57,10 +56,6 @@ class LabelOrder(NamedTuple):
         if adjacent:
             low[:] = np.where(high > 0, level_start[np.maximum(level - 1, 0)] - first, 0)
         return cls(row, groups.indptr, level_start, low, high)
-
-    def levels(self) -> np.ndarray:
-        """Return the level of each place."""
-        return np.repeat(np.arange(len(self.level_start) - 1), np.diff(self.level_start))
 
     def n_pairs(self) -> np.ndarray:
         """Count the pairs of each query."""

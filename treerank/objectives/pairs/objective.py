@@ -94,7 +94,7 @@ class PairwiseObjective(PairProblem, Objective):
         )
 
     def with_loss(self, loss: Any) -> Objective:
-        """Return a loss without pairs of the same labels."""
+        """Return the objective of another loss, one without pairs, for the same labels."""
         return as_objective(loss.bind(self.judgments))
 
     def has_anything_to_learn(self) -> bool:

@@ -72,7 +72,8 @@ class PairProblem:
     @cached_property
     def levels(self) -> np.ndarray:
         """Level of each place; only kernels that sum by levels need it."""
-        return self.labels.levels()
+        start = self.labels.level_start
+        return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
     def make_weights(self) -> Weights:
         """Return the weights of the places that no score changes."""
@@ -141,25 +142,26 @@ class PairProblem:
     def ranking(
         self, scores: np.ndarray, iteration: int, *, single: bool = False
     ) -> tuple[np.ndarray, Ranks, list[tuple[Any, ...]]]:
-        """Return empty scores of places and ranks, and calls of kernels that fill them in.
+        """Return scores of places, ranks, and the calls that fill both in.
 
-        Ranks that do not matter are 0.
+        A call is a kernel with its arguments, but for the queries that it is for; see
+        :func:`treerank.numerics.threads.in_turn`. Ranks that do not matter stay 0.
         """
-        x, labels = np.empty(len(scores)), self.labels
-        placing = place_scores, scores, labels.indptr, labels.row, self.sigma, x
-        size, dtype = (6, len(x)), np.float32 if single else np.float64
-        order, near = np.empty(len(x), np.int32), np.zeros(self.groups.n_queries, np.int32)
+        labels, size, n_queries = self.labels, len(scores), self.groups.n_queries
+        x, order, near = np.empty(size), np.empty(size, np.int32), np.zeros(n_queries, np.int32)
+        ranks = Ranks(order, near, *np.zeros((6, size), np.float32 if single else np.float64))
+        calls: list[tuple[Any, ...]] = []
+        calls.append((place_scores, scores, labels.indptr, labels.row, self.sigma, x))
         truncated, fill = self.pairs.top is not None, self.weight.values
         if fill is None and not truncated:
-            return x, Ranks(order, near, *np.zeros(size, dtype)), [placing]
-        ranks = Ranks(order, near, *np.empty(size, dtype))
-        gain = self.weights_single.gain if single else self.weights.gain
-        indptr, rule, falling = labels.indptr, self.rank_rule, np.empty(len(x))
+            return x, ranks, calls
+        rule, keys, falling = self.rank_rule, x, np.empty(size)
+        if self.smoothing > 0:
+            keys, names = np.empty(size), self.judgments.keys_of(labels.row)
+            calls.append((add_noise, x, names, labels.indptr, iteration, rule, keys))
+        calls.append((sort_queries, keys, labels.indptr, order, falling))
+        gain = (self.weights_single if single else self.weights).gain
         two_sided = self.weight.two_sided and fill is not None
         kernel = value_kernel(fill or VALUES["none"], truncated, two_sided, single)
-        values = kernel, falling, gain, indptr, rule, ranks, near
-        if self.smoothing == 0:
-            return x, ranks, [placing, (sort_queries, x, indptr, order, falling), values]
-        noisy, keys = np.empty(len(x)), self.judgments.keys_of(labels.row)
-        noise = add_noise, x, keys, indptr, iteration, rule, noisy
-        return x, ranks, [placing, noise, (sort_queries, noisy, indptr, order, falling), values]
+        calls.append((kernel, falling, gain, labels.indptr, rule, ranks, near))
+        return x, ranks, calls

@@ -151,11 +151,9 @@ def value_kernel(
 
     In single precision, sums may be reordered. What is not wanted stays as it is.
     """
-    fastmath = FASTMATH if single else False
+    options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH if single else False}
 
-    @kernel_for(
-        fill, truncated, two_sided, single, nogil=True, error_model="numpy", fastmath=fastmath
-    )
+    @kernel_for(fill, truncated, two_sided, single, **options)
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         working = np.empty((3, longest_query(indptr, first, last)))
         for q in range(first, last):

@@ -139,7 +139,7 @@ class GivenPairs(Pairs):
         return GivenPairs(**columns)
 
 
-def given_or(pairs: str | Pairs | None, given: GivenPairs | None) -> str | Pairs | None:
+def rule_or_given(pairs: str | Pairs | None, given: GivenPairs | None) -> str | Pairs | None:
     """Return given pairs if there are any, else the rule, which is None for all pairs."""
     if isinstance(pairs, str) and pairs == "all":
         pairs = None

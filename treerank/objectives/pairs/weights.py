@@ -10,10 +10,8 @@ a weight gives a lambda gradient. Two documents ``i`` (more relevant) and ``j`` 
 
 To add one, write its functions and list it in ``PAIR_WEIGHTS``.
 
-Normalization: the number that the pair weights of one query are scaled to.
-
-Without it a query counts as much as the sum of its pair weights. To add a rule, list its function
-of that sum in ``NORMALIZATIONS``.
+A query counts as much as the sum of its pair weights, unless they are scaled. To add a rule for
+that, list its function of the sum in ``NORMALIZATIONS``.
 """
 
 from collections.abc import Callable
