@@ -246,7 +246,6 @@ def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
         parts = shards(n_workers, np.random.default_rng(seed))
         whole = canonical_order(X, QueryGroups.from_qid(QID), Y)[0].order
 
-        # Not in threads: only one of them may call a parallel kernel.
         found = [canonical_order(X[r], QueryGroups.from_qid(QID[r]), Y[r]) for r in parts]
         every_place = in_threads(n_workers, lambda rank, found=found: places_in_team(*found[rank]))
         placed = np.full(len(Y), -1)

@@ -1,6 +1,7 @@
 """Threads: a process uses its share of the cores, and kernels get back the threads they had."""
 
 import importlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import joblib
 import numba
 import numpy as np
 import pytest
+from small_rankers import DATA, made
 
 from treerank import HistogramTrees, LightGBMTrees, XGBoostTrees, get_metric, make_objective
 from treerank.feature_parts.rows import as_rows
@@ -220,6 +222,18 @@ def test_calls_in_threads_return_what_map_returns(n_threads):
     assert in_threads(n_threads, pow, range(50), [2] * 50) == [n * n for n in range(50)]
 
 
+def test_parts_in_a_thread_are_one_and_wait_for_none():
+    def mark(number):
+        in_parts(mark_part, 4, marks[number])
+
+    def mark_part(first, last, own):
+        own[first:last] += last - first
+
+    marks = np.zeros((8, 4), dtype=int)
+    in_threads(2, mark, range(8))
+    np.testing.assert_array_equal(marks, 4)
+
+
 def test_after_an_error_calls_in_threads_are_not_begun():
     begun = []
 
@@ -246,3 +260,16 @@ def test_a_forked_process_starts_threads_of_its_own(monkeypatch):
         in_parts(lambda first, last: None, np.arange(4))
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
+@pytest.mark.parametrize("name", ["AdaRank", "ESRank", "ListNet", "PRank", "RankBoost", "RankSVM"])
+def test_a_forked_process_fits_and_measures_as_the_one_before(name):
+    def fit_and_measure():
+        assert made(name).fit(*DATA).score(*DATA) > 0
+
+    fit_and_measure()
+    child = multiprocessing.get_context("fork").Process(target=fit_and_measure)
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0

@@ -8,9 +8,9 @@ or 0 there, whichever is better.
 from typing import NamedTuple, Self
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import njit
+from treerank.numerics.threads import in_parts
 
 MAX_THRESHOLDS = 254
 #: Number of documents that quantiles are taken from, at even distances in training order.
@@ -46,7 +46,7 @@ class BinnedFeatures(NamedTuple):
             cuts = quantile_thresholds(X[sample, j].astype(np.float64), n_thresholds)
             thresholds[j, : len(cuts)] = cuts
         codes = np.empty((X.shape[1], len(rows)), np.uint8)
-        _bin(X, rows, thresholds, codes)
+        in_parts(_bin, X.shape[1], X, rows, thresholds, codes)
         return cls(codes, thresholds)
 
 
@@ -58,7 +58,7 @@ def best_stump(codes: np.ndarray, potentials: np.ndarray) -> tuple[int, int, int
     """
     n_features = len(codes)
     (cut, missing), value = np.zeros((2, n_features), np.int64), np.zeros(n_features)
-    _best_by_feature(codes, potentials, cut, missing, value)
+    in_parts(_best_by_feature, n_features, codes, potentials, cut, missing, value)
     best = int(np.argmax(np.abs(value)))
     return best, int(cut[best]), int(missing[best]), float(value[best])
 
@@ -73,9 +73,9 @@ def quantile_thresholds(values: np.ndarray, n_thresholds: int) -> np.ndarray:
     return thresholds
 
 
-@njit(parallel=True)
-def _bin(X, rows, thresholds, codes):
-    for j in prange(X.shape[1]):
+@njit(nogil=True)
+def _bin(first, last, X, rows, thresholds, codes):
+    for j in range(first, last):
         for t in range(len(rows)):
             value = np.float64(X[rows[t], j])
             codes[j, t] = _code(value, thresholds[j])
@@ -86,9 +86,9 @@ def _code(value, thresholds):
     return 1 + np.searchsorted(thresholds, value) if value == value else 0
 
 
-@njit(parallel=True)
-def _best_by_feature(codes, potentials, cut, missing, value):
-    for j in prange(len(codes)):
+@njit(nogil=True)
+def _best_by_feature(first, last, codes, potentials, cut, missing, value):
+    for j in range(first, last):
         cut[j], missing[j], value[j] = _best_of_feature(codes[j], potentials)
 
 

@@ -22,7 +22,7 @@ from treerank.inputs.documents import warn_without_qid
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.relevance import count_relevant
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
-from treerank.numerics.threads import threads_for
+from treerank.numerics.threads import in_parts, threads_for
 from treerank.parameters import Finite, Rule, check_parameters
 from treerank.team import current_team
 
@@ -108,7 +108,10 @@ class Metric(ABC):
         """Rank each query, with ties ordered by ``ties``, and return the total of each list."""
         kernel = totals_kernel(type(self).list_total)
         discounts = self.discounts(min(self.depth, np.diff(indptr).max()))
-        return kernel(scores, worth, indptr, self.depth, *TIES[ties], discounts)
+        total = np.empty(len(indptr) - 1)
+        settings = self.depth, *TIES[ties], discounts
+        in_parts(kernel, indptr, scores, worth, indptr, *settings, total)
+        return total
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""

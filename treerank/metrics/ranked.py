@@ -19,7 +19,6 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.sorting import comes_before, sort_falling
@@ -39,20 +38,18 @@ NO_CUTOFF = int(np.iinfo(np.int64).max)
 
 
 @functools.cache
-def totals_kernel(list_total: Callable[..., float]) -> Callable[..., np.ndarray]:
-    """Return the kernel that ranks every query and computes the total of its list.
+def totals_kernel(list_total: Callable[..., float]) -> Callable[..., None]:
+    """Return the kernel that ranks queries and computes the totals of their lists.
 
     ``list_total(ranked, ends, k, discounts) -> float`` is plain Python that numba can compile.
     """
 
-    @kernel_for(list_total, parallel=True)
-    def totals(scores, worth, indptr, k, by_worth, in_blocks, discounts):
-        total = np.empty(len(indptr) - 1)
-        for q in prange(len(total)):
+    @kernel_for(list_total, nogil=True)
+    def totals(first, last, scores, worth, indptr, k, by_worth, in_blocks, discounts, total):
+        for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
             ranked, ends = rank_query(scores[a:b], worth[a:b], k, by_worth, in_blocks)
             total[q] = list_total(ranked, ends, k, discounts)
-        return total
 
     return totals
 

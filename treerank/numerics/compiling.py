@@ -9,7 +9,7 @@ first; a process that reads the kernel from disk calls the copies inside it, whi
 once more. Sums and products in any order (``reassoc``) would then differ in the last bits. So
 functions that allow it are copied into the kernels that call them, and never called: those of
 :func:`register_jitable` as Python code, before kernels are compiled, and those with ``forceinline``
-as they were optimized. A parallel loop is such a function, too, that cannot be copied.
+as they were optimized.
 """
 
 from collections.abc import Callable

@@ -5,8 +5,9 @@ for milliseconds if another program uses one of the cores, and a second thread w
 microseconds. If several processes share the cores, as in a search with ``n_jobs=2``, each process
 takes the share that joblib gives it.
 
-Threads of numba run kernels with a parallel loop; :func:`in_parts` runs a kernel without one in
-threads of Python, which compiles faster. So does :func:`in_threads` with what is no kernel.
+:func:`in_parts` runs a kernel in threads of Python, and :func:`in_threads` what is no kernel. No
+kernel has a parallel loop of numba, which takes long to compile, and after which GNU's OpenMP ends
+each process that is forked and runs another one.
 """
 
 import functools
@@ -86,10 +87,10 @@ def threads_for(n_documents: float) -> AbstractContextManager[None]:
 def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: Any) -> None:
     """Call ``kernel(first, last, *arguments)`` in each thread, for a part of the queries.
 
-    The kernel must release Python's lock (``nogil``). It has no parallel loop of its own, which
-    would take as long to compile as the rest. Threads that wait here sleep. ``ends`` is where each
-    query begins, and where the last one ends, so that parts have about as many documents; or the
-    number of queries, if all are equally long.
+    The kernel must release Python's lock (``nogil``). Threads that wait here sleep. ``ends`` is
+    where each query begins, and where the last one ends, so that parts have about as many
+    documents; or the number of queries, if all are equally long. In one of these threads, all is
+    one part.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def in_turn(*calls: tuple[Any, ...]) -> Callable[[int, int], None]:
 def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
     """Return what a function returns for each entry of the columns, as ``map`` does, by threads.
 
-    The function must not use :func:`in_parts` or this one: it would wait for the threads it is in.
+    The function must not use this one: it would wait for the threads it is in.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[
 
 @functools.cache
 def _pool(n_threads):
-    return ThreadPoolExecutor(n_threads)
+    return ThreadPoolExecutor(n_threads, initializer=nb.set_num_threads, initargs=(1,))
 
 
 if hasattr(os, "register_at_fork"):  # a new process has none of the threads

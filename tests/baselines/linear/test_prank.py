@@ -34,7 +34,7 @@ def trained(Z, level, n_epochs, *, quadratic=False, n_perceptrons=1, share=1.0):
     order = np.arange(len(Z))
     for epoch in range(n_epochs):
         state = weights, thresholds, errors
-        train_epoch(Z, level, order, share, 7, epoch, quadratic, *state)
+        train_epoch(0, n_perceptrons, Z, level, order, share, 7, epoch, quadratic, *state)
     return weights, thresholds, errors
 
 

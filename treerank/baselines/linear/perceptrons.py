@@ -6,11 +6,11 @@ Thresholds that start in order stay in order (Crammer and Singer, 2002, lemma 1)
 """
 
 import numpy as np
-from numba import prange
 
 from treerank.baselines.linear.products import dot
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniform
+from treerank.numerics.threads import in_parts
 
 
 def n_products(n_features: int, quadratic: bool) -> int:
@@ -30,8 +30,10 @@ def _expand(x, quadratic, features):
                 place += 1
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def train_epoch(
+    first: int,
+    last: int,
     Z: np.ndarray,
     level: np.ndarray,
     order: np.ndarray,
@@ -43,13 +45,13 @@ def train_epoch(
     thresholds: np.ndarray,
     errors: np.ndarray,
 ) -> None:
-    """Show documents in the given order to each perceptron; each draws its own share of them.
+    """Show documents in the given order to some perceptrons; each draws its own share of them.
 
     The last three arguments are written to: ``weights`` of shape (n_perceptrons, n_weights),
     ``thresholds`` of shape (n_perceptrons, n_levels - 1) and ``errors`` of shape
     (n_perceptrons,), by how many levels in all each perceptron was wrong before it learned.
     """
-    for p in prange(len(weights)):
+    for p in range(first, last):
         key = seed, epoch * len(weights) + p
         errors[p] = _train(Z, level, order, share, key, quadratic, weights[p], thresholds[p])
 
@@ -76,17 +78,16 @@ def _train(Z, level, order, share, key, quadratic, weight, threshold):
     return n_wrong
 
 
-@njit(parallel=True)
 def quadratic_scores(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the score of each row with all products of its features."""
     scores = np.empty(len(Z))
-    for i in prange(len(Z)):
-        scores[i] = _quadratic_score(Z[i], weight)
+    in_parts(_score_rows, len(Z), Z, weight, scores)
     return scores
 
 
-@njit
-def _quadratic_score(x, weight):
+@njit(nogil=True)
+def _score_rows(first, last, Z, weight, scores):
     features = np.empty(len(weight))
-    _expand(x, True, features)
-    return dot(features, weight)
+    for i in range(first, last):
+        _expand(Z[i], True, features)
+        scores[i] = dot(features, weight)

@@ -17,7 +17,7 @@ from treerank.baselines.training_checks import refuse_weights, warn_of_constant_
 from treerank.checks import check_count
 from treerank.files.states import array, history
 from treerank.metrics.registry import AnyMetric
-from treerank.numerics.threads import threads_for
+from treerank.numerics.threads import in_parts, threads_for
 from treerank.parameters import Count, Rule, Seed, Share
 from treerank.progress import Progress
 
@@ -129,7 +129,8 @@ class PRank(LinearRanker):
         for epoch in range(self.n_epochs):
             order = rng.permutation(len(Z))
             choice = self.share, seed, epoch, self._quadratic
-            train_epoch(Z, level, order, *choice, weights, thresholds, errors)
+            state = weights, thresholds, errors
+            in_parts(train_epoch, len(weights), Z, level, order, *choice, *state)
             mean = weights.mean(axis=0), thresholds.mean(axis=0)
             measured = errors if held_out is None else self._score(held_out, mean[0])
             progress.measure(measured.astype(np.float64))

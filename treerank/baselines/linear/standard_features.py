@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numba import prange
 
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.standardization import standardized
 from treerank.numerics.compiling import njit
+from treerank.numerics.threads import in_parts
 
 _BLOCK = 1024
 #: A standard deviation below this share of the largest magnitude is rounding.
@@ -71,15 +71,20 @@ class FeatureScale:
         return np.ascontiguousarray(self.by_row(X, rows).T)
 
 
-@njit(parallel=True)
 def _block_sums(X, rows, weight, center):
     """Return sum, sum of squares, weight and largest magnitude of each column in each block."""
-    n_blocks, n_features = (len(rows) + _BLOCK - 1) // _BLOCK, X.shape[1]
-    sums, squares = np.zeros((n_blocks, n_features)), np.zeros((n_blocks, n_features))
-    counts, largest = np.zeros((n_blocks, n_features)), np.zeros((n_blocks, n_features))
-    for block in prange(n_blocks):
+    n_blocks = -(-len(rows) // _BLOCK)
+    found = np.zeros((4, n_blocks, X.shape[1]))
+    in_parts(_add_blocks, n_blocks, X, rows, weight, center, found)
+    return found
+
+
+@njit(nogil=True)
+def _add_blocks(first, last, X, rows, weight, center, found):
+    sums, squares, counts, largest = found[0], found[1], found[2], found[3]
+    for block in range(first, last):
         for t in range(block * _BLOCK, min((block + 1) * _BLOCK, len(rows))):
-            for j in range(n_features):
+            for j in range(X.shape[1]):
                 value = np.float64(X[rows[t], j])
                 known = value == value
                 offset = value - center[j] if known else 0.0
@@ -87,4 +92,3 @@ def _block_sums(X, rows, weight, center):
                 squares[block, j] += weight[t] * offset * offset
                 counts[block, j] += weight[t] if known else 0.0
                 largest[block, j] = max(largest[block, j], abs(value) if known else 0.0)
-    return sums, squares, counts, largest

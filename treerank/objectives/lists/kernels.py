@@ -1,6 +1,6 @@
-"""Kernels of the listwise losses: one query at a time, queries in parallel.
+"""Kernels of the listwise losses: one query at a time, in several threads.
 
-Every public kernel takes rows sorted by query, what it knows of them and where queries begin, and
+Every public function takes rows sorted by query, what it knows of them and where queries begin, and
 returns ``values`` (one per query), ``gradient`` and ``hessian`` (one entry per row). Exponents are
 differences to the logarithm of a sum that includes the term itself, so no exponent is positive and
 scores may be in the hundreds. Each query writes to its own slice, so the bits are the same for any
@@ -10,23 +10,25 @@ number of threads. To add a kernel, write the function of one query, from row ``
 import math
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.threads import in_parts
 from treerank.objectives.pairs.losses import upset_probability
 
 
 def _over_queries(of_query):
-    """Make the kernel that calls a function of one query for each."""
+    """Make the function that calls one of a query for each."""
 
-    @kernel_for(of_query, parallel=True)
-    def over_queries(scores, known, indptr):
-        values = np.zeros(len(indptr) - 1)
-        gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
-        for q in prange(len(indptr) - 1):
+    @kernel_for(of_query, nogil=True)
+    def kernel(first, last, scores, known, indptr, values, gradient, hessian):
+        for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
             values[q] = of_query(a, b, scores[a:b], known, gradient[a:b], hessian[a:b])
-        return values, gradient, hessian
+
+    def over_queries(scores, known, indptr):
+        found = np.zeros(len(indptr) - 1), *np.zeros((2, len(scores)))
+        in_parts(kernel, indptr, scores, known, indptr, *found)
+        return found
 
     return over_queries
 

@@ -101,7 +101,7 @@ class ListwiseObjective(Objective):
             values, *derivatives = self.loss.over_queries(self, scores, iteration)
         gradient, hessian = np.empty((2, len(scores)))
         gradient[self.rows], hessian[self.rows] = derivatives
-        # Summed here: a sum inside a parallel kernel depends on the number of threads.
+        # Summed here, and not by each thread: the bits depend on the order.
         return float(values.sum()), gradient, hessian
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "ListwiseObjective":
