@@ -176,7 +176,8 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     is_plain = value is None or isinstance(value, str | int | float | np.number)
     if not is_plain or isinstance(value, bool) or value not in allowed:
         meant = closest(value, allowed)
-        raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {shown(value)}.{meant}")
+        ordered = sorted(allowed, key=lambda each: (each is not None, each))
+        raise ValueError(f"{name} must be one of {ordered}; got {shown(value)}.{meant}")
 
 
 def closest(value: Any, allowed: Iterable[Any]) -> str:
@@ -421,8 +422,3 @@ def naming(argument: str) -> Iterator[None]:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{argument}: {error}") from error
-
-
-def _sorted(allowed: Collection[Any]) -> list[Any]:
-    """Return the values in ascending order, ``None`` first."""
-    return sorted(allowed, key=lambda value: (value is not None, value))

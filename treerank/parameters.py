@@ -106,8 +106,6 @@ _INSTEAD = {
     "Scored.predict": "rank(X, qid) returns ranks, and score(X, y, qid) measures.",
     "Scored.score": "The metric is a parameter, as in TreeDirectRanker(metric='map'), or write "
     "get_metric('map')(y, ranker.predict(X), qid).",
-    "TreeDirectRanker": "Settings of trees are arguments of the feature part, as in "
-    "TreeDirectRanker(LightGBMTrees(num_leaves=15)).",
     "compare": "The data are one tuple: compare(rankers, (X, y, qid)).",
     "slices": "The values are get_metric('ndcg@10').per_query(y, ranker.predict(X), qid).",
 }

@@ -78,12 +78,7 @@ def _bin(first, last, X, rows, thresholds, codes):
     for j in range(first, last):
         for t in range(len(rows)):
             value = np.float64(X[rows[t], j])
-            codes[j, t] = _code(value, thresholds[j])
-
-
-@njit
-def _code(value, thresholds):
-    return 1 + np.searchsorted(thresholds, value) if value == value else 0
+            codes[j, t] = 1 + np.searchsorted(thresholds[j], value) if value == value else 0
 
 
 @njit(nogil=True)

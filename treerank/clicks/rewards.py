@@ -63,7 +63,8 @@ class Ranking:
         """Return the same ranking with another worth of positions."""
         earned = np.append(worth_at, 0.0)[np.minimum(self.place, len(worth_at))]
         worth = np.empty(len(earned))
-        worth[self.best_first] = _means(earned, self.tie)
+        means = np.bincount(self.tie, earned) / np.bincount(self.tie)
+        worth[self.best_first] = means[self.tie]
         return replace(self, worth_at=worth_at, worth=worth)
 
     def share_at(self, item: np.ndarray, place: np.ndarray) -> np.ndarray:
@@ -81,8 +82,3 @@ class Ranking:
         return np.divide(
             earned, sizes[tie] * self.worth[item], out=np.zeros(len(item)), where=is_there
         )
-
-
-def _means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Return the mean of each value's group."""
-    return np.asarray((np.bincount(group, values) / np.bincount(group))[group])

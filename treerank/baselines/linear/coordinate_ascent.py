@@ -70,7 +70,7 @@ class CoordinateAscent(LinearRanker):
         best, best_value = None, -np.inf
         for _ in range(self.n_restarts):
             weight, value = self._ascend(columns, measure, rng)
-            if held_out is not None:
+            if Z is not None:
                 value = held_out.metric(linear_scores(Z, weight, 0 * weight))
             if best is None or value > best_value:
                 best, best_value = weight, value
