@@ -40,7 +40,9 @@ def test_a_wrong_call_says_how_to_write_it():
         r"compare: .* compare\(rankers, \(X, y, qid\)\)": lambda: compare({"a": ranker}, X, y, qid),
         r"compare: .*'metric'\. Write compare\(": lambda: compare({}, (X, y), metric="map"),
         r"fit: .*'validation'\. Write fit\(X, .*eval_set=": lambda: ranker.fit(X, y, validation=1),
-        r"TreeDirectRanker: .*\(LightGBMTrees\(num_leaves=": lambda: TreeDirectRanker(boosting=1),
+        r"TreeDirectRanker: .*\. Write TreeDirectRanker\(feature_part=": lambda: TreeDirectRanker(
+            boosting=1
+        ),
         r"TreeDirectRanker.fit has no query; write qid": lambda: ranker.fit(X, y, query=qid),
         r"y must be numbers; got text; the order is X, y, qid": lambda: ranker.fit(X, ["a"], y),
         r"metric must be .*; got a class; write NDCG\(\)": lambda: get_metric(NDCG),

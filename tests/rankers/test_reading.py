@@ -125,7 +125,7 @@ NDCG_TEN, LAMBDARANK = TreeDirectRanker(metric="ndcg@ten"), TreeDirectRanker(los
         (RANKER.fit, (TWO, [np.nan, np.nan]), r"y must hold a label in some row; .* in all 2"),
         (LAMBDARANK.fit, (TWO, [0, 1]), "'lambdarank'. Write loss='logistic' and weight='ndcg'"),
         (NDCG_TEN.fit, (TWO, [0, 1]), r"got 'ndcg@ten'\.$"),
-        (LightGBMTrees().fit, (np.eye(2), np.array([0, 1])), "Write TreeDirectRanker.LightGBMTree"),
+        (LightGBMTrees().fit, (np.eye(2), np.array([0, 1])), r"Write TreeDirectRanker\(part\)"),
         (compare, ({"a": RANKER}, (np.eye(2), [0, 1])), r"data must be \(X, y, qid\), a path, or"),
         (load, (None,), "path: expected str"),
     ],
