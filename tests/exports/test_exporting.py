@@ -323,9 +323,10 @@ def test_what_a_format_cannot_say_of_categories_is_named():
         converted("ranklib", Terms(replace(forest, feature=feature)), NAMES)
     sets.codes[sets.starts[1] - 1] = 2**16 - 1
     converted("xgboost", Terms(forest), NAMES)
-    sets.codes[sets.starts[1] - 1] = 2**16
-    with pytest.raises(ValueError, match="whole numbers from 0 to 65535; got 65536"):
-        converted("xgboost", Terms(forest), NAMES)
+    for place, code in ((sets.starts[1] - 1, 2**16), (sets.starts[1] - 1, 65535.5), (0, -1)):
+        sets.codes[place] = code
+        with pytest.raises(ValueError, match=f"whole numbers from 0 to 65535; got {code}"):
+            converted("xgboost", Terms(forest), NAMES)
 
 
 def test_five_features_that_differ_are_listed(tmp_path):

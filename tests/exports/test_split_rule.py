@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank.exports import split_rule
+from treerank.exports.adaptation import adapted_thresholds
 from treerank.exports.split_rule import SplitRule
+from treerank.forests.growing import GrowingForest
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
 single = np.float32
@@ -79,6 +81,19 @@ def test_a_threshold_parts_the_documents_beside_it(name, number, gap):
     for wanted in (low, (low + high) / 2):
         reached = rule.reaches(rule.thresholds(wanted, low, high))
         assert low[0] <= reached[0] < high[0]
+
+
+@every_rule
+@pytest.mark.parametrize("side", [-1, 1])
+def test_documents_that_are_all_on_one_side_of_a_threshold_stay_there(name, side):
+    rule, rng = RULES[name], np.random.default_rng(0)
+    for wanted in rng.normal(size=200):
+        growing = GrowingForest()
+        for leaf in growing.split(growing.add_tree(), 0, wanted, False):
+            growing.values[leaf] = leaf
+        X = np.array([[wanted + side * 1e-12 * abs(wanted)]])
+        reached = rule.reaches(adapted_thresholds(growing.forest(1), rule, X)[:1])
+        assert (X[0] <= reached) == (side < 0)
 
 
 @every_rule
