@@ -58,8 +58,7 @@ def report(
         if baseline.exists() or frame is None:
             others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
         elif others["baseline"] not in frame.columns:
-            rule = f"baseline must be a model file or a column among {frame.columns}"
-            raise ValueError(f"{rule}; got {others['baseline']!r}.")
+            raise ValueError(f"baseline must be a file or one of {frame.columns}; got {baseline}.")
     if train is not None:
         others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:

@@ -98,8 +98,7 @@ def answers_engine_words(cls: C) -> C:
 def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that answers words of other programs."""
     signature = inspect.signature(method)
-    own = signature.parameters.values()
-    bare = inspect.Signature([each.replace(annotation=each.empty) for each in own])
+    bare = inspect.Signature([p.replace(annotation=p.empty) for p in signature.parameters.values()])
 
     @functools.wraps(method)
     def answered(self: Any, *args: Any, **given: Any) -> Any:
