@@ -104,6 +104,8 @@ def test_further_columns_and_other_clicks_are_checked():
     log = ClickLog.from_table(TABLE)
     with pytest.raises(TypeError, match="table must be a Parquet or CSV file"):
         ClickLog.from_table(3)
+    with pytest.raises(TypeError, match=r"table must be in memory; got .*LazyFrame"):
+        ClickLog.from_table(pl.LazyFrame(TABLE))
     with pytest.raises(ValueError, match=r"extra\[0\] must name a column of the table; got 'dw"):
         ClickLog.from_table(TABLE, extra=["dwell"])
     with pytest.raises(ValueError, match=r"click, dwell must have equally many .*6, 1\]\."):

@@ -122,6 +122,8 @@ def test_frames_that_are_not_in_memory_are_refused():
     ranker = some_ranker().fit(lazy.collect(), y, qid)
     with pytest.raises(TypeError, match="X must be in memory"):
         ranker.predict(lazy)
+    with pytest.raises(TypeError, match="y must be in memory"):
+        ranker.fit(X, pl.LazyFrame({"y": y}), qid)
 
 
 def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted():

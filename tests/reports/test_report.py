@@ -269,7 +269,7 @@ def test_the_command_compares_with_a_column_of_a_table(tmp_path):
     run("report", model, table, "--baseline", "bm25", "--output", page)
     assert "than the baseline on" in Tags(page.read_text()).text
     said = run("report", model, table, "--baseline", "bm52", code=1).stderr
-    assert "--baseline must name a column of X; got 'bm52' and a data frame of ['bm25'" in said
+    assert "--baseline must be a file or one of ['bm25', 'price']; got bm52" in said
 
 
 @pytest.mark.parametrize(

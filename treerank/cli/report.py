@@ -54,10 +54,11 @@ def report(
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
     others: dict[str, Any] = {}
     if baseline is not None:
-        is_column = not baseline.exists() and as_frame(test.X) is not None
-        others["baseline"] = str(baseline)
-        if not is_column:
+        others["baseline"], frame = str(baseline), as_frame(test.X)
+        if baseline.exists() or frame is None:
             others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
+        elif others["baseline"] not in frame.columns:
+            raise ValueError(f"baseline must be a file or one of {frame.columns}; got {baseline}.")
     if train is not None:
         others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:

@@ -55,7 +55,7 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
         read = load_object("treerank.datasets.parquet:read_parquet")
         data = read(features, label=None, query=query, document=document)
         return as_frame(data.X), _unique_items(data.qid, data.documents)
-    frame, needed = as_frame(features), [query, document]
+    frame, needed = as_frame(features, "features"), [query, document]
     if frame is None or not set(needed) <= set(frame.columns):
         found = "no data frame" if frame is None else shown(frame.columns)
         raise ValueError(

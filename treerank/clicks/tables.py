@@ -15,7 +15,7 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     """
     if isinstance(table, str | Path):
         return _columns_of_file(table, names)
-    frame: Any = table if isinstance(table, Mapping) else as_frame(table)
+    frame: Any = table if isinstance(table, Mapping) else as_frame(table, "table")
     if frame is None:
         raise TypeError(
             "table must be a Parquet or CSV file, a data frame or a mapping from names to columns; "

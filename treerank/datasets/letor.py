@@ -193,7 +193,7 @@ def write_letor(
     '2 qid:q7 1:0.5 2:3 # docid = GX1\n'
     """
     notes = None if comments is None else np.asarray(comments, dtype=object)
-    write_letor_batches(path, [RankingData(X, np.asarray(y), np.asarray(qid), notes)])
+    write_letor_batches(path, [RankingData(X, np.asarray(y), check_ids("qid", qid), notes)])
 
 
 def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> None:

@@ -98,9 +98,7 @@ def answers_engine_words(cls: C) -> C:
 def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that answers words of other programs."""
     signature = inspect.signature(method)
-    bare = [
-        each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()
-    ]
+    bare = inspect.Signature([p.replace(annotation=p.empty) for p in signature.parameters.values()])
 
     @functools.wraps(method)
     def answered(self: Any, *args: Any, **given: Any) -> Any:
@@ -110,10 +108,10 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
                 _refuse_word(type(self), method.__name__, name, part)
         _refuse_callbacks(given.get("callbacks", ()))
         called = type(self).__name__ if method.__name__ == "__init__" else method.__name__
-        bound(called, inspect.Signature(bare), (self, *args), given)
+        bound(called, bare, (self, *args), given)
         return method(self, *args, **given)
 
-    vars(answered)["__signature__"] = inspect.Signature(bare)
+    vars(answered)["__signature__"] = bare
     return answered
 
 

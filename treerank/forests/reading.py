@@ -54,8 +54,8 @@ def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
     -------
     Forest
         Its scores are the raw scores of the program that trained the model, the margins of
-        XGBoost: to the last bit, but for CatBoost and booster DART. If XGBoost stopped early, they
-        are those of XGBRanker, up to the best iteration; a Booster takes all trees.
+        XGBoost: to the last bit, but for CatBoost. If XGBoost stopped early, they are those of
+        XGBRanker, up to the best iteration; a Booster takes all trees.
 
     Raises
     ------

@@ -234,13 +234,13 @@ def matrix_below(table: Any) -> np.ndarray | None:
     return np.ndarray(shape, first.dtype, memory, offset * first.itemsize, strides)
 
 
-def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     """Return a narwhals data frame for a data frame in memory, ``None`` for what is none."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(f"X must be in memory; got {type(X)}. Collect its rows first.")
+        raise TypeError(f"{name} must be in memory; got {type(X)}. Collect its rows first.")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

@@ -241,7 +241,7 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
         if not y:
             raise ValueError(f"y must hold at least one label; got {y!r}.")
         return {str(name): np.asarray(column) for name, column in y.items()}
-    frame = as_frame(y)
+    frame = as_frame(y, "y")
     if frame is not None:
         several = len(frame.columns) > 1
         return {name: frame[name].to_numpy() for name in frame.columns} if several else None

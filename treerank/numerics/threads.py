@@ -13,8 +13,8 @@ each process that is forked and runs another one.
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
@@ -112,10 +112,12 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
     else:
         middle = np.searchsorted(ends, shares * ends[-1] // n_parts)
     own, *others = pairwise([0, *middle.tolist(), n])
-    submit = _pool(n_parts - 1).submit
-    calls = [submit(kernel, *part, *arguments) for part in others]
+    submit, calls = _pool(n_parts - 1).submit, list[Future[None]]()
+    with suppress(RuntimeError):  # pools take no calls once the main thread has ended
+        calls.extend(submit(kernel, *part, *arguments) for part in others)
     try:
-        kernel(*own, *arguments)
+        for part in (own, *others[len(calls) :]):
+            kernel(*part, *arguments)
     finally:
         wait(calls)  # after an error, too, nobody writes to the arrays any more
     for call in calls:

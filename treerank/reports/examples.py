@@ -98,8 +98,9 @@ def _example(subject: Subject, q: int, number: int, swaps: Swaps, parts: np.ndar
     rows = subject.groups.rows[q]
     ranks = _ranks(subject.scores, rows)
     before = {} if subject.baseline is None else _ranks(subject.baseline, rows)
+    names, y, scores = subject.document_names, subject.y, subject.scores
     documents = [
-        [rank, str(subject.document_names[row]), *_numbers(subject, row), before.get(row)]
+        [rank, str(names[row]), float(y[row]), round(float(scores[row]), 5), before.get(row)]
         for row, rank in itertools.islice(ranks.items(), _N_DOCUMENTS)
     ]
     own = np.flatnonzero(swaps.query == number).tolist()
@@ -116,10 +117,6 @@ def _ranks(scores: np.ndarray, rows: np.ndarray) -> dict[int, int]:
     """Return the rank of each document of a query by its row, best first."""
     ranked = rows[np.argsort(-scores[rows], kind="stable")]
     return {row: rank for rank, row in enumerate(ranked.tolist(), start=1)}
-
-
-def _numbers(subject: Subject, row: int) -> tuple[float, float]:
-    return float(subject.y[row]), round(float(subject.scores[row]), 5)
 
 
 def _values(subject: Subject, q: int) -> str:

@@ -191,7 +191,7 @@ def test_training_takes_one_thread_and_gives_back_what_there_was():
         torch.set_num_threads(before[0])
 
 
-def test_an_own_generator_draws_by_its_seed_and_leaves_torchs_alone():
+def test_own_settings_draw_by_their_seed_and_leave_torchs_generator_alone():
     state = torch.get_rng_state()
     with own_settings(3, torch.device("cpu")):
         drawn = torch.rand(4)
