@@ -130,7 +130,7 @@ def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
 def check_mapping(name: str, value: Any) -> None:
     """Refuse what is no dict with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{name} must be a dict like {{'ours': ...}}; got {shown(value)}.")
+        raise TypeError(f"{name} must be a dict like {{'name': ...}}; got {shown(value)}.")
 
 
 def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
@@ -394,7 +394,7 @@ def shown(value: Any) -> str:
     ("'no'", '0, 0, 0, ...')
     """
     try:
-        text = f"a class; write {value.__name__}()" if isinstance(value, type) else repr(value)
+        text = f"the class {value.__name__}, no object" if isinstance(value, type) else repr(value)
     except Exception:  # as that of a number with too many digits, or of a broken object
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}..."

@@ -254,7 +254,7 @@ def searched(**grid):
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict like {.ours.: ...}; got"),
+        ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict like {.name.: ...}; got"),
         ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),

@@ -67,7 +67,7 @@ def test_every_loss_trains_without_further_settings(part, loss):
     [
         (ApproxNDCG(temperature=0.2), "approx_ndcg"),
         (GapsSquared(), "listnet"),
-        (PairLoss(doubled_hinge, approximate_hessian=True), "logistic"),
+        (PairLoss(doubled_hinge), "logistic"),
     ],
     ids=["temperature", "factory", "pair loss"],
 )
@@ -80,7 +80,7 @@ def test_a_loss_with_settings_of_its_own_trains_otherwise_than_the_default(part,
 def test_a_pair_loss_of_the_users_own_is_worth_what_its_function_says():
     twice, once = (
         make_objective(Y, QID, loss=loss)(SCORES)
-        for loss in (PairLoss(doubled_hinge, approximate_hessian=True), PAIR_LOSSES["hinge"])
+        for loss in (PairLoss(doubled_hinge), PAIR_LOSSES["hinge"])
     )
     for part, other in zip(twice, once, strict=True):
         np.testing.assert_allclose(part, 2 * np.asarray(other), rtol=1e-12)

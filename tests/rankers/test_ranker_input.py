@@ -45,7 +45,7 @@ def test_a_wrong_call_says_how_to_write_it():
         ),
         r"TreeDirectRanker.fit has no query; write qid": lambda: ranker.fit(X, y, query=qid),
         r"y must be numbers; got text; the order is X, y, qid": lambda: ranker.fit(X, ["a"], y),
-        r"metric must be .*; got a class; write NDCG\(\)": lambda: get_metric(NDCG),
+        r"metric must be .*; got the class NDCG, no object": lambda: get_metric(NDCG),
     }
     for message, call in wrong.items():
         with pytest.raises(TypeError, match=message):

@@ -161,7 +161,6 @@ class ApproxNDCG(ListwiseLoss):
 
     temperature: Positive = 1.0
 
-    approximate_hessian: ClassVar[bool] = True
     check_labels = _check_gains
 
     def prepared(self, lists: ListwiseObjective) -> tuple[np.ndarray, np.ndarray]:

@@ -30,13 +30,10 @@ class ListwiseLoss(ABC):
 
     Attributes
     ----------
-    approximate_hessian : bool
-        Whether the hessian is a bound instead of the exact diagonal.
     head_weight : str
         Weight of the pairs to which a head over several outputs is fitted.
     """
 
-    approximate_hessian: ClassVar[bool] = False
     head_weight: ClassVar[str] = "query"
 
     def __post_init__(self) -> None:

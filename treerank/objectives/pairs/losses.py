@@ -137,10 +137,8 @@ class PairLoss:
     Attributes
     ----------
     of_margin : callable
-        ``margin -> (value, gradient, hessian)``, which numba can compile.
-    approximate_hessian : bool
-        Whether the hessian is a positive number instead of the second derivative, which is
-        negative or zero in places.
+        ``margin -> (value, gradient, hessian)``, which numba can compile. Where the second
+        derivative is negative or zero, the hessian is a positive number instead.
     is_likelihood : bool
         Whether the loss is minus the log probability of the outcome of a pair, so that the margin
         is its log odds.
@@ -154,7 +152,6 @@ class PairLoss:
     """
 
     of_margin: Callable[..., Any]
-    approximate_hessian: bool = False
     is_likelihood: bool = False
     shape: Shape | None = field(default=None, repr=False)
 
@@ -168,17 +165,11 @@ PAIR_LOSSES = {
     "logistic": PairLoss(logistic, is_likelihood=True, shape=Shape(_logistic_shape, -1.0, 1.0)),
     "half_squared": PairLoss(half_squared),
     "half_squared_tanh": PairLoss(
-        half_squared_tanh,
-        approximate_hessian=True,
-        shape=Shape(_squared_shape, -8.0, 16.0, steepness=2.0),
+        half_squared_tanh, shape=Shape(_squared_shape, -8.0, 16.0, steepness=2.0)
     ),
-    "squared_sigmoid": PairLoss(
-        squared_sigmoid, approximate_hessian=True, shape=Shape(_squared_shape, -2.0, 2.0)
-    ),
-    "hinge": PairLoss(hinge, approximate_hessian=True),
+    "squared_sigmoid": PairLoss(squared_sigmoid, shape=Shape(_squared_shape, -2.0, 2.0)),
+    "hinge": PairLoss(hinge),
     "squared_hinge": PairLoss(squared_hinge),
     "exponential": PairLoss(exponential),
-    "fidelity": PairLoss(
-        fidelity, approximate_hessian=True, shape=Shape(_fidelity_shape, -0.5, 0.25)
-    ),
+    "fidelity": PairLoss(fidelity, shape=Shape(_fidelity_shape, -0.5, 0.25)),
 }
