@@ -5,13 +5,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from drawn_forests import drawn_forest
 from example_rankers import PARTS, ranking_data
 from sklearn.base import clone
 
 from treerank import TreeDirectRanker, load, report
 from treerank.baselines import RankSVM, SortNet
 from treerank.inspection import permutation_importance
-from treerank.rankers import NestedRanker
+from treerank.rankers import ForestRanker, NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -62,6 +63,12 @@ def test_nobody_is_warned_who_gives_qid_or_has_one_query_or_one_row(kind, ask):
         ask(fitted(kind), slice(None), QID)
         ask(fitted(kind, several=False), slice(None), None)
         ask(fitted(kind), slice(Y.argmax(), Y.argmax() + 1), None)
+
+
+def test_nobody_is_warned_of_a_forest_whose_queries_are_unknown():
+    forest = drawn_forest(np.random.default_rng(0))
+    with warnings.catch_warnings(action="error"):
+        ForestRanker(forest).rank(np.zeros((5, forest.n_features)))
 
 
 def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
