@@ -26,6 +26,7 @@ from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.feature_parts import Line
+from treerank.feature_parts.registry import feature_part_class
 from treerank.feature_parts.terms import Terms
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.growing import GrowingForest
@@ -336,3 +337,12 @@ def test_five_features_that_differ_are_listed(tmp_path):
         X[np.arange(n_missing), np.arange(n_missing)] = np.nan
         with pytest.raises(ValueError, match=f"{end} of 60 documents; allow='missing'"):
             export(ranker, tmp_path / "model.json", format="solr", check=X)
+
+
+@pytest.mark.parametrize(("part", "format"), [("histogram", "onnx"), ("lightgbm", "lightgbm")])
+def test_a_program_that_reads_categories_as_the_engine_does_is_exact_and_no_other(part, format):
+    codes = np.column_stack([np.arange(240) % 6, X[:, :2]])
+    trees = feature_part_class(part)(5, categorical_features=[0], min_child_samples=2)
+    terms = TreeDirectRanker(trees, random_state=0).fit(codes, y, qid).terms()
+    for other in ("onnx", "lightgbm"):
+        assert converted(other, terms, NAMES[:3]).is_exact == (other == format)
