@@ -107,7 +107,8 @@ def test_documents_that_differ_in_their_positions_alone_have_an_order():
     "ranker", [small(), RankSVM(), NestedRanker(small(clicks=None), random_state=0)]
 )
 def test_rankers_learn_relevance_and_not_the_old_ranking(ranker):
-    found = clone(ranker).fit(**ROWS)
+    found, again = (clone(ranker).fit(**ROWS) for _ in range(2))
+    assert (again.predict(X) == found.predict(X)).all()
     naive = clone(ranker).set_params(**{"clicks": None} if "clicks" in ranker.get_params() else {})
     naive.fit(ROWS["X"], ROWS["y"], ROWS["qid"])
     old = [abs(np.corrcoef(each.predict(X), X[:, 1])[0, 1]) for each in (found, naive)]

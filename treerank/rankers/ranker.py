@@ -61,7 +61,8 @@ class Ranker(Scored):
     ``takes_several_labels`` and ``learns_from_clicks``, class attributes or properties.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
-    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold.
+    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold, but
+    the seed is 0: all fits to the same rows are equal.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ class Ranker(Scored):
 
     tau: Tau = "identity"
     clicks: Clicks = None
-    random_state: Seed = None
+    random_state: Seed = 0
 
     #: Whether ``fit`` learns anything that clicks at positions could tell.
     learns_from_clicks = True
