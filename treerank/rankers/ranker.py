@@ -61,8 +61,8 @@ class Ranker(Scored):
     ``takes_several_labels`` and ``learns_from_clicks``, class attributes or properties.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
-    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold, but
-    the seed is 0: all fits to the same rows are equal.
+    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold,
+    but the seed is 0: all fits to the same rows are equal.
 
     Parameters
     ----------

@@ -27,6 +27,8 @@ BATCH = 1016
 #: Blocks of a row in a line of the cache.
 _LINE = np.uint64(8)
 _BYTE = np.uint64(255)
+#: Rows between the one that is copied and the one whose memory is asked for.
+_AHEAD = 64
 
 
 @njit(error_model="numpy", nogil=True)
@@ -46,16 +48,10 @@ def fill(
     (bins, zeros), n_words, n_blocks = binned, words.shape[1], last - first
     near = np.empty((n_words + n_blocks, BATCH), dtype=np.int64)
     histograms[first:last] = 0
-    seen = np.uint64(0)
     for start in range(0, len(rows), BATCH):
         n = min(BATCH, len(rows) - start)
-        for i in range(np.uint64(n)):  # memory fetches the data of many documents at a time
-            row = np.uint64(rows[start + i])
-            seen |= np.uint64(words[row, 0]) | bins[row, last - 1]
-            for block in range(np.uint64(first), np.uint64(last), _LINE):
-                seen |= bins[row, block]
-        near[0, 0] = seen  # is used, so the loop stays
         for i in range(np.uint64(n)):
+            _fetch_later_row(first, last, bins, words, rows, start + np.int64(i) + _AHEAD)
             row = np.uint64(rows[start + i])
             for k in range(np.uint64(n_words)):
                 near[k, i] = words[row, k]
@@ -64,6 +60,18 @@ def fill(
         for block in range(n_blocks):
             own, zero = near[n_words + block, :n], zeros[first + block]
             _add(own, zero, near[:n_words], histograms[first + block])
+
+
+@register_jitable(error_model="numpy")
+def _fetch_later_row(first, last, bins, words, rows, at):
+    """Ask for the lines of the cache with the data of a row, or with those of the last row."""
+    row, size = np.uint64(rows[min(at, len(rows) - 1)]), np.uint64(bins.itemsize)
+    own_bins = np.uint64(bins.ctypes.data) + row * np.uint64(bins.strides[0])
+    for block in range(np.uint64(first), np.uint64(last), _LINE):
+        _fetch(own_bins + size * block)  # type: ignore[call-arg]
+    _fetch(own_bins + size * np.uint64(last - 1))  # type: ignore[call-arg]
+    own_words = np.uint64(words.ctypes.data) + row * np.uint64(words.strides[0])
+    _fetch(own_words)
 
 
 @register_jitable(error_model="numpy")
@@ -92,6 +100,22 @@ def _add(bins, zeros, words, histogram):
 def _bin(bins, j):
     """Return where the histogram has the bin of one of the eight features."""
     return np.uint64(j * STRIDE) + ((bins >> np.uint64(8 * j)) & _BYTE)
+
+
+@intrinsic
+def _fetch(typing_context, address):
+    """Ask for the memory at an address, which is read soon."""
+
+    def generate(context, builder, signature, arguments):
+        place, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place, number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [place], kind)
+        # To read, into the second cache: requests for the first are dropped if there are many.
+        how = number(0), number(2), number(1)
+        builder.call(fetch, [builder.inttoptr(arguments[0], place), *how])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), generate
 
 
 @intrinsic
