@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from metric_cases import NAMES, every_metric, make_judged
+from shared_kernels import shared_by
 from sklearn.exceptions import UndefinedMetricWarning
 
 from tests.corpus import make
@@ -18,7 +19,6 @@ from treerank.inputs.relevance import label_gains
 from treerank.metrics import METRICS, NDCG, AveragePrecision, Precision, ReciprocalRank, get_metric
 from treerank.metrics.graded_metrics import ExpectedReciprocalRank
 from treerank.metrics.ranked import TIES
-from treerank.numerics.threads import kernel_threads
 
 
 def binary_preference_of(y):
@@ -95,7 +95,7 @@ def test_rows_names_of_queries_and_threads_change_no_bit(metric, ties):
     rows, names = random.permutation(len(y)), random.permutation(40).astype(str)
     assert metric(y, scores, qid) == metric(y[rows], scores[rows], names[qid][rows])
     for n_threads in (1, 2):
-        with kernel_threads(n_threads, few_documents=0):
+        with shared_by(n_threads):
             again = metric.per_query(y[rows], scores[rows], qid[rows])
         np.testing.assert_array_equal(again, values)
 

@@ -13,6 +13,7 @@ import joblib
 import numba
 import numpy as np
 import pytest
+from shared_kernels import shared_by
 from small_rankers import DATA, made
 
 from treerank import HistogramTrees, LightGBMTrees, XGBoostTrees, get_metric, make_objective
@@ -84,10 +85,6 @@ def test_few_documents_get_one_thread():
         several = numba.get_num_threads()
         assert threads_within(threads_for(FEW_DOCUMENTS - 1)) == 1
         assert threads_within(threads_for(FEW_DOCUMENTS)) == several
-        with kernel_threads(2, few_documents=5), kernel_threads(2):
-            assert threads_within(threads_for(4)) == 1
-            assert threads_within(threads_for(5)) == several
-        assert threads_within(threads_for(5)) == 1
 
 
 class Noting:
@@ -103,17 +100,16 @@ class Noting:
         return scores, np.ones_like(scores)
 
 
-@pytest.mark.parametrize(("part_class", "few"), [(LightGBMTrees, False), (XGBoostTrees, True)])
-def test_an_engine_with_an_openmp_of_its_own_leaves_kernels_one_thread(part_class, few):
+@pytest.mark.parametrize("part_class", [LightGBMTrees, XGBoostTrees])
+def test_objectives_of_many_documents_get_all_threads(part_class):
     objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
     part_class(n_estimators=1).fit(X, objective)  # 50 rows, but their query might be long
-    several = min(threads_allowed(), numba.get_num_threads())
-    assert objective.noted == {1 if few else several}
+    assert objective.noted == {min(threads_allowed(), numba.get_num_threads())}
 
 
 def test_few_rows_are_grown_by_one_thread():
     objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
-    with kernel_threads(2, few_documents=0):
+    with shared_by(2):
         HistogramTrees(n_estimators=1).fit(X, objective)
     assert objective.noted == {1}
 

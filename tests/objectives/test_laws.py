@@ -12,8 +12,8 @@ import numba
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from shared_kernels import shared_by
 
-from treerank.numerics.threads import kernel_threads
 from treerank.objectives import make_objective
 from treerank.objectives.batches import query_batches
 from treerank.objectives.factory import LOSSES
@@ -173,6 +173,6 @@ def test_bits_do_not_depend_on_the_number_of_threads(name):
     objective = ALL[name](y, qid)
     scores = rng.normal(size=(900, objective.n_outputs)).squeeze()
     for n_threads in (1, 2):
-        with kernel_threads(n_threads, few_documents=0):
+        with shared_by(n_threads):
             results.append([*objective(scores), *objective.derivatives(scores)])
     assert_same(*results, rtol=0)

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 import sklearn
 from ranking_sample import make_ranking_sample
+from shared_kernels import shared_by
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
@@ -115,7 +116,7 @@ def threads(case):
     n_threads, before = max(2, os.cpu_count() or 1), numba.get_num_threads()
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # tests may have set fewer
     try:
-        with kernel_threads(n_threads, few_documents=0):  # otherwise kernels get one thread
+        with shared_by(n_threads):  # otherwise kernels get one thread
             together = case.fit(data, **dict.fromkeys(names, n_threads)).predict(data.X)
     finally:
         numba.set_num_threads(before)

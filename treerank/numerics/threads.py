@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +26,6 @@ import numpy as np
 FEW_DOCUMENTS = 20_000
 #: More threads than this only wait for each other.
 MOST_THREADS_PER_CORE = 4
-_few_documents: ContextVar[int] = ContextVar("few_documents", default=FEW_DOCUMENTS)
 #: Where joblib and users limit the number. OpenMP allows a list, of which the first number counts.
 _ENVIRONMENT_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -63,25 +61,20 @@ def _most_threads():
 
 
 @contextmanager
-def kernel_threads(n_threads: int, *, few_documents: int | None = None) -> Iterator[None]:
-    """Give kernels ``n_threads`` threads inside the block, but not more than they have outside.
-
-    ``few_documents`` replaces ``FEW_DOCUMENTS`` for :func:`threads_for` inside the block.
-    """
+def kernel_threads(n_threads: int) -> Iterator[None]:
+    """Give kernels ``n_threads`` threads inside the block, but not more than they have outside."""
     before = nb.get_num_threads()
     nb.set_num_threads(min(n_threads, before))
-    token = _few_documents.set(_few_documents.get() if few_documents is None else few_documents)
     try:
         yield
     finally:
-        _few_documents.reset(token)
         nb.set_num_threads(before)
 
 
 def threads_for(n_documents: float) -> AbstractContextManager[None]:
     """Return a context in which kernels run on one thread if there are few documents."""
     before = nb.get_num_threads()
-    return kernel_threads(1) if before > 1 and n_documents < _few_documents.get() else nullcontext()
+    return kernel_threads(1) if before > 1 and n_documents < FEW_DOCUMENTS else nullcontext()
 
 
 def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: Any) -> None:

@@ -156,8 +156,6 @@ class BoostedTrees(BaseEstimator):
 
     #: Entries of X per thread below which a further thread costs more than it saves.
     cells_per_thread: ClassVar[int] = 2**16
-    #: Number of documents below which the objective gets one thread; None is the usual number.
-    few_documents: ClassVar[int | None] = None
     #: Largest size of a gradient or a hessian that the engine can compute with.
     largest_derivative: ClassVar[float] = LARGEST
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
@@ -225,7 +223,7 @@ class BoostedTrees(BaseEstimator):
             sizes=sizes,
             whole=earlier is not None,
         )
-        with kernel_threads(self.n_threads, few_documents=self.few_documents):
+        with kernel_threads(self.n_threads):
             booster = self.grow(self._resumed(task))
         before = self.evals_result_ if self._continues_itself() else None
         return self._set_booster(booster, task.progress.history(before), sizes)

@@ -94,9 +94,6 @@ class XGBoostTrees(BoostedTrees):
     settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
-    #: XGBoost's threads wait actively for a while after each call and delay those of kernels, so a
-    #: second thread pays off later than elsewhere.
-    few_documents = 500_000
 
     max_depth: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
     num_leaves: Auto | Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = (
