@@ -233,9 +233,7 @@ def test_a_histogram_is_the_naive_one(precision):
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 30_001])
-@pytest.mark.parametrize("shared", [1, 10**9])
-def test_rows_are_partitioned_by_side_and_keep_their_order(n, shared, monkeypatch):
-    monkeypatch.setattr("treerank.feature_parts.histogram.partition._SHARED", shared)
+def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     bins = RNG.integers(0, 256, size=n).astype(np.uint8)
     goes_left = RNG.integers(0, 2, size=256).astype(np.uint8)
     rows = RNG.permutation(n).astype(np.uint32)

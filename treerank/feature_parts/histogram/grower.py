@@ -32,8 +32,8 @@ from treerank.team import current_team
 _SHARED = 40_000
 #: Rows of a leaf whose histogram takes as long to fill as a search.
 _SEARCH_IN_ROWS = 1500
-#: Fewest rows of a part, per word: to fill them takes four times as long as to add the part.
-_ROWS_OF_PART = 1500
+#: Fewest rows of a part, per word: to add the part and to wait for it takes much less.
+_ROWS_OF_PART = 10_000
 #: About how many blocks are filled and searched in turn: histograms stay in the second cache.
 _TOGETHER = 16
 _PAIR = np.arange(2)
