@@ -184,11 +184,28 @@ def test_time_may_be_dates_and_texts():
     week = QueryTimeSplit(day.astype("datetime64[D]"), n_splits=2, gap=np.timedelta64(7, "D"))
     for wrong, message in {
         week: "time must leave queries before .* with gap=",
-        QueryTimeSplit([1, 2]): "time must have one entry per row, 3; got",
+        QueryTimeSplit([1, 2]): "time must have one entry per row; got 2 for 3 rows",
         QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
     }.items():
         with pytest.raises(ValueError, match=message):
             list(wrong.split(qid, qid=qid))
+    with pytest.raises(TypeError, match="gap must be in the unit of time; got '7 days'"):
+        list(QueryTimeSplit([1, 2, 3], n_splits=2, gap="7 days").split(qid, qid=qid))
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        [1.0, np.nan, 2.0, 3.0],
+        [1, None, 2, 3],
+        ["1", None, "2", "3"],
+        np.array(["2026", "NaT", "2027", "2028"], "M8[Y]"),
+        np.ma.array([1, 0, 2, 3], mask=[0, 1, 0, 0]),
+    ],
+)
+def test_a_row_without_time_is_refused_lest_later_queries_be_trained_on(time):
+    with pytest.raises(ValueError, match=r"time must (not be missing; got .* in row 1|have no m)"):
+        list(QueryTimeSplit(time, n_splits=2).split("abcd", qid=list("abcd")))
 
 
 @every_splitter

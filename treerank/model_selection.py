@@ -20,7 +20,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from treerank.checks import is_whole, shown
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
 
 
@@ -171,11 +171,8 @@ class QueryTimeSplit(QuerySplitter):
     gap: Any = None
 
     def _splits(self, groups):
+        check_qid(self.time, groups.n_documents, name="time")  # none may be missing
         time = np.asarray(self.time)
-        if time.shape != (groups.n_documents,):
-            raise ValueError(
-                f"time must have one entry per row, {groups.n_documents}; got {time.shape}."
-            )
         if self.n_splits >= groups.n_queries:
             raise ValueError(
                 f"n_splits must be below the number of queries, {groups.n_queries}; "
@@ -183,12 +180,15 @@ class QueryTimeSplit(QuerySplitter):
             )
         latest = np.array([max(time[rows]) for rows in groups.rows])
         blocks = np.array_split(np.argsort(latest, kind="stable"), self.n_splits + 1)
-        for number in range(1, self.n_splits + 1):
-            test = blocks[number]
+        for test in blocks[1:]:
             begin = min(latest[test])
             is_known = latest < begin
             if self.gap is not None:
-                is_known &= latest <= begin - self.gap
+                try:
+                    is_known &= latest <= begin - self.gap
+                except TypeError as error:
+                    got = shown(self.gap)
+                    raise TypeError(f"gap must be in the unit of time; got {got}.") from error
             if not is_known.any():
                 gap = "" if self.gap is None else f" with gap={shown(self.gap)}"
                 raise ValueError(
@@ -233,9 +233,7 @@ class QueryShuffleSplit(QuerySplitter):
 
 def _rows_of(groups: QueryGroups, queries: np.ndarray) -> np.ndarray:
     """Return the rows of some queries, rising."""
-    is_chosen = np.zeros(groups.n_queries, dtype=bool)
-    is_chosen[queries] = True
-    return np.flatnonzero(is_chosen[groups.codes])
+    return np.flatnonzero(np.isin(groups.codes, queries))
 
 
 def _joined(queries: QueryGroups, others: QueryGroups) -> QueryGroups:

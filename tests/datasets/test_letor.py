@@ -182,7 +182,7 @@ def test_a_sparse_matrix_is_written_in_order_and_left_as_it_was(file):
     ("arguments", "message"),
     [
         (([1.0], [1], [1]), r"X must be two-dimensional; got shape \(1,\)"),
-        (([[1.0]], [1, 2], [1]), "y must have one entry per row of X; got 2 for 1"),
+        (([[1.0]], [1, 2], [1]), "y must have one entry per document; got 2 for 1"),
         (
             ([[1.0]] * 2, [1, np.nan], [1, 1]),
             "got nan in row 1. Leave documents out that are not",

@@ -117,3 +117,15 @@ def test_a_line_is_refused_by_name(ranker):
         refresh(RankSVM().fit(*rows(OLD)), *rows(LATER))
     with pytest.raises(ValueError, match=r"learn must be one of .*leaves.*; got 'all'"):
         refresh(ranker, *rows(LATER), learn="all")
+
+
+def test_queries_of_mixed_names_stay_apart(ranker):
+    X, y, qid = rows(LATER)
+    names = ["60" if query == 61 else int(query) for query in qid]  # beside the number 60
+    found = refresh(ranker, X, y, names, n_splits=2)
+    expected = refresh(ranker, X, y, np.where(qid == 61, 1000, qid), n_splits=2)
+    np.testing.assert_array_equal(found.candidate.predict(X), expected.candidate.predict(X))
+    assert found.differences == expected.differences
+    for old in ((), (X, y, qid, qid)):
+        with pytest.raises(ValueError, match="old: eval_set must be"):
+            refresh(ranker, X, y, qid, n_splits=2, old=old)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from treerank.baselines import RankSVM
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.standardization import Standardization
 
@@ -30,3 +31,10 @@ def test_a_feature_that_does_not_vary_is_not_scaled(value):
     rows = Rows(np.full((50, 1), value))
     assert Standardization.of(rows).scale == 1.0
     np.testing.assert_array_equal(standardized(rows.values), np.zeros((50, 1)))
+
+
+def test_features_whose_squares_are_infinite_are_refused():
+    wide, qid = X[:900] * [1.0, 1.0, 1e200], np.arange(900) % 90
+    for call in (lambda: Standardization.of(Rows(wide)), lambda: RankSVM().fit(wide, qid % 2, qid)):
+        with pytest.raises(ValueError, match=r"X must be below 1e150 .* standardized; column 2 is"):
+            call()

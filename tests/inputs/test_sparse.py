@@ -201,7 +201,7 @@ def test_a_sparse_matrix_is_checked_as_an_array_is():
     ranker.fit(SPARSE, Y, QID)
     with pytest.raises(ValueError, match="11 features, but TreeDirectRanker is expecting 12"):
         ranker.predict(SPARSE[:, :11])
-    with pytest.raises(ValueError, match="y must have one entry per row of X"):
+    with pytest.raises(ValueError, match="y must have one entry per document"):
         ranker.fit(SPARSE[:-1], Y, QID)
 
 

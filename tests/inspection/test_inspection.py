@@ -58,7 +58,7 @@ def test_swaps_of_a_query_are_as_many_as_asked_for():
 
 def test_columns_of_other_lengths_are_refused():
     for call in (data_sheet, single_features):
-        with pytest.raises(ValueError, match="y must have one entry per row of X"):
+        with pytest.raises(ValueError, match="y must have one entry per document"):
             call(X, Y[1:], QID[1:])
     with pytest.raises(ValueError, match="reference must have as many columns as X"):
         drift(X, X[:, 1:])
@@ -229,7 +229,7 @@ def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
     low, high = found[0].difference.low, found[0].difference.high
     assert low < found[0].difference.estimate < high < 0
     assert slices(values, columns, qid, at_least=46) == []
-    with pytest.raises(ValueError, match="one entry per query of qid; got 90 for 180"):
+    with pytest.raises(ValueError, match="one entry per query of qid, 180; got 90"):
         slices(values, columns, np.arange(180))
 
 
@@ -243,8 +243,31 @@ def test_standing_is_the_mean_over_the_rivals_of_the_query():
     frame = pd.DataFrame(X)
     np.testing.assert_array_equal(explain_standing(ranker, frame, QID, rows=[8, 2]), parts[[8, 2]])
     assert not explain_standing(ranker, X, np.arange(15)).any()  # no document has a rival
-    with pytest.raises(ValueError, match="rows must be numbers of 15 documents"):
-        explain_standing(ranker, X, QID, rows=[15])
+    for wrong in ([15], np.arange(15) < 2):  # a mask is no list of rows
+        with pytest.raises(ValueError, match="rows must be numbers of 15 documents"):
+            explain_standing(ranker, X, QID, rows=wrong)
+    for wrong in (3, "ab"):
+        with pytest.raises(TypeError, match=r"groups\['a'\] must be a sequence"):
+            permutation_importance(ranker, X, Y, QID, groups={"a": wrong})
+
+
+def test_numbers_are_numbers_in_any_column():
+    values, numbers = (
+        np.linspace(0, 1, 60),
+        np.arange(60) % 2 + np.where(np.arange(60) < 9, np.nan, 0),
+    )
+    found = slices(values, {"n": numbers}, np.arange(60), at_least=5)
+    assert [one.values for one in found] == ["missing", "1", "0"]
+    listed = [None if number != number else number for number in numbers]
+    for same in (listed, numbers.astype(object), pd.Series(listed, dtype="Int64")):
+        assert slices(values, {"n": same}, np.arange(60), at_least=5) == found
+
+
+def test_a_document_without_a_value_comes_last_however_large_the_values_are():
+    X = np.array([[1.7e18], [np.nan], [1.8e18]])
+    np.testing.assert_array_equal(single_features(X, [1, 0, 2]), 1.0)
+    with pytest.raises(ValueError, match="X must have no masked entries"):
+        data_sheet(np.ma.array(X, mask=X > 1.7e18), [1, 0, 2])
 
 
 def test_a_shuffle_takes_one_copy_of_the_features():

@@ -52,6 +52,8 @@ def test_intervals_of_shares_cover_what_queries_have_in_common():
     assert np.mean(covered["by query"]) >= 0.9 > 0.6 > np.mean(covered["by pair"])
     certain = calibration_curve([0.5] * 20, [1] * 20, [0] * 10 + [1] * 10).interval
     np.testing.assert_allclose(certain, [[1 / (1 + 1.959964**2 / 2)], [1]])  # as two pairs
+    with pytest.raises(ValueError, match=r"won must be 0 or 1; got 2.0 in row 1"):
+        calibration_curve([0.5, 0.5], [1, 2])
 
 
 def test_a_threshold_has_its_precision_on_new_documents(calibrated):

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
 from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric
-from treerank.baselines import RankSVM
+from treerank.baselines import ListNet, RankSVM
 from treerank.datasets.ranking_data import RankingData
 from treerank.inspection import slices
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -58,7 +58,7 @@ ONES = np.ones(160)
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"y": ONES[:5]}, "y must have one entry per row of X; got 5"),
+        ({"y": ONES[:5]}, "y must have one entry per document; got 5"),
         ({"qid": [None] * 160}, "qid must not be missing; got None in row 0"),
         ({"y": ONES * np.nan}, "y must hold a label in some row; got NaN"),
         ({"y": ONES * np.inf}, "y must be finite; got inf in row 0"),
@@ -206,6 +206,14 @@ def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone():
     with pytest.raises(ValueError, match=r"X must be at most 3.4e\+38 in size for XGBoost"):
         TreeDirectRanker(PARTS["xgboost"]).fit(large, y, qid)
     assert np.isfinite(some_ranker().fit(large, y, qid).predict(large)).all()
+
+
+@pytest.mark.parametrize("ranker", [TreeDirectRanker("line"), ListNet(n_epochs=1)])
+def test_a_score_that_is_no_number_is_refused(ranker):
+    ranker.fit(X, y, qid)
+    for call in (ranker.predict, ranker.rank, lambda X: ranker.compare(X, X)):
+        with pytest.raises(ValueError, match=r"X must be of a size that gives finite .*in row 2"):
+            call(np.where(np.arange(160)[:, None] == 2, 1.7e308, X))
 
 
 @pytest.mark.parametrize(

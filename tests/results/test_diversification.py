@@ -79,3 +79,16 @@ def test_without_groups_and_vectors_it_is_the_order_of_the_scores():
 def test_wrong_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         diversify([1.0, 2.0], **options)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e25, 1e39])
+def test_the_length_of_vectors_does_not_matter(scale):
+    vectors = np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0]])
+    assert diversify([1.0, 0.9, 0.8], 3, vectors=vectors * scale).tolist() == [0, 2, 1]
+    for wrong in (vectors + 1j, [["a"], ["b"], ["c"]], [[1.0], [2.0, 3.0], [1.0]]):
+        with pytest.raises(TypeError, match="vectors must be numbers"):
+            diversify([1.0, 0.9, 0.8], vectors=wrong)
+
+
+def test_scores_may_be_as_far_apart_as_numbers_are():
+    assert diversify([1.7e308, -1.7e308, 0.0], 3).tolist() == [0, 2, 1]

@@ -32,7 +32,8 @@ def test_draws_are_as_likely_as_they_say():
     np.add.at(counts, (drawn.row % 4, drawn.position - 1), 1)
     error = np.sqrt(expected * (1 - expected) / n)
     assert (np.abs(counts / n - expected) < 4 * error).all()
-    np.testing.assert_array_equal(drawn.propensity[:3], expected[drawn.row[:3], [0, 1, 2]])
+    likely = expected[drawn.row[:3], [0, 1, 2]]
+    np.testing.assert_allclose(drawn.propensity[:3], likely, rtol=1e-12)
 
 
 def test_cold_lists_are_in_the_order_of_the_scores_and_hot_ones_in_any():
@@ -50,3 +51,12 @@ def test_the_seed_decides():
     assert drawn[0] == drawn[1] != drawn[2]
     with pytest.raises(ValueError, match="temperature must be"):
         sample_lists([1.0], temperature=0.0)
+
+
+@pytest.mark.parametrize("far", [1e17, 1.7e308])
+def test_scores_that_are_far_apart_are_in_their_order(far):
+    lists = sample_lists([-far, far + 1.0, 0.0], temperature=0.5, random_state=0)
+    assert lists.row.tolist() == [1, 2, 0]
+    np.testing.assert_allclose(lists.propensity, 1.0)
+    even = sample_lists([far, far], random_state=0)
+    np.testing.assert_allclose(even.propensity, 0.5)

@@ -107,7 +107,7 @@ def test_queries_with_nothing_to_find_are_left_out(name):
         ([1.0, np.nan, 2.0], [1.0, 2.0, 3.0], r"paired; got NaN in one of them alone, .* at 1\."),
         ([1.0], [2.0], r"at least two pairs; got 1\."),
         ([1.1, 2.1, 0.3], [1.0, 2.0, 0.2], r"constant difference of 0\.1 in all 3\."),
-        ([1.0, np.inf], [1.0, 2.0], r"a must not be infinite; got inf\."),
+        ([1.0, np.inf], [1.0, 2.0], r"a must be at most 1e\+150 in size; got inf in row 1\."),
         ([[1.0]], [[2.0]], r"a must be one-dimensional; got shape \(1, 1\)\."),
     ],
 )
@@ -119,7 +119,7 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: adjust_holm([0.5, 1.5]), r"p_values must be between 0 and 1; got \[0.5, 1.5\]"),
+        (lambda: adjust_holm([0.5, 1.5]), r"p_values must be between 0 and 1; got 1.5 in row 1"),
         (lambda: bootstrap_interval([1.0, 1.0]), "at least two that are not all equal; got 2"),
         (lambda: bootstrap_interval([1, 2], level=95), "above 0 and below 1; got 95"),
         (lambda: randomization_test([1, 2], [2, 1], n_resamples=0), "n_resamples must be a whole"),

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice, check_column
+from treerank.checks import check_choice, check_column, refuse_masked
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
@@ -157,6 +157,8 @@ class ClickLog:
         check_choice("first_position", first_position, (0, 1))
         position = check_column("position", position) + (1 - first_position)
         clicked = check_clicks(click)
+        for name, column in (extra or {}).items():
+            refuse_masked(name, column)
         others = {name: np.asarray(column) for name, column in (extra or {}).items()}
         lengths = [*map(len, (session, query, document, position, clicked, *others.values()))]
         if min(lengths) < max(lengths):
@@ -213,13 +215,7 @@ class ClickLog:
 
     def with_clicks(self, clicked: np.ndarray) -> Self:
         """Return the same sessions with other clicks."""
-        clicked = check_clicks(clicked)
-        if len(clicked) != len(self.item):
-            raise ValueError(
-                f"click must have one entry per impression; got {len(clicked)} for "
-                f"{len(self.item)} of them."
-            )
-        return replace(self, clicked=clicked)
+        return replace(self, clicked=check_clicks(clicked, len(self.item)))
 
     def taking(self, sessions: np.ndarray) -> Self:
         """Return some sessions, by their numbers; a number may be there several times.

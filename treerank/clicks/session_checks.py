@@ -6,9 +6,9 @@ from treerank.checks import check_column, refuse_where, shown
 from treerank.inputs.grouping import QueryGroups
 
 
-def check_clicks(click: object) -> np.ndarray:
+def check_clicks(click: object, n_rows: int | None = None) -> np.ndarray:
     """Return clicks as truth values; refuse what is neither 0 nor 1."""
-    click = check_column("click", click)  # type: ignore[arg-type]
+    click = check_column("click", click, n_rows)  # type: ignore[arg-type]
     refuse_where((click != 0) & (click != 1), click, "click must be 0 or 1")
     return click == 1
 
@@ -20,12 +20,7 @@ def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.n
     no_count = (of != np.floor(of)) | (of < 1)
     refuse_where(no_count, of, "shown must be a whole number of at least 1")
     wrong = (clicks != np.floor(clicks)) | (clicks < 0) | (clicks > of)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"clicked must be a whole number from 0 to shown; got {float(clicks[row])!r} of "
-            f"{float(of[row])!r} in row {row}."
-        )
+    refuse_where(wrong, clicks, "clicked must be a whole number from 0 to shown")
     return of, clicks
 
 

@@ -11,11 +11,13 @@ from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
 from treerank.inputs.documents import check_labels
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.model_selection import QueryKFold
 from treerank.parameters import Level, Rule, Several, Whole, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.reading import read_eval_set
 from treerank.rankers.training_set import training_set
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.statistics.randomization import mean_interval
@@ -122,7 +124,7 @@ def refresh(
     y = check_labels(y, X.shape[0], some_unjudged=True)
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     sets = list(folds.split(X, y, qid))
-    qid, metric, gaps = np.asarray(qid), get_metric(ranker.metric), []
+    qid, metric, gaps = QueryGroups.from_qid(qid, len(y)).codes, get_metric(ranker.metric), []
     for train, test in sets:
         learned = _learned(ranker, learn, X[train], y[train], qid[train], random_state)
         gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
@@ -130,7 +132,7 @@ def refresh(
     found = {"new": mean_interval(np.concatenate(gaps), level=level)}
     if old is not None:
         with naming("old"):
-            X, y, qid = ranker.read(*old)
+            X, y, qid = ranker.read(*read_eval_set(ranker, old))
         found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     name = str(getattr(metric, "name", "metric"))

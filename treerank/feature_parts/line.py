@@ -83,7 +83,7 @@ class Line(BaseEstimator):
         self.feature_importances_ = size / max(size.sum(), np.finfo(np.float64).tiny)
         return self
 
-    @np.errstate(under="ignore")
+    @np.errstate(all="ignore")  # what is too large becomes a score that is refused
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, 1)."""
         check_is_fitted(self)

@@ -52,7 +52,7 @@ class Standardization:
         mean = total / np.maximum(count, 1)
         for batch in _batches(rows):  # about the mean: sums of large squares would cancel
             _add_squares(batch, mean, squares)
-        scale = np.sqrt(squares / np.maximum(count, 1))
+        scale = np.sqrt(refuse_overflow(squares) / np.maximum(count, 1))
         tiny = 1e-12 * np.maximum(np.abs(mean), np.finfo(np.float64).tiny)
         return cls(mean, np.where(scale > tiny, scale, 1.0))
 
@@ -61,7 +61,17 @@ class Standardization:
         return standardized(rows, self.mean, 1 / self.scale, dtype)
 
 
-@np.errstate(under="ignore")
+def refuse_overflow(squares: np.ndarray) -> np.ndarray:
+    """Return sums of squares by column; refuse infinite ones, for which a column would be 0."""
+    if not np.isfinite(squares).all():
+        column = int(np.argmin(np.isfinite(squares)))
+        raise ValueError(
+            f"X must be below 1e150 in size to be standardized; column {column} is not."
+        )
+    return squares
+
+
+@np.errstate(all="ignore")  # what is too large becomes a score that is refused
 def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) -> np.ndarray:
     """Return all rows less ``mean`` times ``inverse``, as one array; 0 where one is missing."""
     result, start = np.empty(rows.shape, dtype), 0

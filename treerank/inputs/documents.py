@@ -277,12 +277,8 @@ def check_labels(
         if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
             raise ValueError(f"{name} must be an array or a list of labels; got {shown(y)}.")
         labels = column_or_1d(y, input_name=name, warn=True)
-        labels = check_column(name, labels, some_unjudged=some_unjudged)
+        labels = check_column(name, labels, n_documents, some_unjudged=some_unjudged)
         refuse_rounded(name, y, labels)
-    if n_documents not in (None, len(labels)):
-        raise ValueError(
-            f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
-        )
     return labels
 
 

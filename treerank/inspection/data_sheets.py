@@ -69,7 +69,6 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
     >>> sheet.labels, sheet.without_pairs, sheet.missing.round(2)
     ({0.0: 2, 1.0: 1}, 1, array([0.33, 0.  ]))
     """
-    X = X if issparse(X) else np.asarray(X)
     X = check_matrix("X", X)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     groups = QueryGroups.from_qid(qid, len(y))

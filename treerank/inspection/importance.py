@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 
-from treerank.checks import check_count, shown
+from treerank.checks import check_count, check_sequence, shown
 from treerank.inputs.documents import check_labels, shown_names
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
@@ -145,6 +145,8 @@ def _columns_by_name(ranker, groups):
     """Return the numbers of the features of each group."""
     if groups is None:
         return {name: [j] for j, name in enumerate(shown_names(ranker))}
+    for name, features in groups.items():
+        check_sequence(f"groups[{name!r}]", features)
     return {name: [column_of(ranker, f) for f in features] for name, features in groups.items()}
 
 

@@ -57,15 +57,14 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
     """
     X = check_matrix("X", X)
     groups = QueryGroups.from_qid(qid, X.shape[0])
-    hashes = groups.sorted(row_hashes(X))
-    codes = np.repeat(np.arange(groups.n_queries), groups.sizes)
-    order = np.lexsort((hashes, codes))
-    same = (np.diff(hashes[order]) == 0) & (np.diff(codes[order]) == 0)
+    hashes = row_hashes(X)
+    order = np.lexsort((hashes, groups.codes))
+    same = (np.diff(hashes[order]) == 0) & (np.diff(groups.codes[order]) == 0)
     within = int(np.sum(np.append(same, False) | np.append(False, same)))
     if reference is None:
         return Copies(within, 0, 0)
     known = np.isin(hashes, row_hashes(check_matrix("reference", reference)))
-    whole = np.logical_and.reduceat(known, groups.indptr[:-1])
+    whole = np.logical_and.reduceat(groups.sorted(known), groups.indptr[:-1])
     return Copies(within, int(known.sum()), int(whole.sum()))
 
 
@@ -113,4 +112,4 @@ def _better_way(measured, column):
     """Return the mean value of a column as a score, rising or falling."""
     last = np.isnan(column)
     known = np.where(last, 0.0, column)
-    return max(measured(np.where(last, s.min() - 1, s)) for s in (known, -known))
+    return max(measured(np.where(last, np.nextafter(s.min(), -np.inf), s)) for s in (known, -known))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column
+from treerank.checks import check_column, refuse_where
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Count, check_arguments
 
@@ -72,10 +72,8 @@ def calibration_curve(
     """
     predicted = check_column("predicted", predicted)
     won = check_column("won", won, len(predicted))
-    if predicted.min() < 0 or predicted.max() > 1:
-        raise ValueError(
-            f"predicted must be 0 to 1; got {predicted.min():g} to {predicted.max():g}."
-        )
+    refuse_where((predicted < 0) | (predicted > 1), predicted, "predicted must be 0 to 1")
+    refuse_where((won != 0) & (won != 1), won, "won must be 0 or 1")
     places = np.minimum((predicted * bins).astype(int), bins - 1)
     counts = np.bincount(places, minlength=bins)
     used = counts > 0

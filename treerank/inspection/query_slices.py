@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import naming, shown
+from treerank.checks import as_numbers, naming, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Several, check_arguments
 from treerank.statistics.paired import adjust_holm, check_values, format_p
@@ -108,8 +108,7 @@ def slices(
     groups = QueryGroups.from_qid(qid)
     if len(values) != groups.n_queries:
         raise ValueError(
-            "values must have one entry per query of qid; "
-            f"got {len(values)} for {groups.n_queries}."
+            f"values must have one entry per query of qid, {groups.n_queries}; got {len(values)}."
         )
     is_measured, found = ~np.isnan(values), []
     with naming("columns"):
@@ -140,15 +139,15 @@ def _compared(name, text, inside, others):
 
 def _by_query(name, column, groups):
     """Return one value per query: the mean of numbers, or the first text."""
-    column = np.asarray(column)
-    if column.shape != (groups.n_documents,):
+    values = np.asarray(column)
+    if values.shape != (groups.n_documents,):
         raise ValueError(
-            f"column {shown(name)} must have one entry per document; got {column.shape} for "
-            f"{groups.n_documents}."
+            f"column {shown(name)} must have {groups.n_documents} entries; got {values.shape}."
         )
-    if column.dtype.kind not in "biuf":
-        return groups.first_of(column)
-    column = column.astype(np.float64)
+    try:
+        column = as_numbers(name, column)
+    except TypeError:  # text or dates
+        return groups.first_of(values)
     known = ~np.isnan(column)
     counts = np.bincount(groups.codes, known, groups.n_queries)
     sums = np.bincount(groups.codes, np.where(known, column, 0), groups.n_queries)

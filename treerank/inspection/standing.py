@@ -71,6 +71,6 @@ def explain_standing(
 def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:
     """Return numbers of rows; refuse those of no row."""
     found = check_column("rows", rows)
-    if not np.isin(found, np.arange(n_documents)).all():
+    if np.asarray(rows).dtype == bool or not np.isin(found, np.arange(n_documents)).all():
         raise ValueError(f"rows must be numbers of {n_documents} documents; got {shown(rows)}.")
     return found.astype(np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, check_weight, naming, warn_user
+from treerank.checks import check_column, check_count, check_weight, naming, refuse_where, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import Columns
@@ -132,7 +132,7 @@ class Scored(BaseEstimator):
 
         One of the two may be a single row.
         """
-        scores_a, scores_b = map(self._scores, self.read_pairs(X_a, X_b))
+        scores_a, scores_b = map(self.scores_of, self.read_pairs(X_a, X_b))
         return self.head_.compare_scores(scores_a, scores_b)
 
     def distance(self, X_a: Any, X_b: Any) -> np.ndarray:
@@ -141,7 +141,7 @@ class Scored(BaseEstimator):
 
     def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the probability, row by row, that a is more relevant than b."""
-        scores_a, scores_b = map(self._scores, self.read_pairs(X_a, X_b))
+        scores_a, scores_b = map(self.scores_of, self.read_pairs(X_a, X_b))
         return pair_probability(scores_a - scores_b, self.steepness_)
 
     @check_arguments
@@ -235,8 +235,7 @@ class Scored(BaseEstimator):
         It rises with the score, and can be compared over queries. :meth:`calibrate` has to be
         called before, with queries that were not trained on.
         """
-        scale = RelevanceScale.of(self)
-        return scale.probability(self.predict(X), at_least)
+        return RelevanceScale.of(self).probability(self.predict(X), at_least)
 
     @check_arguments
     def threshold_for(self, precision: Share = 0.8, at_least: Finite = 1.0) -> float:
@@ -292,8 +291,10 @@ class Scored(BaseEstimator):
     def scores_of(self, X: Any) -> np.ndarray:
         """Return the score of each row of a matrix that :meth:`read` or ``fit`` has checked."""
         if isinstance(X, BatchedMatrix):
-            return np.concatenate([self._scores(batch) for _, batch in X.batches()])
-        return self._scores(X)
+            return np.concatenate([self.scores_of(batch) for _, batch in X.batches()])
+        scores = self._scores(X)
+        refuse_where(~np.isfinite(scores), scores, "X must be of a size that gives finite scores")
+        return scores
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the score of each row of a checked matrix."""
@@ -322,9 +323,9 @@ class Scored(BaseEstimator):
         """Return scores, labels and query ids, also those of batches."""
         if not isinstance(X, Batches):
             X, y, qid = self.read(X, y, qid)
-            return self._scores(X), y, qid
+            return self.scores_of(X), y, qid
         refuse_arrays(y, qid)
-        parts = [(self._scores(self.read(part.X)[0]), part.y, part.qid) for part in X]
+        parts = [(self.scores_of(self.read(part.X)[0]), part.y, part.qid) for part in X]
         if not parts:
             raise ValueError("X must have rows; got no batch.")
         scores, labels, ids = zip(*parts, strict=True)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count, shown
+from treerank.checks import as_numbers, check_column, check_count, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Probability, check_arguments
@@ -74,7 +74,7 @@ def diversify(
     >>> diversify(scores, 3, groups=brands, trade_off=0.0, at_most={2: 1})
     array([0, 2, 1])
     """
-    scores = check_column("scores", scores)
+    scores = check_column("scores", scores) / 2  # the spread of others could be infinite
     n = len(scores)
     if groups is not None and vectors is not None:
         raise ValueError("vectors must be None where groups are given; got both.")
@@ -90,14 +90,14 @@ def diversify(
 
 def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
     """Return vectors of length 1, or 0, a row for each candidate."""
-    matrix = np.asarray(vectors, dtype=np.float32)
-    if matrix.ndim != 2 or len(matrix) != n_candidates or not np.isfinite(matrix).all():
+    matrix = as_numbers("vectors", vectors)
+    lengths = np.linalg.norm(matrix, axis=-1, keepdims=True)
+    if matrix.ndim != 2 or len(matrix) != n_candidates or not np.isfinite(lengths).all():
         raise ValueError(
             f"vectors must have a row of finite numbers for each of the {n_candidates} "
             f"candidates; got {shown(vectors)} of shape {matrix.shape}."
         )
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.ascontiguousarray(matrix / np.where(lengths > 0, lengths, 1))
+    return (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:

@@ -26,6 +26,8 @@ from treerank.parameters import Count, Positive, Seed, check_arguments
 
 #: Step of the integral, and how far it goes beyond the logarithm of the time of a document.
 _STEP, _BEFORE, _AFTER = 0.25, 33.0, 4.0
+#: Difference of two logits from which on chance never changes the order.
+_CERTAIN = 800.0
 
 
 class SampledLists(NamedTuple):
@@ -93,12 +95,22 @@ def sample_lists(
     groups, rng = QueryGroups.from_qid(qid, len(scores)), check_random_state(random_state)
     found = []
     for rows in groups.rows:
-        logits = scores[rows] / temperature
+        logits = _logits(scores[rows], temperature)
         length = min(k, len(rows))
         drawn = np.argsort(-(logits + rng.gumbel(size=len(rows))), kind="stable")[:length]
         likely = place_probabilities(logits, length)[drawn, np.arange(length)]
         found.append((rows[drawn], np.arange(1, length + 1), likely))
     return SampledLists(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _logits(scores: np.ndarray, temperature: float) -> np.ndarray:
+    """Return scores over the temperature from the lowest one, without gaps beyond all chance."""
+    order = np.argsort(scores, kind="stable")
+    with np.errstate(over="ignore"):
+        gaps = np.minimum(np.diff(scores[order]) / temperature, _CERTAIN)
+    logits = np.zeros(len(scores))
+    logits[order[1:]] = np.cumsum(gaps)
+    return logits
 
 
 def place_probabilities(logits: np.ndarray, k: int) -> np.ndarray:

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers
+from treerank.checks import as_numbers, refuse_where
+
+#: Largest value: the sum of its squares is no overflow.
+_MOST = 1e150
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,11 @@ def format_p(p_value: float) -> str:
 
 
 def check_values(name: str, values: ArrayLike) -> np.ndarray:
-    """Return a column of values as float64; NaN is allowed, infinite values are refused."""
+    """Return a column of values as float64; NaN is allowed, too large values are refused."""
     values = as_numbers(name, values)
     if values.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {values.shape}.")
-    if np.isinf(values).any():
-        raise ValueError(f"{name} must not be infinite; got {values[np.isinf(values)][0]}.")
+    refuse_where(np.abs(values) > _MOST, values, f"{name} must be at most {_MOST:g} in size")
     return values
 
 
@@ -125,8 +127,8 @@ def adjust_holm(p_values: ArrayLike) -> np.ndarray:
     array([0.03, 0.06, 0.06])
     """
     p_values = check_values("p_values", p_values)
-    if not ((p_values >= 0) & (p_values <= 1)).all():
-        raise ValueError(f"p_values must be between 0 and 1; got {p_values.tolist()}.")
+    wrong = ~((p_values >= 0) & (p_values <= 1))
+    refuse_where(wrong, p_values, "p_values must be between 0 and 1")
     order = np.argsort(p_values, kind="stable")
     factors = np.arange(len(p_values), 0, -1)
     adjusted = np.empty(len(p_values))

@@ -98,9 +98,7 @@ def bootstrap_interval(
     """
     values = measured("values", values)
     if len(values) < 2 or np.ptp(values) == 0:
-        raise ValueError(
-            f"values must be at least two that are not all equal; got {len(values)} of them."
-        )
+        raise ValueError(f"values must be at least two that are not all equal; got {len(values)}.")
     found = stats.bootstrap(
         (values,),
         np.mean,

@@ -88,3 +88,15 @@ def test_products_find_what_no_line_parts():
         for r in (PRank(random_state=0), QuadraticPRank(random_state=0))
     )
     assert linear < 0.7 < 0.9 < quadratic
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_products_are_no_line_to_explain_or_export(n_features):
+    X = np.random.default_rng(0).normal(size=(60, n_features))
+    ranker = QuadraticPRank(n_epochs=2, random_state=0).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    parts, scores = ranker.explain(X[:3], X[3:4]), ranker.predict(X)
+    np.testing.assert_allclose(parts.sum(axis=1), scores[:3] - scores[3], atol=1e-9)
+    assert parts.shape == (3, n_features)
+    for call in (ranker.terms, ranker.scorer):
+        with pytest.raises(ValueError, match="ranker must be a sum of trees and lines; got Quadr"):
+            call()

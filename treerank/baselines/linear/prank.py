@@ -20,6 +20,7 @@ from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.parameters import Count, Rule, Seed, Share
 from treerank.progress import Progress
+from treerank.rankers.ranker import Ranker
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
 _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _ONE_BY_ONE)
@@ -184,6 +185,7 @@ class QuadraticPRank(PRank):
 
     _learned: ClassVar = PRank._learned | {"inverse_": array("float64", "n_features")}
     _quadratic: ClassVar[bool] = True
+    terms = Ranker.terms  # products of features are no line
 
     def _learn(self, data, held_out, seed):
         with threads_for(len(data.y)):

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.standardization import standardized
+from treerank.feature_parts.standardization import refuse_overflow, standardized
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
 
@@ -58,7 +58,7 @@ class FeatureScale:
         n_values[n_values == 0] = 1.0
         mean = sums.sum(axis=0) / n_values
         squares = _block_sums(X, rows, weight, mean)[1]  # about the mean, lest large means cancel
-        deviation = np.sqrt(squares.sum(axis=0) / n_values)
+        deviation = np.sqrt(refuse_overflow(squares.sum(axis=0)) / n_values)
         varies = deviation > _ROUNDING * largest.max(axis=0)
         return cls(mean, np.divide(1.0, deviation, out=center, where=varies))
 
