@@ -202,3 +202,18 @@ def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
 def test_ids_that_no_type_of_arrow_holds_are_refused(tmp_path):
     with pytest.raises(TypeError, match=r"qid must be numbers, text or dates; got .*2361183241"):
         write_parquet(tmp_path / "a.parquet", np.ones((1, 1)), [1], [2**71])
+
+
+def test_numbers_of_another_byte_order_are_written_and_masked_ones_refused(tmp_path):
+    file, X = tmp_path / "a.parquet", np.array([[0.5], [1.5]])
+    write_parquet(file, X.astype(">f8"), [1, 0], [7, 7])
+    np.testing.assert_array_equal(read_parquet(file).X.column(0).to_numpy(), X[:, 0])
+    for write in (write_parquet, write_letor):
+        with pytest.raises(ValueError, match="X must have no masked entries; got 1 of 2"):
+            write(file, np.ma.array(X, mask=[[True], [False]]), [1, 0], [7, 7])
+
+
+def test_ids_are_not_cut_at_a_zero_character(tmp_path):
+    write_parquet(tmp_path / "a.parquet", np.ones((2, 1)), [1, 0], ["a\0b", "a\0c"])
+    with pytest.raises(ValueError, match=r"a query id must be text of .* without NUL"):
+        read_parquet(tmp_path / "a.parquet")

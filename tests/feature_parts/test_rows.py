@@ -43,6 +43,12 @@ def test_rows_stay_rows_and_any_other_matrix_becomes_them():
     assert as_rows(VALUES.tolist()).shape == VALUES.shape
     with pytest.raises(ValueError, match=r"values must be two-dimensional; got shape \(3,\)"):
         Rows(VALUES[0])
+    assert as_rows(VALUES.astype(">f8")).array().dtype == np.float64  # XGBoost reads it as "<f8"
+    for wrong in (np.ma.array(VALUES, mask=VALUES > 1), VALUES + 1j, [["a"]]):
+        with pytest.raises(
+            ValueError, match=r"X must have no masked|Complex data|X must hold numb"
+        ):
+            as_rows(wrong)
 
 
 def test_a_batch_costs_no_more_memory_than_its_rows():

@@ -30,6 +30,8 @@ def test_one_aspect_without_redundancy_is_ndcg():
 
 @BOTH
 def test_wrong_aspects_and_settings_are_named(measure):
+    with pytest.raises(ValueError, match="aspects must have no masked entries"):
+        alpha_ndcg(np.ma.array([[1, 0]], mask=[[True, False]]), [0.5])
     with pytest.raises(ValueError, match=r"aspects must be 0 or 1, of shape \(2, n_aspects\)"):
         measure([[1], [2]], [0.1, 0.2])
     with pytest.raises(ValueError, match="alpha must be"):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import shown, warn_user
+from treerank.checks import refuse_where, shown, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
 from treerank.parameters import check_arguments
@@ -111,12 +111,7 @@ def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
     """
     given, n = check_values("propensities", propensities), len(is_shown)
     wrong = (given <= 0) | (given > 1)
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        raise ValueError(
-            f"propensities must be above 0 and at most 1; got {float(given[place])!r} at position "
-            f"{place + 1}."
-        )
+    refuse_where(wrong, given, "propensities must be above 0 and at most 1 at each position")
     if len(given) < n:
         raise ValueError(
             f"propensities must have an entry for each of {n} positions; got {len(given)}."

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from treerank.checks import shown
+from treerank.checks import refuse_masked, shown
 from treerank.datasets.csv_files import csv_writer, is_csv
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
 from treerank.datasets.ranking_data import Batches, RankingData, checked_comments, rows_at_once
@@ -192,6 +192,7 @@ def write_parquet(
     >>> read_parquet(path, label="clicks").y
     array([2., 0.])
     """
+    refuse_masked("X", X)
     X = X if issparse(X) or as_frame(X) is not None else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
@@ -283,7 +284,9 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
 def _ids(qid):
     """Return query ids as Arrow has them."""
     try:
-        return pa.array(qid)
+        return pa.array(
+            qid.astype(object) if qid.dtype.kind == "U" else qid
+        )  # with zero characters
     except (pa.ArrowException, OverflowError) as error:
         raise TypeError(f"qid must be numbers, text or dates; got {shown(qid)}.") from error
 
@@ -296,6 +299,6 @@ def _named_columns(X):
         return {name: table.column(name) for name in frame.columns}
     matrix = X.toarray() if issparse(X) else X
     return {
-        f"feature_{j}": pa.array(np.ascontiguousarray(column))
+        f"feature_{j}": pa.array(np.ascontiguousarray(column, column.dtype.newbyteorder("=")))
         for j, column in enumerate(matrix.T, start=1)
     }

@@ -7,6 +7,7 @@ batches of rows as they need them. ``as_rows(X).array()`` returns all rows as on
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import as_csr
+from treerank.inputs.documents import check_matrix
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +134,9 @@ def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> R
     """
     if isinstance(X, BatchedMatrix):
         return Rows(X)
-    rows = X if isinstance(X, Rows) else Rows(as_csr(X) if issparse(X) else np.asarray(X))
+    is_plain = type(X) is np.ndarray and X.dtype in _FLOATS
+    matrix = as_csr if issparse(X) else partial(check_matrix, "X")
+    rows = X if isinstance(X, Rows) else Rows(X if is_plain else matrix(X))
     if rows.is_sparse and not sparse:
         raise TypeError(
             "X must be dense for a feature part that reads no sparse matrices; "

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_weight, refuse_masked
+from treerank.checks import check_weight, refuse_masked, refuse_where
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +135,7 @@ def check_query_weight(query_weight: ArrayLike | None, groups: QueryGroups) -> n
     if weight is None:
         return None
     of_query = groups.first_of(weight)[groups.codes]
-    uneven = weight != of_query
-    if uneven.any():
-        row = int(np.argmax(uneven))
-        raise ValueError(
-            f"query_weight must be constant within a query; got {float(weight[row])!r} in row "
-            f"{row}, where another row of the query has {float(of_query[row])!r}."
-        )
+    refuse_where(weight != of_query, weight, "query_weight must be constant within a query")
     return weight
 
 

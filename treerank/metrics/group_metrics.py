@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_column, check_count, shown
+from treerank.checks import as_numbers, check_choice, check_column, check_count, shown
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS
@@ -123,7 +123,7 @@ def err_ia(
 
 def _queries(aspects, scores, qid):
     """Return the aspects of the documents of each query, and their order, best first."""
-    scores, table = check_column("scores", scores), np.asarray(aspects)
+    scores, table = check_column("scores", scores), as_numbers("aspects", aspects)
     if table.ndim != 2 or len(table) != len(scores) or not np.isin(table, [0, 1]).all():
         raise ValueError(
             f"aspects must be 0 or 1, of shape ({len(scores)}, n_aspects); got {shown(aspects)}."

@@ -145,6 +145,6 @@ def _check_scores(ranker: Any) -> None:
     rows = [np.full(n_features, value) for value in (np.nan, 0.0, 1.0, -1.0)]
     rows += [*np.random.default_rng(0).normal(size=(12, n_features))]
     with np.errstate(all="ignore"):
-        scores = ranker.scores_of(np.stack(rows))
+        scores = ranker._scores(np.stack(rows))  # scores_of would speak of X
     if scores.shape != (len(rows),) or not np.isfinite(scores).all():
         raise ValueError("the scores of some simple documents are not finite")

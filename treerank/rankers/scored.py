@@ -292,9 +292,7 @@ class Scored(BaseEstimator):
         """Return the score of each row of a matrix that :meth:`read` or ``fit`` has checked."""
         if isinstance(X, BatchedMatrix):
             return np.concatenate([self.scores_of(batch) for _, batch in X.batches()])
-        scores = self._scores(X)
-        refuse_where(~np.isfinite(scores), scores, "X must be of a size that gives finite scores")
-        return scores
+        return _finite(self._scores(X))
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the score of each row of a checked matrix."""
@@ -323,7 +321,7 @@ class Scored(BaseEstimator):
         """Return scores, labels and query ids, also those of batches."""
         if not isinstance(X, Batches):
             X, y, qid = self.read(X, y, qid)
-            return self.scores_of(X), y, qid
+            return _finite(self._scores(X)), y, qid
         refuse_arrays(y, qid)
         parts = [(self.scores_of(self.read(part.X)[0]), part.y, part.qid) for part in X]
         if not parts:
@@ -364,6 +362,12 @@ class Scored(BaseEstimator):
                 "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
                 "enabled and a scorer requests it."
             )
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
+    """Return scores; refuse those of features that are too large."""
+    refuse_where(~np.isfinite(scores), scores, "X must be of a size that gives finite scores")
+    return scores
 
 
 def _row_of(X: Any) -> Any:
