@@ -107,6 +107,7 @@ _INSTEAD = {
     "Scored.score": "The metric is a parameter, as in TreeDirectRanker(metric='map'), or write "
     "get_metric('map')(y, ranker.predict(X), qid).",
     "compare": "The data are one tuple: compare(rankers, (X, y, qid)).",
+    "fit": "Other arguments, such as position=, are for ranker.fit, without workers.",
     "slices": "The values are get_metric('ndcg@10').per_query(y, ranker.predict(X), qid).",
 }
 

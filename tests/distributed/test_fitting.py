@@ -355,6 +355,8 @@ def test_columns_of_categories_and_several_labels_are_refused():
     ranker = TreeDirectRanker("xgboost")
     with pytest.raises(ValueError, match="X must be dense numbers, without categories"):
         fit(ranker, pd.DataFrame({"a": ["x", "y"]}), [0, 1], [1, 1])
+    with pytest.raises(TypeError, match=r"Write fit\(ranker, .* position=, are for ranker\.fit"):
+        fit(ranker, X, Y, QID, position=Y)
     with pytest.raises(ValueError, match="y must be a single label"):
         fit(ranker, X, np.stack([Y, Y], axis=1), QID)
     with pytest.raises(ValueError, match="workers must be"):

@@ -24,6 +24,7 @@ from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
 from treerank.objectives.lists.losses import HalfSquaredError
+from treerank.parameters import check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: What starts workers.
@@ -32,6 +33,7 @@ Launcher = Processes | DaskWorkers
 _RANKER_SETTINGS = {"warm_start": False, "clicks": None}
 
 
+@check_arguments
 def fit(
     ranker: DirectRanker,
     X: Any,
@@ -83,8 +85,6 @@ def fit(
     >>> fitted = fit(ranker, X, y, qid, workers=4)  # doctest: +SKIP
     >>> fitted = fit(ranker, "train.parquet", workers=4)  # doctest: +SKIP
     """
-    if not isinstance(ranker, DirectRanker):
-        raise TypeError(f"ranker must be a DirectRanker; got {shown(ranker)}.")
     ranker.check_settings()
     _check_supported(ranker, with_metric=eval_set is not None)
     if isinstance(workers, int):
