@@ -135,8 +135,7 @@ def refresh(
             X, y, qid = ranker.read(*read_eval_set(ranker, old))
         found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
-    name = str(getattr(metric, "name", "metric"))
-    return Refreshed(candidate if accepted else ranker, candidate, accepted, found, name)
+    return Refreshed(candidate if accepted else ranker, candidate, accepted, found, metric.name)
 
 
 def _learned(ranker, learn, X, y, qid, seed):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_column
+from treerank.checks import check_column, refuse_where
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
@@ -64,11 +64,9 @@ class PairwiseObjective(PairProblem, Objective):
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian, as fast as the loss allows."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
-        n_documents = self.groups.n_documents
-        if scores.shape != (n_documents,):
-            raise ValueError(
-                f"scores must have one entry per document, {n_documents}; got shape {scores.shape}."
-            )
+        n = self.groups.n_documents
+        if scores.shape != (n,):
+            raise ValueError(f"scores must have one entry per document, {n}; got {scores.shape}.")
         return self._summed(scores, iteration, with_value=False)[1]
 
     def check_labels(self) -> None:
@@ -77,7 +75,9 @@ class PairwiseObjective(PairProblem, Objective):
         Documents are sorted by label later, for the first tree: engines need most memory before.
         """
         labels = np.unique(self.judgments.y)
-        self.weight.gains(labels, QueryGroups(None, np.array([0, len(labels)])), self)
+        gains = self.weight.gains(labels, QueryGroups(None, np.array([0, len(labels)])), self)
+        falls = self.weight.takes_gain & (np.diff(gains, prepend=gains[:1]) < 0)
+        refuse_where(falls, labels, "gain must not fall from a label to the next one")
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "PairwiseObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""
