@@ -104,6 +104,12 @@ def test_steps_are_chosen_only_if_they_are_better_by_more_than_chance():
     assert all(chosen)
 
 
+def test_queries_without_a_relevant_document_choose_no_curve():
+    scores, qid = np.random.default_rng(131).normal(size=100), np.repeat(np.arange(5), 20)
+    y = ((qid == 0) & (abs(scores) < 1)).astype(float)  # the other four queries teach nothing
+    assert not RelevanceScale.fitted(scores, y, QueryGroups.from_qid(qid)).is_line[0]
+
+
 def test_an_isotonic_fit_goes_through_the_centers_of_its_steps():
     y, qid = np.array([0.0, 0, 1, 1]), QueryGroups.from_qid(np.arange(4))
     scale = RelevanceScale.fitted(np.arange(4.0), y, qid)
