@@ -28,13 +28,7 @@ from treerank.checks import (
 )
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import (
-    Columns,
-    as_csr,
-    as_frame,
-    fitted_columns,
-    warn_of_ids,
-)
+from treerank.inputs.columns import Columns, as_csr, as_frame, fitted_columns, warn_of_ids
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
