@@ -225,6 +225,7 @@ class Comparison:
             interval = bootstrap_interval(by_query, level=level)
         return Difference(metric, first, second, interval, len(by_query))
 
+    @check_arguments
     def summary(self, *, reference: str = "best", alpha: float = 0.05) -> Summary:
         """Return a table of means, with marks for rankers that differ from a reference.
 
