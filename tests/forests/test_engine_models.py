@@ -204,7 +204,7 @@ def test_large_codes_of_xgboost_do_not_fill_the_memory():
     old = codes.astype(">i4").tobytes()
     for code in (2**24, 2**31 - 1, -1):
         new = np.append(codes[:-1], code).astype(">i4").tobytes()
-        with pytest.raises(ValueError, match="codes of categories, as column.cat.codes, in"):
+        with pytest.raises(ValueError, match="codes of categories"):
             XGBoostTrees().set_state(state | {"model": state["model"].replace(old, new, 1)})
 
 

@@ -45,7 +45,7 @@ def export(
     """
     shared.check_written(output, model, check)
     if format_of(output) is PARQUET:
-        raise ValueError(f"{output}: has a name of data; write the model, the file, --check data.")
+        raise ValueError(f"{output}: has a name of data; write --check {output} to check by it.")
     if features is not None:
         if features.suffix != ".json":
             rule = "must be a file to write, such as features.json; the model has its columns"
