@@ -39,7 +39,6 @@ def test_a_wrong_call_says_how_to_write_it():
         r"rank: missing .*'X'\. Write rank\(X, qid=None\)": lambda: ranker.rank(),
         r"save: missing .*'path'\. Write save\(path\)": lambda: ranker.save(),
         r"X must be documents alone; .* fit\(\*data\)": lambda: ranker.fit((X, y, qid)),
-        r"write NDCG\(\)\(y, scores, qid\)": lambda: NDCG(y, ranker.predict(X), qid),
         r"slices: .* Write slices\(values, .*per_query": lambda: slices(ranker, X, y, qid),
         r"compare: .* compare\(rankers, \(X, y, qid\)\)": lambda: compare({"a": ranker}, X, y, qid),
         r"compare: .*'metric'\. Write compare\(": lambda: compare({}, (X, y), metric="map"),

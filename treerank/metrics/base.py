@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,13 +71,6 @@ class Metric(ABC):
     stem: ClassVar[str]
     has_cutoff: ClassVar[bool] = True
     list_total: ClassVar[Callable[..., float]]
-
-    def __new__(cls, *settings: object, **_: object) -> Self:
-        """Refuse what is measured in place of settings."""
-        if len(settings) > 1:
-            name = cls.__name__
-            raise TypeError(f"{name} takes settings; write {name}()(y, scores, qid) to measure.")
-        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         check_parameters(self)
