@@ -106,7 +106,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--trees", "5"], "No such option --trees: write --n-estimators. See"),
         (
             [*FIT, "--position", "p"],
-            "--position: in Python, write fit(X, clicked, query, position=",
+            "--position: in Python, write fit(X, clicked, query, posi",
         ),
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
         (
