@@ -196,6 +196,11 @@ def test_the_summary_and_the_hints_say_what_matters():
     assert "query 5: red shoes" in {row[0] for row in data_of(made)["queries"]}
     calm = Tags(report(fitted, knowing, y, qid, n_examples=2).html).text
     assert "Values differ" not in calm
+    few = {"device": np.repeat([*["mobile"] * 5, *["desk"] * 43], 12)}
+    better = ranker().predict(X) + 9 * y * (qid == "query 5")
+    asked = Tags(report(ranker(), X, y, qid, n_examples=2, slices=few, baseline=better).html).text
+    assert re.search(r"device: mobile50\.\d{4}[+-]0\.\d{4}too few queries", asked)
+    assert "1 query is worse than by the baseline." in asked
     assert "By ndcg@10, half of the queries reach 1.000, and nine in ten " in calm
     assert re.search(r"ndcg@101\.0000baseline 0\.\d{4}difference \+0\.\d{4}; 95 %: 0", text)
     named = report(fitted, knowing, y, qid, n_examples=2, baseline="plain").html

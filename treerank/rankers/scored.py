@@ -83,6 +83,7 @@ class Scored(BaseEstimator):
         """Return the score of each document; a higher score is a better rank."""
         return self._read_and_score(X)[0]
 
+    @check_arguments
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
 

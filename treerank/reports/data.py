@@ -26,6 +26,9 @@ def data(subject: Subject) -> Section:
     tables = [_sizes(sheets), _labels(judged), _missing(subject, sheets), _drift(subject, hints)]
     body = side_by_side(*tables, _single(subject, hints))
     notes = [_copies(subject, hints), _clicks(subject)]
+    if subject.n_unjudged:
+        hints.append(f"Documents that nobody has judged are left out: {subject.n_unjudged:,}.")
+        notes.append(paragraphs(hints[-1]))
     if not any(sheet.missing.any() for sheet in sheets.values()):
         notes.append(paragraphs("No feature has missing values."))
     return Section("data", "Data", joined([*notes, body]), hints=hints)
