@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
-from treerank.clicks.click_data import ClickData
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.columns import Columns, check_columns
@@ -185,8 +184,11 @@ class Ranker(Scored):
             The ranker itself.
         """
         self.check_settings()
-        if isinstance(X, ClickData):
-            X, y, qid, position, sample_weight = X
+        if isinstance(X, tuple):  # other fits do not wait for this import
+            from treerank.clicks.click_data import ClickData
+
+            if isinstance(X, ClickData):
+                X, y, qid, position, sample_weight = X
         _warn_of_training_set(X, eval_set)
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
