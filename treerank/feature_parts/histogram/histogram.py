@@ -70,8 +70,7 @@ def _fetch_later_row(first, last, bins, words, rows, at):
     for block in range(np.uint64(first), np.uint64(last), _LINE):
         _fetch(own_bins + size * block)  # type: ignore[call-arg]
     _fetch(own_bins + size * np.uint64(last - 1))  # type: ignore[call-arg]
-    own_words = np.uint64(words.ctypes.data) + row * np.uint64(words.strides[0])
-    _fetch(own_words)
+    _fetch(_address(words) + row * np.uint64(words.strides[0]))
 
 
 @register_jitable(error_model="numpy")
