@@ -14,7 +14,7 @@ from treerank.checks import check_column, shown
 from treerank.datasets.qrels import Qrels
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
-from treerank.inputs.documents import check_ids
+from treerank.inputs.documents import text_ids
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -100,7 +100,7 @@ def write_trec_run(
 
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
-    words = [str(value) for value in check_ids(name, values, n).tolist()]
+    words = [str(value) for value in text_ids(name, values, n).tolist()]
     for word in words:
         if word.split() != [word]:
             raise ValueError(f"{name} must be words without spaces; got {shown(word)}.")
