@@ -85,8 +85,11 @@ def test_documents_without_a_log_are_left_out_and_another_field_may_hold_the_id(
     answer = plugin(LOGGED["boots"])
     assert read_feature_log({"boots": answer}, document="sku").doc_ids.tolist() == ["a", "x"]
     del answer["hits"]["hits"][0]["fields"]
-    with pytest.warns(UserWarning, match="1 documents of the answers have no features logged"):
-        assert read_feature_log({"boots": answer}).doc_ids.tolist() == ["x"]
+    grouped = vespa({"x": LOGGED["boots"]["x"]})
+    grouped["root"]["children"].append({"id": "group:root:0", "relevance": 1.0, "children": []})
+    for each in (answer, grouped):
+        with pytest.warns(UserWarning, match="1 documents of the answers have no features logged"):
+            assert read_feature_log({"boots": each}).doc_ids.tolist() == ["x"]
 
 
 def test_one_of_several_logs_is_chosen_by_name():
