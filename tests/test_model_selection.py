@@ -1,3 +1,4 @@
+from datetime import timedelta
 from functools import partial
 from typing import ClassVar
 
@@ -184,11 +185,17 @@ def test_time_may_be_dates_and_texts():
     week = QueryTimeSplit(day.astype("datetime64[D]"), n_splits=2, gap=np.timedelta64(7, "D"))
     for wrong, message in {
         week: "time must leave queries before .* with gap=",
-        QueryTimeSplit([1, 2]): "time must have one entry per row, 3; got",
+        QueryTimeSplit([1, 2]): "time must have one entry per row; got 2 for 3",
+        QueryTimeSplit([1, np.nan, 2]): "time must not be missing; got nan in row 1",
         QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
     }.items():
         with pytest.raises(ValueError, match=message):
             list(wrong.split(qid, qid=qid))
+    for time, gap in ((day.astype("datetime64[ns]"), 7), ([1, 2, 3], timedelta(7)), (day, 7)):
+        with pytest.raises(TypeError, match="gap must be a timedelta where time is dates"):
+            list(QueryTimeSplit(time, n_splits=2, gap=gap).split(qid, qid=qid))
+    with pytest.raises(ValueError, match="groups must not be missing; got None in row 2"):
+        list(QueryKFold(2).split(qid, qid=qid, groups=["u", "v", None]))
 
 
 @every_splitter

@@ -115,5 +115,9 @@ def test_it_refreshes_all_that_is_a_sum_of_trees(kind, ranker):
 def test_a_line_is_refused_by_name(ranker):
     with pytest.raises(ValueError, match="ranker must be a sum of trees"):
         refresh(RankSVM().fit(*rows(OLD)), *rows(LATER))
+    with pytest.raises(TypeError, match=r"ranker must be .*Ranker.*; got 'model'"):
+        refresh("model", *rows(LATER))
+    with pytest.raises(ValueError, match="old: y must be"):
+        refresh(ranker, *rows(LATER), old=(X,))
     with pytest.raises(ValueError, match=r"learn must be one of .*leaves.*; got 'all'"):
         refresh(ranker, *rows(LATER), learn="all")

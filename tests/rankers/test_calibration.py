@@ -56,7 +56,7 @@ def test_intervals_of_shares_cover_what_queries_have_in_common():
 
 def test_a_threshold_has_its_precision_on_new_documents(calibrated):
     ranker, test = calibrated
-    chosen = ranker.predict(X[test]) >= ranker.threshold_for(precision=0.7, at_least=1)
+    chosen = ranker.predict(X[test]) >= ranker.threshold_for(np.float32(0.7), at_least=1)
     assert chosen.any()
     assert abs(np.mean(y[test][chosen] >= 1) - 0.7) < 0.1
     with pytest.raises(ValueError, match=r"precision must be at most 0\.\d+, which the highest"):

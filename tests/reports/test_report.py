@@ -207,7 +207,10 @@ def test_the_summary_and_the_hints_say_what_matters():
     assert named == report(fitted, knowing, y, qid, n_examples=2, baseline=knowing["plain"]).html
     other = report(fitted, knowing, y, qid, n_examples=2, baseline=fitted).html
     assert "this may be chance" in other
-    assert "were in training, too" in fitted.report(knowing, y, qid, train=(knowing, y)).html
+    names = [f"<{row}>" for row in range(len(y))]
+    known = fitted.report(knowing, y, qid, train=(knowing[3:], y[3:]), document_names=names).html
+    assert f"trained on: {len(y) - 3:,} (first: <3>, <4>, <5>, " in Tags(known).text
+    assert "were in training, too" in known
 
 
 def test_a_page_needs_neither_baseline_nor_queries_nor_dense_rows():

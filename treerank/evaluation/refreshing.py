@@ -64,7 +64,7 @@ class Refreshed:
 
 @check_arguments
 def refresh(
-    ranker: Any,
+    ranker: Ranker,
     X: Any,
     y: Any = None,
     qid: Any = None,
@@ -105,7 +105,7 @@ def refresh(
     Returns
     -------
     Refreshed
-        The ranker to use, and what it gains on left-out queries.
+        The ranker to use, and what it gains on left-out queries. A candidate is not calibrated.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def refresh(
     if old is not None:
         with naming("old"):
             X, y, qid = ranker.read(*old)
-        found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
+            found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     name = str(getattr(metric, "name", "metric"))
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, name)

@@ -299,6 +299,21 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     return ids
 
 
+def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as :func:`check_ids` does, but bytes as text.
+
+    Examples
+    --------
+    >>> text_ids("qid", [b"a", b"b"])
+    array(['a', 'b'], dtype=object)
+    """
+    ids = check_ids(name, values, n_rows)
+    if ids.dtype.kind not in "OS":
+        return ids
+    known = (x.decode(errors="surrogateescape") if isinstance(x, bytes) else x for x in ids)
+    return np.fromiter(known, dtype=object)
+
+
 def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     """Return X, y and qid of an ``eval_set``; refuse what is no ``(X, y)`` or ``(X, y, qid)``.
 

@@ -126,6 +126,7 @@ class Scored(BaseEstimator):
         from treerank.results.sampling import sample_lists
 
         scores, _, qid = self._read_and_score(X, None, qid)
+        self.warn_of_one_query(qid, len(scores))
         return sample_lists(scores, qid, **options)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
@@ -219,14 +220,14 @@ class Scored(BaseEstimator):
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
         scores, y, qid = self._read_and_score(X, y, qid)
+        self.warn_of_one_query(qid, len(scores))
         y = check_labels(y, len(scores), some_unjudged=True)
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
         scores, y = scores[judged], y[judged]
-        steepness = fit_steepness(scores, y, groups)
+        self.steepness_ = fit_steepness(scores, y, groups)
         few = len(np.unique(y)) <= MOST_LABELS
         self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups) if few else None
-        self.steepness_ = steepness
         return self
 
     @check_arguments
@@ -236,8 +237,7 @@ class Scored(BaseEstimator):
         It rises with the score, and can be compared over queries. :meth:`calibrate` has to be
         called before, with queries that were not trained on.
         """
-        scale = RelevanceScale.of(self)
-        return scale.probability(self.predict(X), at_least)
+        return RelevanceScale.of(self).probability(self.predict(X), at_least)
 
     @check_arguments
     def threshold_for(self, precision: Share = 0.8, at_least: Finite = 1.0) -> float:

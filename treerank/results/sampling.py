@@ -26,6 +26,8 @@ from treerank.parameters import Count, Positive, Seed, check_arguments
 
 #: Step of the integral, and how far it goes beyond the logarithm of the time of a document.
 _STEP, _BEFORE, _AFTER = 0.25, 33.0, 4.0
+#: Lowest temperature, over the largest difference of scores, at which numbers are fine enough.
+_COLDEST = 1e-9
 
 
 class SampledLists(NamedTuple):
@@ -74,7 +76,8 @@ def sample_lists(
         Length of the lists; shorter queries have shorter ones.
     temperature : float, default=1.0
         How much is explored: near 0 lists are in the order of the scores, and for large numbers
-        in any order. A document whose score is higher by it is e times as likely to be next.
+        in any order. A document whose score is higher by it is e times as likely to be next. It
+        is at least a billionth of the largest difference of scores in a query.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -93,7 +96,8 @@ def sample_lists(
     groups, rng = QueryGroups.from_qid(qid, len(scores)), check_random_state(random_state)
     found = []
     for rows in groups.rows:
-        logits = scores[rows] / temperature
+        coldest = _COLDEST * np.ptp(scores[rows])
+        logits = scores[rows] / max(temperature, coldest)
         length = min(k, len(rows))
         drawn = np.argsort(-(logits + rng.gumbel(size=len(rows))), kind="stable")[:length]
         likely = place_probabilities(logits, length)[drawn, np.arange(length)]
