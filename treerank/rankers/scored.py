@@ -225,9 +225,9 @@ class Scored(BaseEstimator):
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
         scores, y = scores[judged], y[judged]
-        self.steepness_ = fit_steepness(scores, y, groups)
-        few = len(np.unique(y)) <= MOST_LABELS
+        steepness, few = fit_steepness(scores, y, groups), len(np.unique(y)) <= MOST_LABELS
         self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups) if few else None
+        self.steepness_ = steepness
         return self
 
     @check_arguments
