@@ -25,6 +25,16 @@ CLASS = """
    :members:
    :inherited-members: {strangers}
 """
+#: Packages by what one wants to do, without the first one.
+TASKS = {
+    "What one types daily": [""],
+    "Read data": ["datasets", "inputs"],
+    "Fit": ["rankers", "baselines", "feature_parts", "objectives", "distributed"],
+    "Learn from clicks": ["clicks"],
+    "Measure and compare": ["metrics", "evaluation", "statistics"],
+    "Explain": ["inspection", "reports"],
+    "Show and export": ["results", "exports"],
+}
 #: Described by ``treerank --help``.
 COMMAND = "treerank.cli"
 #: Bases whose members are documented by other libraries.
@@ -47,10 +57,17 @@ def write(folder):
 
 
 def package_list():
-    """Return a list of the packages, and what each is for."""
+    """Return lists of the packages by task, and what each is for."""
     docs = {name: inspect.getdoc(importlib.import_module(name)) for name in exports()}
     said = {name: TITLE.sub("", first_sentence(text)) for name, text in docs.items()}
-    lines = [f"* :doc:`/generated/packages/{name}`: {text}" for name, text in said.items()]
+    lines = []
+    for task, packages in TASKS.items():
+        names = [".".join(filter(None, ("treerank", package))) for package in packages]
+        lines += [f".. rubric:: {task}", ""]
+        lines += [f"* :doc:`/generated/packages/{name}`: {said.pop(name)}" for name in names]
+        lines.append("")
+    if said:
+        raise ValueError(f"TASKS must have all packages; {list(said)} are missing.")
     return "\n".join(lines)
 
 

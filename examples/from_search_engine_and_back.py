@@ -168,7 +168,7 @@ table = {
     "click": shown.clicked.astype(int),
 }
 data = count_data(ClickLog.from_table(pl.DataFrame(table)), (live.X, live.qid, live.doc_ids))
-clicked = TreeDirectRanker(random_state=0).fit(**data._asdict())
+clicked = TreeDirectRanker(random_state=0).fit(data)
 print("looked at:", clicked.propensities_[:5].round(2))
 
 # %%

@@ -26,7 +26,7 @@ print(log)
 # ``ClickLog.from_table`` reads a log of your own.
 
 data = count_data(log, (X[train], qid[train], document[: len(train)]))
-ranker = TreeDirectRanker(random_state=0).fit(**data._asdict())
+ranker = TreeDirectRanker(random_state=0).fit(data)
 print("propensities:", ranker.propensities_.round(2))
 
 # %%

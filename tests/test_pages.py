@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import treerank
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 MANUAL = sorted((ROOT / ".docs").rglob("*.md"))
@@ -76,6 +78,11 @@ def test_the_example_has_a_title_prose_and_an_assertion(path):
     assert underline == "=" * len(title)
     assert source.count("# %%\n# ") >= 2
     assert any(isinstance(node, ast.Assert) for node in tree.body)
+
+
+def test_the_page_on_citing_has_the_version():
+    page = (ROOT / ".docs" / "project" / "citing.md").read_text(encoding="utf-8")
+    assert f"version = {{{treerank.__version__}}}" in page
 
 
 def test_each_sentence_on_security_has_a_test():

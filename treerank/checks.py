@@ -74,15 +74,16 @@ def check_number(
     ...
     ValueError: sigma must be a finite number above 0; got 0.0.
     """
-    is_number = isinstance(value, int | float | np.integer | np.floating)
+    number = float(value) if isinstance(value, np.floating) else value
+    is_number = isinstance(number, int | float | np.integer) and not isinstance(number, bool)
     # A whole number may be beyond the largest float.
-    is_finite = is_number and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    if is_finite and value != 0 and not 1 / LARGEST_NUMBER <= abs(value) <= LARGEST_NUMBER:
+    is_finite = is_number and abs(number) <= sys.float_info.max
+    if is_finite and number != 0 and not 1 / LARGEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
         raise ValueError(
             f"{name} must be from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g} in size, or 0; "
             f"got {shown(value)}."
         )
-    if not is_finite or not (above < value < below and at_least <= value <= at_most):
+    if not is_finite or not (above < number < below and at_least <= number <= at_most):
         rules = {"above": above, "of at least": at_least, "of at most": at_most, "below": below}
         bounds = [f"{rule} {bound:g}" for rule, bound in rules.items() if math.isfinite(bound)]
         allowed = " ".join(["a finite number", " and ".join(bounds)]).strip()

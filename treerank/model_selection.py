@@ -10,6 +10,7 @@ derive from :class:`QuerySplitter` and yield the queries of both sets in ``_spli
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from datetime import timedelta
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,10 +66,11 @@ class QuerySplitter(BaseCrossValidator):
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(qid, n_documents)
         if groups is not None:
-            query_groups = _joined(query_groups, QueryGroups.from_qid(groups, n_documents))
+            units = check_qid(groups, n_documents, name="groups")
+            query_groups = _joined(query_groups, QueryGroups.from_qid(units))
         try:
             for sets in self._splits(query_groups):
-                train, test = (_rows_of(query_groups, queries) for queries in sets)
+                train, test = (np.flatnonzero(np.isin(query_groups.codes, part)) for part in sets)
                 yield train, test
         except ValueError as error:
             shared = "" if groups is None else " Queries that share a group count as one."
@@ -153,8 +155,8 @@ class QueryTimeSplit(QuerySplitter):
     n_splits : int, default=5
         Number of splits.
     gap : number or timedelta, default=None
-        Queries less than so long before the first one of the test set are left out of training,
-        in the unit of ``time``.
+        Queries less than so long before the first one of the test set are left out of training:
+        a timedelta where ``time`` is dates.
 
     Examples
     --------
@@ -171,8 +173,12 @@ class QueryTimeSplit(QuerySplitter):
     gap: Any = None
 
     def _splits(self, groups):
-        check_qid(self.time, groups.n_documents, name="time")  # none may be missing
+        check_qid(self.time, groups.n_documents, name="time")
         time = np.asarray(self.time)
+        is_span = isinstance(self.gap, timedelta | np.timedelta64)
+        if self.gap is not None and time.dtype.kind not in ("mMO" if is_span else "iuf"):
+            rule = "gap must be a timedelta where time is dates, and a number where it is numbers"
+            raise TypeError(f"{rule}; got {shown(self.gap)}.")
         if self.n_splits >= groups.n_queries:
             raise ValueError(
                 f"n_splits must be below the number of queries, {groups.n_queries}; "
@@ -184,16 +190,10 @@ class QueryTimeSplit(QuerySplitter):
             begin = min(latest[test])
             is_known = latest < begin
             if self.gap is not None:
-                try:
-                    is_known &= latest <= begin - self.gap
-                except TypeError as error:
-                    got = shown(self.gap)
-                    raise TypeError(f"gap must be in the unit of time; got {got}.") from error
+                is_known &= latest <= begin - self.gap
             if not is_known.any():
-                gap = "" if self.gap is None else f" with gap={shown(self.gap)}"
-                raise ValueError(
-                    f"time must leave queries before each test set; got none before {begin!s}{gap}."
-                )
+                found = f"none before {begin!s} with gap={shown(self.gap)}"
+                raise ValueError(f"time must leave queries before each test set; got {found}.")
             yield np.flatnonzero(is_known), test
 
 
@@ -231,11 +231,6 @@ class QueryShuffleSplit(QuerySplitter):
             yield queries[n_test:], queries[:n_test]
 
 
-def _rows_of(groups: QueryGroups, queries: np.ndarray) -> np.ndarray:
-    """Return the rows of some queries, rising."""
-    return np.flatnonzero(np.isin(groups.codes, queries))
-
-
 def _joined(queries: QueryGroups, others: QueryGroups) -> QueryGroups:
     """Return groups of queries that are connected by others, such as users."""
     ones, shape = np.ones(queries.n_documents), (queries.n_queries, others.n_queries)
@@ -246,10 +241,8 @@ def _joined(queries: QueryGroups, others: QueryGroups) -> QueryGroups:
 
 def _held_out_count(size: Any, n_queries: int) -> int:
     """Return how many queries a fraction or a number is; both sets must have one at least."""
-    n_test = 0
-    if is_whole(size):
-        n_test = int(size)
-    elif isinstance(size, float | np.floating) and 0 < size < 1:
+    n_test = int(size) if is_whole(size) else 0
+    if isinstance(size, float | np.floating) and 0 < size < 1:
         n_test = math.ceil(size * n_queries)
     if not 1 <= n_test < n_queries:
         raise ValueError(

@@ -97,6 +97,9 @@ def test_times_with_zones_are_compared_by_the_instant(tmp_path):
     expected = compare({"RankSVM": RankSVM()}, (X, y, qid), cv=list(cv), metrics=["ndcg@10", "map"])
     found = run(*command, "--folds", 3, "--gap", 1.5).stdout
     assert row_of(found) == row_of(f"{expected.summary()}")
+    named = [f"{time.replace('T', ' ')}:00 UTC" for time in instants.astype("M8[m]").astype(str)]
+    table.with_columns(time=pl.Series(named)).write_parquet(tmp_path / "log.parquet")
+    assert row_of(run(*command, "--folds", 3, "--gap", 1.5).stdout) == row_of(found)
     mixed = pl.Series(["2026-01-01", *hours[1:]])[qid]
     table.with_columns(time=mixed).write_parquet(tmp_path / "log.parquet")
     said = refusal(*command)

@@ -49,6 +49,7 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         (*fit, "--num-leaves", 10**6): "--num-leaves must be",
         ("rank", files.model, tmp_path / "wide.txt"): "wide.txt, line 2, column 13",
         ("evaluate", table, files.model): "data.csv: is data; write the model first, then",
+        ("export", files.model, table, "--format", "c"): "data.csv: has a name of data; write",
         ("report", files.model, files.test, "-o", "r.pdf"): "the page is HTML; write a name that",
         (*compare, "--output", "table.doc"): "path must end in one of",
         (*compare, "--store", files.test): "store must be a folder; got the file",
@@ -103,6 +104,10 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--early-stopping-rounds", "5"], "must come with --valid"),
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         ([*FIT, "--trees", "5"], "No such option --trees: write --n-estimators. See"),
+        (
+            [*FIT, "--position", "p"],
+            "--position: in Python, write fit(X, clicked, query, posi",
+        ),
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
         (
             [*FIT, "--feature-part", "mlp"],

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from treerank.clicks import read_ubi
@@ -95,11 +96,21 @@ def test_an_id_that_repeats_has_pages_and_what_was_typed_on_the_way():
         read_ubi([*queries, query("1", "shoes", ["z"], 40)], events)
 
 
+def test_a_list_that_shows_a_document_twice_is_left_out_and_a_missing_one_is_no_document():
+    queries = [query("1", "shoes", ["a", "b"]), query("1", "shoes", ["b", "c"], 2)]
+    queries += [query("2", "hats", ["d"]), query("3", "boots", np.nan)]
+    with pytest.warns(UserWarning, match="1 lists that show a document twice"):
+        assert sessions_of(read_ubi(queries, [event("2", "d")])) == {"2": ("d", "d")}
+    with pytest.raises(TypeError, match="actions must be a sequence; got 'click'"):
+        read_ubi(queries, [], actions="click")
+
+
 @pytest.mark.parametrize(
     ("queries", "events", "message"),
     [
         ([{"user_query": "a"}], [], r"must have query_id; got \{'user_query': 'a'\}"),
         (QUERIES, [{"action_name": "click", "query_id": "1"}], "must have object_id"),
+        ([query(np.nan, "a", ["b"])], [], "must have query_id; got"),
         (QUERIES[2:], [], "queries must have one with hits that were shown"),
         (["a"], [], "queries must be JSON objects; got 'a'"),
         (QUERIES, [7], "events must be JSON objects; got 7"),

@@ -85,8 +85,11 @@ def test_documents_without_a_log_are_left_out_and_another_field_may_hold_the_id(
     answer = plugin(LOGGED["boots"])
     assert read_feature_log({"boots": answer}, document="sku").doc_ids.tolist() == ["a", "x"]
     del answer["hits"]["hits"][0]["fields"]
-    with pytest.warns(UserWarning, match="1 documents of the answers have no features logged"):
-        assert read_feature_log({"boots": answer}).doc_ids.tolist() == ["x"]
+    grouped = vespa({"x": LOGGED["boots"]["x"]})
+    grouped["root"]["children"].append({"id": "group:root:0", "relevance": 1.0, "children": []})
+    for each in (answer, grouped):
+        with pytest.warns(UserWarning, match="1 documents of the answers have no features logged"):
+            assert read_feature_log({"boots": each}).doc_ids.tolist() == ["x"]
 
 
 def test_one_of_several_logs_is_chosen_by_name():
@@ -110,6 +113,7 @@ A, TEXTS = {"a": [1.0, 2.0]}, vespa({"a": [1.0, 2.0]})
 TEXTS["root"]["children"][0]["fields"]["matchfeatures"]["price"] = "low"
 NUMBERED = plugin(A)
 NUMBERED["hits"]["hits"][0]["fields"]["_ltrlog"][0]["main"][0]["name"] = 1
+EMPTY = {"response": {"docs": [{"id": "a", "[features]": ""}]}}
 DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
 
 
@@ -131,12 +135,20 @@ DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
         ({"q": TEXTS}, {}, "feature 'price' must be a number; got 'low'"),
         (DIFFERENT, {"queries": ["q", "q"]}, r"must have one log of \('q', 'a'\); got two"),
         (7, {}, "source must hold answers of searches; got 7"),
+        ({"q": EMPTY}, {}, "must hold a document with features; got none"),
+        ([plugin(A)], {"queries": [None]}, "queries must not be missing; got None in row 0"),
         ({"q": solr(A, "fv")}, {"entry": "title"}, "features must be name=number"),
     ],
 )
 def test_what_is_no_log_is_refused(source, options, message):
     with pytest.raises(ValueError, match=message):
         read_feature_log(source, **options)
+
+
+def test_ids_of_numbers_and_of_bytes_are_joined_as_text():
+    judged = Qrels(np.array([7]), np.array(["a"]), np.array([3.0]))
+    log = read_feature_log([plugin(A)], judged, queries=[b"7"])
+    assert (log.qid.tolist(), log.y.tolist()) == (["7"], [3.0])
 
 
 def test_judgments_of_other_ids_are_refused():

@@ -2,6 +2,7 @@ import gzip
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from search_files import JUDGED, judgment_files
 
@@ -89,6 +90,23 @@ def test_judges_are_merged_in_any_order():
         assert judged.merged("majority").labels_of(["q", "p"], ["a", "a"]).tolist() == [0.1, 3]
     none = Qrels(np.empty(0, str), np.empty(0, str), np.empty(0))
     assert [len(none.merged(how).y) for how in ("mean", "majority")] == [0, 0]
+
+
+def test_ids_may_be_numbers_bytes_and_columns_of_a_frame():
+    frame = pd.DataFrame({"q": [1, 1, 2], "d": [7, 7, 8], "y": [1, 3, 0]}, index=[2, 0, 1])
+    for how, label in (("mean", 2), ("majority", 1)):
+        merged = Qrels(frame["q"], frame["d"], frame["y"]).merged(how)
+        assert merged.labels_of([b"1", b"2", b"3"], [b"7", b"8", b"7"]).tolist() == [label, 0, 0]
+    assert Qrels(frame["q"], frame["d"], frame["y"]).agreement() == 0
+
+
+def test_a_line_ends_at_its_newline_alone(tmp_path):
+    judged = [
+        {"judgmentRatings": [{"query": q, "ratings": [{"docId": "a", "rating": 1}]}]}
+        for q in ("a\u2028b", "c")
+    ]
+    lines = "\n".join(json.dumps(each, ensure_ascii=False) for each in judged)
+    assert read(tmp_path, lines, "a.ndjson").qid.tolist() == ["a\u2028b", "c"]
 
 
 def test_labels_that_differ_have_to_be_merged_first():

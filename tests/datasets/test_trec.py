@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from treerank import NDCG, get_metric
-from treerank.datasets import read_trec_qrels, read_trec_run, write_trec_run
+from treerank.datasets import (
+    read_trec_qrels,
+    read_trec_run,
+    write_letor,
+    write_parquet,
+    write_trec_run,
+)
 
 RNG = np.random.default_rng(0)
 QID, DOCUMENTS = np.repeat([2, 10], 30), [f"d{i}" for i in range(60)]
@@ -52,6 +58,16 @@ def test_ranks_begin_with_1_in_each_query(tmp_path):
     write_trec_run(tmp_path / "run", scores=[1, 3, 2], qid=[1, 1, 0], doc_ids=[*"abc"], tag="mine")
     lines = (tmp_path / "run").read_text().splitlines()
     assert lines == ["0 Q0 c 1 2.0 mine", "1 Q0 b 1 3.0 mine", "1 Q0 a 2 1.0 mine"]
+
+
+@pytest.mark.parametrize("as_ids", [np.array, lambda ids: np.array(ids, dtype=object)])
+def test_ids_of_bytes_are_written_as_text(tmp_path, as_ids):
+    qid, doc_ids = as_ids([b"q"]), as_ids(["\u00e9".encode()])
+    write_trec_run(tmp_path / "run", scores=[1], qid=qid, doc_ids=doc_ids)
+    assert (tmp_path / "run").read_text() == "q Q0 \u00e9 1 1.0 treerank\n"
+    for write in (write_letor, write_parquet):
+        write(tmp_path / "file.csv", [[1.0]], [1], qid)
+        assert "b'" not in (tmp_path / "file.csv").read_text()
 
 
 @pytest.mark.parametrize(

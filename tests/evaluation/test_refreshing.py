@@ -115,6 +115,10 @@ def test_it_refreshes_all_that_is_a_sum_of_trees(kind, ranker):
 def test_a_line_is_refused_by_name(ranker):
     with pytest.raises(ValueError, match="ranker must be a sum of trees"):
         refresh(RankSVM().fit(*rows(OLD)), *rows(LATER))
+    with pytest.raises(TypeError, match=r"ranker must be .*Ranker.*; got 'model'"):
+        refresh("model", *rows(LATER))
+    with pytest.raises(ValueError, match="old: eval_set must be"):
+        refresh(ranker, *rows(LATER), old=(X,))
     with pytest.raises(ValueError, match=r"learn must be one of .*leaves.*; got 'all'"):
         refresh(ranker, *rows(LATER), learn="all")
 
@@ -126,6 +130,3 @@ def test_queries_of_mixed_names_stay_apart(ranker):
     expected = refresh(ranker, X, y, np.where(qid == 61, 1000, qid), n_splits=2)
     np.testing.assert_array_equal(found.candidate.predict(X), expected.candidate.predict(X))
     assert found.differences == expected.differences
-    for old in ((), (X, y, qid, qid)):
-        with pytest.raises(ValueError, match="old: eval_set must be"):
-            refresh(ranker, X, y, qid, n_splits=2, old=old)

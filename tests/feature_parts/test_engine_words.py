@@ -1,7 +1,9 @@
 """Engine words: arguments of LGBMRanker and its like are answered by what to write here."""
 
+import inspect
 import pydoc
 import re
+from pathlib import Path
 
 import lightgbm
 import numpy as np
@@ -90,6 +92,17 @@ def test_answers_name_parameters_that_there_are():
     ranker = TreeDirectRanker().get_params(deep=False).keys()
     assert ranker - parts == set(OF_RANKER)
     assert THEIRS.keys() <= parts | ranker
+
+
+def test_words_of_the_pages_on_moving_are_answered():
+    ours = {*inspect.signature(TreeDirectRanker.fit).parameters, *TreeDirectRanker().get_params()}
+    ours |= {"max_depth", *WORDS, *(word for words in THEIRS.values() for word in words)}
+    for name in ("catboost", "lightgbm", "xgboost"):
+        page = Path(__file__).parents[2] / ".docs" / "move" / f"{name}.md"
+        rows = re.findall(r"^\| (`.*?) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+        words = set(re.findall(r"\b(\w+)=", " ".join(row for row in rows if "save" not in row)))
+        assert len(words) > 3
+        assert words <= ours
 
 
 def test_other_words_are_left_to_python():

@@ -4,6 +4,7 @@ import tracemalloc
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from drawn_forests import content_of, drawn_documents, drawn_forest, one_leaf
@@ -272,3 +273,11 @@ def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
     assert read_forest(old.get_booster()).n_trees >= forest.n_trees
     n_trees = 20 * settings.get("num_parallel_tree", 1)
     assert (forest.n_trees < n_trees) == ("learning_rate" in settings)
+
+
+def test_names_of_categories_in_models_of_xgboost_are_told_to_become_codes():
+    frame = pd.DataFrame({"brand": pd.Categorical(["a", "b"] * 20)})
+    old = xgboost.XGBRanker(n_estimators=2, enable_categorical=True, n_jobs=1)
+    old.fit(frame, np.arange(40) % 2, qid=np.zeros(40, dtype=int))
+    with pytest.raises(ValueError, match=r"codes of categories, as column\.cat\.codes, in place"):
+        read_forest(old)

@@ -58,7 +58,7 @@ def test_intervals_of_shares_cover_what_queries_have_in_common():
 
 def test_a_threshold_has_its_precision_on_new_documents(calibrated):
     ranker, test = calibrated
-    chosen = ranker.predict(X[test]) >= ranker.threshold_for(precision=0.7, at_least=1)
+    chosen = ranker.predict(X[test]) >= ranker.threshold_for(np.float32(0.7), at_least=1)
     assert chosen.any()
     assert abs(np.mean(y[test][chosen] >= 1) - 0.7) < 0.1
     with pytest.raises(ValueError, match=r"precision must be at most 0\.\d+, which the highest"):
@@ -104,6 +104,12 @@ def test_steps_are_chosen_only_if_they_are_better_by_more_than_chance():
         y = (scores + rng.normal(size=10)[query] + rng.logistic(size=200) > 0) * 1.0
         chosen += RelevanceScale.fitted(scores, y, QueryGroups.from_qid(query)).is_line.tolist()
     assert all(chosen)
+
+
+def test_queries_without_a_relevant_document_choose_no_curve():
+    scores, qid = np.random.default_rng(131).normal(size=100), np.repeat(np.arange(5), 20)
+    y = ((qid == 0) & (abs(scores) < 1)).astype(float)  # the other four queries teach nothing
+    assert not RelevanceScale.fitted(scores, y, QueryGroups.from_qid(qid)).is_line[0]
 
 
 def test_an_isotonic_fit_goes_through_the_centers_of_its_steps():

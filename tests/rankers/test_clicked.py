@@ -80,7 +80,7 @@ def test_neither_the_order_of_rows_nor_names_of_queries_change_the_model(fitted)
 def test_a_weight_is_a_number_of_equal_impressions(fitted):
     sums = count_data(LOG, DOCUMENTS)._asdict()
     assert len(sums["y"]) < len(ROWS["y"]) / 2
-    assert (small().fit(**sums).predict(X) == fitted.predict(X)).all()
+    assert (small().fit(count_data(LOG, DOCUMENTS)).predict(X) == fitted.predict(X)).all()
     assert (small().fit(**shuffled(sums)).predict(X) == fitted.predict(X)).all()
 
 

@@ -27,6 +27,7 @@ ASKED = {
     "score": lambda ranker, rows, qid: ranker.score(X[rows], Y[rows], qid),
     "rank": lambda ranker, rows, qid: ranker.rank(X[rows], qid),
     "top_k": lambda ranker, rows, qid: ranker.top_k(X[rows], qid, k=3),
+    "sample": lambda ranker, rows, qid: ranker.sample(X[rows], qid, k=3),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_question = pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)

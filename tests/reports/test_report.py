@@ -196,13 +196,21 @@ def test_the_summary_and_the_hints_say_what_matters():
     assert "query 5: red shoes" in {row[0] for row in data_of(made)["queries"]}
     calm = Tags(report(fitted, knowing, y, qid, n_examples=2).html).text
     assert "Values differ" not in calm
+    few = {"device": np.repeat([*["mobile"] * 5, *["desk"] * 43], 12)}
+    better = ranker().predict(X) + 9 * y * (qid == "query 5")
+    asked = Tags(report(ranker(), X, y, qid, n_examples=2, slices=few, baseline=better).html).text
+    assert re.search(r"device: mobile50\.\d{4}[+-]0\.\d{4}too few queries", asked)
+    assert "1 query is worse than by the baseline." in asked
     assert "By ndcg@10, half of the queries reach 1.000, and nine in ten " in calm
     assert re.search(r"ndcg@101\.0000baseline 0\.\d{4}difference \+0\.\d{4}; 95 %: 0", text)
     named = report(fitted, knowing, y, qid, n_examples=2, baseline="plain").html
     assert named == report(fitted, knowing, y, qid, n_examples=2, baseline=knowing["plain"]).html
     other = report(fitted, knowing, y, qid, n_examples=2, baseline=fitted).html
     assert "this may be chance" in other
-    assert "were in training, too" in fitted.report(knowing, y, qid, train=(knowing, y)).html
+    names = [f"<{row}>" for row in range(len(y))]
+    known = fitted.report(knowing, y, qid, train=(knowing[3:], y[3:]), document_names=names).html
+    assert f"trained on: {len(y) - 3:,} (first: <3>, <4>, <5>, " in Tags(known).text
+    assert "were in training, too" in known
 
 
 def test_a_page_needs_neither_baseline_nor_queries_nor_dense_rows():

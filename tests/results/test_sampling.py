@@ -42,6 +42,9 @@ def test_cold_lists_are_in_the_order_of_the_scores_and_hot_ones_in_any():
     cold = ranker.sample(X, qid, temperature=1e-6, random_state=0)
     assert cold.row.tolist() == [3, 0, 2, 1]
     assert cold.position.tolist() == [1, 2, 1, 2]
+    coldest = sample_lists([3.0, 1.0, 2.0, 1.0], temperature=1e-30, random_state=0)
+    assert coldest.row[:2].tolist() == [0, 2]
+    np.testing.assert_allclose(coldest.propensity, [1, 1, 0.5, 0.5])
     hot = ranker.sample(X, temperature=1e9, k=1, random_state=0)
     np.testing.assert_allclose(hot.propensity, 0.25)
 

@@ -128,6 +128,13 @@ OPTIONS_INSTEAD = {
     "--target": "--label",
     "--trees": "--n-estimators",
 }
+#: Options that are looked for, and what does their work in Python.
+IN_PYTHON = {
+    "--log": "treerank.clicks.evaluate_from_log",
+    "--position": "fit(X, clicked, query, position=position)",
+    "--slices": "report(ranker, X, y, qid, slices={'device': devices})",
+    "--workers": "treerank.distributed.fit",
+}
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "markdown",
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -195,6 +202,8 @@ def _one_line(error):
         instead, options = OPTIONS_INSTEAD.get(wrong), Commands.options.values()
         if instead in options and not any(option.startswith(wrong) for option in options):
             said = f"No such option {wrong}: write {instead}"
+        if wrong in IN_PYTHON:
+            said = f"No such option {wrong}: in Python, write {IN_PYTHON[wrong]}"
         return f"{said}{'' if said.endswith('?') else '.'} See `{path} --help`."
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'stdout'}: {error.strerror}"  # files have their names

@@ -140,7 +140,7 @@ def _as_times(place: str, times: np.ndarray) -> np.ndarray:
         return times
     texts, row = np.unique(times, return_inverse=True)
     try:
-        dates = [datetime.fromisoformat(text) for text in texts.tolist()]
+        dates = [datetime.fromisoformat(text.replace(" UTC", "Z")) for text in texts.tolist()]
         known = [
             date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date for date in dates
         ]

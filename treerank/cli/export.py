@@ -8,6 +8,7 @@ import typer
 from treerank.checks import check_choice
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
+from treerank.datasets.formats import PARQUET, format_of
 from treerank.exports.exporting import REASONS, check_reason
 from treerank.exports.exporting import export as export_ranker
 from treerank.exports.formats import FORMATS
@@ -43,6 +44,8 @@ def export(
     rank them differently is refused with the reason, or written with a warning by --allow.
     """
     shared.check_written(output, model, check)
+    if format_of(output) is PARQUET:
+        raise ValueError(f"{output}: has a name of data; write --check {output} to check by it.")
     if features is not None:
         if features.suffix != ".json":
             rule = "must be a file to write, such as features.json; the model has its columns"

@@ -80,7 +80,7 @@ def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:
 
 
 class ClickData(NamedTuple):
-    """Shown documents and their clicks; ``ranker.fit(**data._asdict())`` learns from them.
+    """Shown documents and their clicks; ``ranker.fit(data)`` learns from them.
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ class ClickData(NamedTuple):
     Examples
     --------
     >>> data = ClickData(np.eye(2), np.array([1.0, 0.0]), np.array([7, 7]), np.array([1, 2]))
-    >>> sorted(data._asdict())
-    ['X', 'position', 'qid', 'sample_weight', 'y']
+    >>> data.position
+    array([1, 2])
     """
 
     X: Any

@@ -78,7 +78,9 @@ def estimate_trust_bias(
     counts = log.counts()
     check_any_click("click", counts.clicked)
     counts, positions = counts.without_gaps()
-    grid = np.geomspace(_LOWEST * _rate_at_first(counts), _HIGHEST, _N_ATTRACTIONS)
+    first = counts.slot == 0
+    rate = counts.clicked[first].sum() / counts.shown[first].sum()
+    grid = np.geomspace(_LOWEST * np.clip(rate, 1e-4, 1 - 1e-4), _HIGHEST, _N_ATTRACTIONS)
     weight, n_items = np.full(len(grid), 1 / len(grid)), len(np.unique(counts.item))
     attracted, other = np.linspace([1.0, 0.1], [0.5, 0.0], counts.n_slots).T  # rates of clicks
     values: list[float] = []
@@ -92,13 +94,6 @@ def estimate_trust_bias(
             break
     examination, trust = (spread(each, positions) for each in (attracted - other, other))
     return TrustBias(examination, trust, tuple(values))
-
-
-def _rate_at_first(counts: ClickCounts) -> float:
-    """Return the share of impressions at the first position that are clicked, not quite 0 or 1."""
-    first = counts.slot == 0
-    rate = counts.clicked[first].sum() / counts.shown[first].sum()
-    return float(np.clip(rate, 1e-4, 1 - 1e-4))
 
 
 def _expected(counts, grid, weight, attracted, other):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import is_whole, shown, warn_user
+from treerank.checks import check_sequence, is_whole, shown, warn_user
 from treerank.clicks.log import ClickLog
 from treerank.parameters import Count, check_arguments
 
@@ -62,6 +62,7 @@ def read_ubi(
     >>> read_ubi(queries, events)
     ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=1)
     """
+    check_sequence("actions", actions)
     lost: Counter[str] = Counter()
     lists = _lists(_documents("queries", queries), lost)
     wanted = [e for e in _documents("events", events) if e.get("action_name") in (_SEEN, *actions)]
@@ -154,7 +155,11 @@ def _log(lists: dict[str, list[_List]], lost: Counter[str]) -> ClickLog:
         for number, each in enumerate(own, start=1):
             session = query if number == 1 else f"{query} ({number})"
             lost["lists that no event shows"] += bool(each.hits) and not each.depth
-            for position, document in enumerate(each.hits[: each.depth], start=1):
+            seen = each.hits[: each.depth]
+            if len({*seen}) < len(seen):
+                lost["lists that show a document twice"] += 1
+                continue
+            for position, document in enumerate(seen, start=1):
                 clicked = document in each.clicked
                 rows.append((session, each.query, document, position, clicked))
     if not rows:
@@ -174,7 +179,8 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
 def _hits(query: Mapping[str, Any]) -> list[str]:
     """Return the documents of a query in their order; a single one may stand without a list."""
     hits = query.get("query_response_hit_ids") or []
-    return [str(hit) for hit in (hits if isinstance(hits, list | tuple) else [hits])]
+    found = hits if isinstance(hits, list | tuple) else [hits]
+    return [str(hit) for hit in found if hit == hit]  # NaN is none, in a data frame
 
 
 def _start(query: Mapping[str, Any]) -> int:
@@ -206,6 +212,6 @@ def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _field(document: Mapping[str, Any], name: str) -> str:
     """Return a field as text; refuse a document that lacks it."""
-    if document.get(name) is None:
+    if (value := document.get(name)) is None or value != value:
         raise ValueError(f"Each document must have {name}; got {shown(dict(document))}.")
-    return str(document[name])
+    return str(value)

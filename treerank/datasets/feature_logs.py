@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from treerank.checks import check_sequence, shown, warn_user
 from treerank.datasets.judgments import json_of, read_judgments
-from treerank.datasets.qrels import Qrels
+from treerank.datasets.qrels import Qrels, pairs_of
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.search_answers import (
     LoggedDocument,
@@ -18,6 +18,7 @@ from treerank.datasets.search_answers import (
     json_of_client,
     logged_documents,
 )
+from treerank.inputs.documents import text_ids
 
 _NO_JUDGMENTS = Qrels(np.empty(0, dtype=str), np.empty(0, dtype=str), np.empty(0))
 
@@ -131,7 +132,7 @@ def read_feature_log(
         if each is not None and rows.setdefault((query, each.document), each) != each:
             pair = shown((query, each.document))
             raise ValueError(f"{place}source must have one log of {pair}; got two that differ.")
-    if not rows:
+    if not any(names or each.features for each in rows.values()):
         named = "" if entry is None else f" in {shown(entry)}"
         raise ValueError(
             f"{place}source must hold a document with features{named}; got none. Searches log them "
@@ -155,14 +156,14 @@ def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list
     if isinstance(whole, Mapping):
         if queries is not None:
             raise ValueError(f"queries must be None for a mapping from them; got {shown(queries)}.")
-        return list(whole.values()), [str(query) for query in whole]
+        return list(whole.values()), text_ids("queries", [*whole]).astype(str).tolist()
     if not isinstance(whole, Sequence) or isinstance(whole, str):
         raise ValueError(f"source must hold answers of searches; got {shown(whole)}.")
     if queries is None:
         queries = [_repeated(answer) for answer in whole]
     if len(queries) != len(whole):
         raise ValueError(f"queries must name {len(whole)} answers; got {len(queries)} of them.")
-    return list(whole), [str(query) for query in queries]
+    return list(whole), text_ids("queries", queries).astype(str).tolist()
 
 
 def _repeated(answer: Any) -> str:
@@ -218,8 +219,7 @@ def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, place
 def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> FeatureLog:
     """Return the log with labels; say how many judgments are of no document in it."""
     y = judgments.labels_of(qid, ids, unjudged=np.nan)
-    logged = set(zip(qid.tolist(), ids.tolist(), strict=True))
-    pairs = [*zip(judgments.qid.tolist(), judgments.doc_ids.tolist(), strict=True)]
+    logged, pairs = set(pairs_of(qid, ids)), pairs_of(judgments.qid, judgments.doc_ids)
     alone = np.array([pair not in logged for pair in pairs], dtype=bool)
     if pairs and alone.all():
         raise ValueError(
@@ -231,5 +231,5 @@ def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> 
             f"{alone.sum()} of {len(alone)} judgments are of documents that are not in the log; "
             "see unjoined()."
         )
-    unlogged = Qrels(*(column[alone] for column in judgments))
+    unlogged = Qrels(*(np.asarray(column)[alone] for column in judgments))
     return FeatureLog(X, y, qid, None, ids, unlogged)

@@ -12,7 +12,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,7 @@ def json_of(path: str | Path) -> Any:
         try:
             return json.loads(text)
         except ValueError:
-            lines = [line for line in text.splitlines() if line.strip()]
+            lines = [line for line in text.split("\n") if line.strip()]
             if len(lines) < 2:
                 raise
             return [json.loads(line) for line in lines]
@@ -149,7 +150,7 @@ def _has(path: str | Path, line: re.Pattern[bytes], n_lines: int) -> bool:
 
 
 def _of_lines(text: str) -> Triples:
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip() for line in text.split("\n")]
     named = {found[1]: found[2] for found in map(_QUERY_LINE.fullmatch, lines) if found}
     for line in lines:
         found = _LINE.match(line)
@@ -202,28 +203,17 @@ def _of_json(whole: Any) -> Triples:
     yield from shape(whole)
 
 
-def _of_search_relevance(whole: dict[str, Any]) -> Triples:
-    for query in whole["judgmentRatings"]:
-        for each in query["ratings"]:
-            yield query["query"], each["docId"], each["rating"]
+def _of_pairs(outer: str, query: str, inner: str, document: str, whole: Any) -> Triples:
+    """Yield the ratings of each query; the names are those of its parts."""
+    for own in whole[outer]:
+        for each in own[inner]:
+            yield own[query], (own | each)[document], each["rating"]
 
 
 def _of_found(whole: dict[str, Any]) -> Triples:
     """Yield those of the plugin's index, as a search returns them."""
     for hit in whole["hits"]["hits"]:
-        yield from _of_search_relevance(hit["_source"])
-
-
-def _of_requests(whole: dict[str, Any]) -> Triples:
-    for request in whole["requests"]:
-        for each in request["ratings"]:
-            yield request["id"], each["_id"], each["rating"]
-
-
-def _of_book(whole: dict[str, Any]) -> Triples:
-    for pair in whole["query_doc_pairs"]:
-        for each in pair["judgements"]:
-            yield pair["query_text"], pair["doc_id"], each["rating"]
+        yield from _of_json(hit["_source"])
 
 
 def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Triples:
@@ -253,10 +243,10 @@ def _of_queries(whole: dict[str, Any]) -> Triples:
             yield from ((text, each["doc_id"], each["rating"]) for each in ratings)
 
 
-_SHAPES = {
-    "judgmentRatings": _of_search_relevance,
+_SHAPES: dict[str, Callable[[Any], Triples]] = {
+    "judgmentRatings": partial(_of_pairs, "judgmentRatings", "query", "ratings", "docId"),
     "hits": _of_found,
-    "requests": _of_requests,
-    "query_doc_pairs": _of_book,
+    "requests": partial(_of_pairs, "requests", "id", "ratings", "_id"),
+    "query_doc_pairs": partial(_of_pairs, "query_doc_pairs", "query_text", "judgements", "doc_id"),
     **dict.fromkeys(("topics", "query_groups", "queries"), _of_queries),
 }

@@ -31,7 +31,7 @@ from treerank.datasets.ranking_data import (
 from treerank.files.compression import compressed, is_regular_file, open_text, text_blocks
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import Columns, as_frame
-from treerank.inputs.documents import check_ids, check_labels
+from treerank.inputs.documents import check_labels, text_ids
 from treerank.numerics.threads import threads_allowed
 
 #: Bytes of text that are read at a time.
@@ -193,7 +193,7 @@ def write_letor(
     '2 qid:q7 1:0.5 2:3 # docid = GX1\n'
     """
     notes = None if comments is None else np.asarray(comments, dtype=object)
-    write_letor_batches(path, [RankingData(X, np.asarray(y), check_ids("qid", qid), notes)])
+    write_letor_batches(path, [RankingData(X, np.asarray(y), text_ids("qid", qid), notes)])
 
 
 def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> None:
@@ -275,7 +275,7 @@ def _as_matrix(X):
 
 def _checked_queries(qid, n_rows):
     """Return the query ids; refuse texts that the reader would not take for one id."""
-    queries = check_ids("qid", qid, n_rows)
+    queries = text_ids("qid", qid, n_rows)
     for token in set(map(str, queries)):
         encoded = token.encode("utf-8", "surrogateescape")
         if "#" in token or encoded.split() != [encoded] or len(encoded) > LONGEST_QID:

@@ -25,7 +25,7 @@ from treerank.datasets.ranking_data import Batches, RankingData, checked_comment
 from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
-from treerank.inputs.documents import check_ids, check_labels
+from treerank.inputs.documents import check_labels, text_ids
 
 
 def read_parquet(
@@ -197,7 +197,7 @@ def write_parquet(
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
     n_rows = X.shape[0]
-    labels, queries = check_labels(y, n_rows, some_unjudged=True), check_ids("qid", qid, n_rows)
+    labels, queries = check_labels(y, n_rows, some_unjudged=True), text_ids("qid", qid, n_rows)
     data = RankingData(X, labels, queries, checked_comments(comments, n_rows))
     write_parquet_batches(path, [data], label=label, query=query)
 
@@ -239,7 +239,8 @@ def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int)
     matrix, found = None, {}
     for name, column in zip(files.features, columns, strict=True):
         if name not in place_of:
-            found[name] = _categories(column)
+            text = is_text(column.type)
+            found[name] = column.cast(pa.large_string()) if text else column.unify_dictionaries()
             continue
         if matrix is None:  # a column has been read: the file has as many rows as it says
             matrix = np.empty((n_rows, len(numbers)), dtype=files.dtype, order="F")
@@ -255,13 +256,6 @@ def _fill(values, column):
     for chunk in column.chunks:
         values[start : start + len(chunk)] = as_floats(chunk, values.dtype)
         start += len(chunk)
-
-
-def _categories(column):
-    """Return a column of text or of categories."""
-    if is_text(column.type):
-        return column.cast(pa.large_string())
-    return column.unify_dictionaries()
 
 
 def _written(data: RankingData, label: str, query: str) -> pa.Table:

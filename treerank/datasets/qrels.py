@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
 from treerank.checks import check_choice, shown
+from treerank.inputs.documents import text_ids
 
 
 class Qrels(NamedTuple):
@@ -39,32 +40,32 @@ class Qrels(NamedTuple):
         documents that are not in the run.
         """
         known: dict[tuple[str, str], float] = {}
-        for *pair, label in zip(*self, strict=True):
-            if known.setdefault((pair[0], pair[1]), label) != label:
+        for pair, label in zip(pairs_of(self.qid, self.doc_ids), self.y, strict=True):
+            if known.setdefault(pair, label) != label:
                 raise ValueError(
                     "judgments must have one label for each document of a query; got several for "
-                    f"{shown(tuple(map(str, pair)))}. merged() makes one of them."
+                    f"{shown(pair)}. merged() makes one of them."
                 )
-        pairs = zip(np.asarray(qid).astype(str), np.asarray(doc_ids).astype(str), strict=True)
-        return np.array([known.get(pair, unjudged) for pair in pairs])
+        return np.array([known.get(pair, unjudged) for pair in pairs_of(qid, doc_ids)], np.float64)
 
     def merged(self, how: Literal["mean", "majority"] = "mean") -> Self:
         """Return one label for each pair: the mean, or the most frequent, the lower one of two."""
         check_choice("how", how, ["mean", "majority"])
         first, pair = self._pairs()
+        qid, doc_ids, labels = map(np.asarray, self)
         n_pairs = len(first)
         if how == "mean":
             # Sorted, so that no bit of a sum depends on the order of the judges.
-            order = np.lexsort((self.y, pair))
-            sums = np.bincount(pair[order], weights=self.y[order], minlength=n_pairs)
+            order = np.lexsort((labels, pair))
+            sums = np.bincount(pair[order], weights=labels[order], minlength=n_pairs)
             y = sums / np.bincount(pair, minlength=n_pairs)
         else:
-            labels, code = np.unique(self.y, return_inverse=True)
+            labels, code = np.unique(labels, return_inverse=True)
             votes, n_votes = np.unique(np.array([pair, code]), axis=1, return_counts=True)
             order = np.lexsort((-votes[1], n_votes, votes[0]))  # the winner of a pair is its last
             last = np.append(np.diff(votes[0][order]), 1)[: len(order)] > 0
             y = labels[votes[1][order][last]]
-        return type(self)(self.qid[first], self.doc_ids[first], y)
+        return type(self)(qid[first], doc_ids[first], y)
 
     def agreement(self) -> float:
         """Return Krippendorff's alpha (2011) of the judges, of labels that have an order.
@@ -75,7 +76,7 @@ class Qrels(NamedTuple):
         several = np.bincount(unit)[unit] > 1
         if not several.any():
             raise ValueError("judgments must have a document with two judges to agree; got none.")
-        column = np.unique(self.y[several], return_inverse=True)[1]
+        column = np.unique(np.asarray(self.y)[several], return_inverse=True)[1]
         row = np.unique(unit[several], return_inverse=True)[1]
         counts = coo_array((np.ones(len(row)), (row, column))).tocsr()
         share = 1 / (counts.sum(axis=1) - 1)
@@ -88,6 +89,19 @@ class Qrels(NamedTuple):
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the first line of each pair, and the number of the pair of each line."""
-        names = np.array([self.qid, self.doc_ids])
+        names = np.array(pairs_of(self.qid, self.doc_ids), dtype=str).reshape(-1, 2).T
         _, first, pair = np.unique(names, axis=1, return_index=True, return_inverse=True)
         return first, pair.reshape(-1)
+
+
+def pairs_of(qid: ArrayLike, doc_ids: ArrayLike) -> list[tuple[str, str]]:
+    """Return queries and documents as pairs of text; refuse missing ones.
+
+    Examples
+    --------
+    >>> pairs_of([1, 1], ["a", "b"])
+    [('1', 'a'), ('1', 'b')]
+    """
+    queries = text_ids("qid", qid).astype(str)
+    documents = text_ids("doc_ids", doc_ids, len(queries)).astype(str)
+    return list(zip(queries.tolist(), documents.tolist(), strict=True))

@@ -109,9 +109,9 @@ def _pair(text):
 def _of_root(root, entry, document):
     """Yield those of Vespa, without tensors and its own numbers."""
     for hit in root.get("children", []):
-        fields = hit["fields"]
+        fields = hit.get("fields", {})  # a group of hits has none
         chosen = _chosen({key: fields[key] for key in _VESPA if key in fields}, entry)
-        own = fields.get("documentid", hit["id"]) if document is None else fields[document]
+        own = fields.get("documentid", hit["id"]) if document is None else fields.get(document)
         kept = [key for key in chosen or () if not key.startswith("vespa.")]
         numbers = {key: chosen[key] for key in kept if not isinstance(chosen[key], Mapping)}
         yield _document(own, None if chosen is None else numbers)

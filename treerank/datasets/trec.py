@@ -14,7 +14,7 @@ from treerank.checks import check_column, shown
 from treerank.datasets.qrels import Qrels
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
-from treerank.inputs.documents import check_ids
+from treerank.inputs.documents import text_ids
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -100,7 +100,7 @@ def write_trec_run(
 
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
-    words = [str(value) for value in check_ids(name, values, n).tolist()]
+    words = [str(value) for value in text_ids(name, values, n).tolist()]
     for word in words:
         if word.split() != [word]:
             raise ValueError(f"{name} must be words without spaces; got {shown(word)}.")
@@ -109,7 +109,7 @@ def _words(name: str, values: ArrayLike, n: int) -> list[str]:
 
 def _columns(path: Path, n_fields: int, places: tuple[int, int, int]) -> tuple[Any, Any, Any]:
     """Return two columns of text and one of numbers, which stand at these places of each line."""
-    queries, documents, numbers = list[str](), list[str](), list[float]()
+    rows = list[tuple[str, str, float]]()
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):
             fields = line.decode("utf-8-sig", "surrogateescape").split()
@@ -125,7 +125,6 @@ def _columns(path: Path, n_fields: int, places: tuple[int, int, int]) -> tuple[A
                 value = np.nan
             if not np.isfinite(value):
                 raise ValueError(f"{where}: it must have a number; got {shown(number_text)}.")
-            queries.append(fields[places[0]])
-            documents.append(fields[places[1]])
-            numbers.append(value)
+            rows.append((fields[places[0]], fields[places[1]], value))
+    queries, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())
     return np.array(queries, str), np.array(documents, str), np.array(numbers, np.float64)

@@ -1,4 +1,4 @@
-"""Fits by several workers: the same model, bit for bit, as by one.
+"""Distributed: fits by several workers, the same model bit for bit as by one.
 
 >>> from treerank.distributed import DaskWorkers, Processes, fit
 """

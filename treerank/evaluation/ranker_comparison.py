@@ -201,12 +201,7 @@ class Comparison:
 
     @check_arguments
     def difference(
-        self,
-        metric: str,
-        first: str,
-        second: str,
-        *,
-        level: float = LEVEL,
+        self, metric: str, first: str, second: str, *, level: float = LEVEL
     ) -> Difference:
         """Return the difference of two rankers, and how many queries would show it.
 
@@ -230,12 +225,8 @@ class Comparison:
             interval = bootstrap_interval(by_query, level=level)
         return Difference(metric, first, second, interval, len(by_query))
 
-    def summary(
-        self,
-        *,
-        reference: str = "best",
-        alpha: float = 0.05,
-    ) -> Summary:
+    @check_arguments
+    def summary(self, *, reference: str = "best", alpha: float = 0.05) -> Summary:
         """Return a table of means, with marks for rankers that differ from a reference.
 
         Parameters

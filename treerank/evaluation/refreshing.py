@@ -66,7 +66,7 @@ class Refreshed:
 
 @check_arguments
 def refresh(
-    ranker: Any,
+    ranker: Ranker,
     X: Any,
     y: Any = None,
     qid: Any = None,
@@ -107,7 +107,7 @@ def refresh(
     Returns
     -------
     Refreshed
-        The ranker to use, and what it gains on left-out queries.
+        The ranker to use, and what it gains on left-out queries. A candidate is not calibrated.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def refresh(
     if old is not None:
         with naming("old"):
             X, y, qid = ranker.read(*read_eval_set(ranker, old))
-        found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
+            found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, metric.name)
 

@@ -22,13 +22,7 @@ from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
 from treerank.exports.split_rule import AT_MOST, BELOW_SINGLE
 from treerank.exports.written import Written
 from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.network_term import (
-    Affine,
-    Function,
-    Network,
-    Products,
-    SoftSplits,
-)
+from treerank.feature_parts.network_term import Affine, Function, Network, Products, SoftSplits
 
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 

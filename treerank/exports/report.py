@@ -61,11 +61,7 @@ class ExportReport:
 
 
 def compare_scores(
-    format: str,
-    scores: np.ndarray,
-    others: np.ndarray,
-    y: np.ndarray | None,
-    groups: QueryGroups,
+    format: str, scores: np.ndarray, others: np.ndarray, y: np.ndarray | None, groups: QueryGroups
 ) -> ExportReport:
     """Return the report on two scores of each document.
 

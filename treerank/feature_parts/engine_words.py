@@ -1,6 +1,6 @@
 """Engine words: what to write here for the arguments of LGBMRanker and its like.
 
-To add a word, add it to ``THEIRS`` if it has a name here, and else a line to ``WORDS``.
+To add a word, add it to ``THEIRS`` if it has a name here, and else to ``INSTEAD``.
 """
 
 import functools
@@ -44,9 +44,6 @@ OF_RANKER = (
     *("metric", "pairs", "query_normalization", "sigma", "smoothing"),
     *("tau", "threshold", "weight"),
 )
-_FRAME = "X as a data frame: columns of text or of dtype category are categories"
-_LOSS = "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's"
-_QID = "eval_set=[(X, y, qid)] in fit, with one query id per row"
 #: What an engine reads, and has no name here, by the class of the trees.
 OF_ENGINE = {
     "LightGBMTrees": (
@@ -56,31 +53,34 @@ OF_ENGINE = {
         *("colsample_bylevel", "colsample_bynode", "device", "max_delta_step", "multi_strategy"),
     ),
 }
-#: What to write for an argument that has no name here.
-WORDS = {
-    "calibration": "eval_set=(X, y, qid) in fit, or calibrate(X, y, qid) of the fitted ranker",
-    "cat_features": _FRAME,
-    "categorical_feature": _FRAME,
-    "class_weight": "sample_weight or query_weight in fit of the ranker",
-    "eval_at": "eval_metric=['ndcg@5', 'ndcg@10'] in fit",
-    "eval_group": _QID,
-    "eval_metric": "eval_metric='ndcg@10' in fit of the ranker",
-    "eval_qid": _QID,
-    "eval_set": "eval_set=(X, y, qid) in fit of the ranker",
-    "feature_name": "X as a data frame, which has names",
-    "group": "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row",
-    "group_id": "qid in fit, one query id per row in any order",
-    "groups": "qid in fit, one query id per row in any order",
-    "init_model": "warm_start=True of the trees, or treerank.evaluation.refresh(ranker, X, y, qid)",
-    "loss_function": _LOSS,
-    "objective": _LOSS,
-    "positions": "position, from 1, in fit of the ranker",
-    "query": "qid in fit, one query id per row in any order",
-    "valid_sets": _QID,
-    "verbose": "treerank.show_progress() to see iterations",
-    "verbose_eval": "treerank.show_progress() to see iterations",
-    "verbosity": "treerank.show_progress() to see iterations",
+#: What to write for words that have no name here.
+INSTEAD = {
+    "calibrate(X, y, qid) of the fitted ranker, or eval_set=(X, y, qid) in fit": ("calibration",),
+    "eval_metric=['ndcg@5', 'ndcg@10'] in fit": ("custom_metric", "eval_at", "eval_metric"),
+    "eval_set=[(X, y, qid)] in fit, with one query id per row": (
+        *("eval_group", "eval_names", "eval_qid", "eval_set", "valid_sets"),
+    ),
+    "gain='linear' or 'exponential' of the ranker": ("ndcg_exp_gain",),
+    "position, from 1, in fit of the ranker": ("lambdarank_unbiased", "positions"),
+    "qid in fit, one query id per row in any order": ("group_id", "groups", "query"),
+    "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row": ("group",),
+    "sample_weight or query_weight in fit of the ranker": ("class_weight", "group_weight"),
+    "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's": (
+        *("loss_function", "objective"),
+    ),
+    "TreeDirectRanker(pairs=treerank.objectives.Pairs(top=8))": (
+        *("lambdarank_num_pair_per_sample", "lambdarank_pair_method"),
+    ),
+    "treerank.show_progress() to see iterations": (
+        *("logging_level", "silent", "verbose", "verbose_eval", "verbosity"),
+    ),
+    "warm_start=True of the trees, or treerank.evaluation.refresh": ("init_model", "xgb_model"),
+    "X as a data frame, which has names: columns of text or of dtype category are categories": (
+        *("cat_features", "categorical_feature", "enable_categorical", "feature_name"),
+        *("feature_names", "feature_types"),
+    ),
 }
+WORDS = {word: advice for advice, words in INSTEAD.items() for word in words}
 
 
 def answers_engine_words(cls: C) -> C:

@@ -162,7 +162,7 @@ def _trees(model, n_features):
             _refuse("iterations in order")
     categories = _entry(model, "cats", dict, {})
     if any(len(_entry(categories, name, list | np.ndarray)) for name in categories):
-        _refuse("codes of categories in place of their names")
+        _refuse("codes of categories, as column.cat.codes, in place of their names")
     if not all(isinstance(document, dict) for document in documents):
         _refuse("objects as trees")
     trees = [_tree(document, i, n_features) for i, document in enumerate(documents)]

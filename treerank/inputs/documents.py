@@ -28,13 +28,7 @@ from treerank.checks import (
 )
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import (
-    Columns,
-    as_csr,
-    as_frame,
-    fitted_columns,
-    warn_of_ids,
-)
+from treerank.inputs.columns import Columns, as_csr, as_frame, fitted_columns, warn_of_ids
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -268,8 +262,7 @@ def check_labels(
     if y is None:  # scikit-learn's checks look for the words in the middle
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
-            f"target {name} is None. Data that a reader returned unpack, as in fit(*data); "
-            "those of count_data, as in fit(**data._asdict())."
+            f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
         )
     refuse_masked(name, y)
     refuse_several_labels(y, advice="Pass one of them.", name=name)
@@ -300,6 +293,21 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
         is_rounded = any(is_whole(value) and abs(value) >= 2**53 for value in values)
         return np.asarray(values, dtype=object) if is_rounded else ids
     return ids
+
+
+def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as :func:`check_ids` does, but bytes as text.
+
+    Examples
+    --------
+    >>> text_ids("qid", [b"a", b"b"])
+    array(['a', 'b'], dtype=object)
+    """
+    ids = check_ids(name, values, n_rows)
+    if ids.dtype.kind not in "OS":
+        return ids
+    known = (x.decode(errors="surrogateescape") if isinstance(x, bytes) else x for x in ids)
+    return np.fromiter(known, dtype=object)
 
 
 def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:

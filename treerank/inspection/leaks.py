@@ -13,32 +13,32 @@ from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Copies:
-    """Numbers of documents with the same values of all features as another document.
+    """Documents with the same values of all features as another document.
 
     Parameters
     ----------
     within : int
-        Documents with an equal one in their own query.
-    in_reference : int
-        Documents with an equal one in the reference, such as the training data.
+        Number of documents with an equal one in their own query.
+    in_reference : ndarray of int
+        Rows of documents with an equal one in the reference, such as the training data.
     queries_in_reference : int
-        Queries of which every document has an equal one in the reference.
+        Number of queries of which every document has an equal one in the reference.
 
     Examples
     --------
-    >>> Copies(within=0, in_reference=3, queries_in_reference=1).in_reference
-    3
+    >>> Copies(within=0, in_reference=np.array([3]), queries_in_reference=1).in_reference
+    array([3])
     """
 
     within: int
-    in_reference: int
+    in_reference: np.ndarray
     queries_in_reference: int
 
 
 def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = None) -> Copies:
-    """Count documents that have an equal one.
+    """Return how many documents have an equal one, and which have one in a reference.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
     --------
     >>> X = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]])
     >>> copies(X, [7, 7, 8], reference=X[2:])
-    Copies(within=2, in_reference=1, queries_in_reference=1)
+    Copies(within=2, in_reference=array([2]), queries_in_reference=1)
     """
     X = check_matrix("X", X)
     groups = QueryGroups.from_qid(qid, X.shape[0])
@@ -62,10 +62,10 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
     same = (np.diff(hashes[order]) == 0) & (np.diff(groups.codes[order]) == 0)
     within = int(np.sum(np.append(same, False) | np.append(False, same)))
     if reference is None:
-        return Copies(within, 0, 0)
+        return Copies(within, np.empty(0, dtype=np.int64), 0)
     known = np.isin(hashes, row_hashes(check_matrix("reference", reference)))
     whole = np.logical_and.reduceat(groups.sorted(known), groups.indptr[:-1])
-    return Copies(within, int(known.sum()), int(whole.sum()))
+    return Copies(within, np.flatnonzero(known), int(whole.sum()))
 
 
 def single_features(
@@ -102,8 +102,7 @@ def single_features(
     X = check_matrix("X", X)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     judged = np.flatnonzero(~np.isnan(y))
-    if len(judged) < len(y):
-        X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).among(judged)
+    X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).among(judged)
     measured = get_metric(metric).prepared(y, qid)
     return np.array([_better_way(measured, column) for column in columns_of(X)])
 

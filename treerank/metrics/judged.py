@@ -154,10 +154,8 @@ def _bounds_of_query(gains, scores, k, largest):
     found, free = math.fsum(gains[judged] * own[judged]), -np.sort(-own[~judged])
     if largest == 0:
         return np.nan, np.nan
-    return (
-        _least(found, free, sorted_gains, discount, largest),
-        _largest(found, free, sorted_gains, discount, largest),
-    )
+    about = found, free, sorted_gains, discount, largest
+    return _least(*about), _largest(*about)
 
 
 def _mean_discounts(scores, discount):

@@ -262,7 +262,7 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     if weight.takes_gain and settings.gain == "exponential" and largest >= DROWNING_LABEL:
         warn_user(
             f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels hardly "
-            "count. Write gain='linear' if y is an amount rather than a grade."
+            "count. Write gain='linear' if y is an amount, no grade; the order is X, y, qid."
         )
     return objective
 

@@ -29,7 +29,7 @@ from treerank.inputs.documents import (
     unpacked,
     warn_without_qid,
 )
-from treerank.parameters import Seed
+from treerank.parameters import Seed, check_arguments
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import fit_steepness, scale_of
 from treerank.rankers.head import AntisymmetricHead, Tau
@@ -140,7 +140,8 @@ class Ranker(Scored):
             coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
             otherwise. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
             memory; scores and ranks are in their order. What a reader of files returns unpacks, as
-            in ``fit(*read_parquet(path))``.
+            in ``fit(*read_parquet(path))``; what :func:`~treerank.clicks.count_data` returns is
+            taken as it is, in place of all arguments up to ``position``.
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. NaN says that nobody has judged a document, which is left
             out here, in ``eval_set`` and by metrics; ``np.nan_to_num(y)`` takes it as 0. Several
@@ -183,6 +184,11 @@ class Ranker(Scored):
             The ranker itself.
         """
         self.check_settings()
+        if isinstance(X, tuple):  # other fits do not wait for this import
+            from treerank.clicks.click_data import ClickData
+
+            if isinstance(X, ClickData):
+                X, y, qid, position, sample_weight = X
         _warn_of_training_set(X, eval_set)
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -241,6 +247,7 @@ class Ranker(Scored):
         if np.ptp(scores) > 0:
             self.steepness_ = fit_steepness(scores, y, groups)
 
+    @check_arguments
     def save(self, path: str | Path) -> None:
         """Write the fitted ranker to a file; :func:`treerank.load` reads it."""
         from treerank.rankers.model_file import save

@@ -81,6 +81,8 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
             f"X must be documents in memory; got {shown(X)}. Read a file first, as in "
             "fit(*read_parquet(path))."
         )
+    if isinstance(X, tuple) and X and np.ndim(X[0]) > 1:
+        raise TypeError("X must be documents alone; got a tuple. Unpack it, as in fit(*data).")
     for name, values in given.items():
         _refuse_other_order(X, name, values)
     named = {name: value for name, value in given.items() if isinstance(value, str)}

@@ -83,6 +83,7 @@ class Scored(BaseEstimator):
         """Return the score of each document; a higher score is a better rank."""
         return self._read_and_score(X)[0]
 
+    @check_arguments
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
 
@@ -125,6 +126,7 @@ class Scored(BaseEstimator):
         from treerank.results.sampling import sample_lists
 
         scores, _, qid = self._read_and_score(X, None, qid)
+        self.warn_of_one_query(qid, len(scores))
         return sample_lists(scores, qid, **options)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
@@ -218,12 +220,12 @@ class Scored(BaseEstimator):
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
         scores, y, qid = self._read_and_score(X, y, qid)
+        self.warn_of_one_query(qid, len(scores))
         y = check_labels(y, len(scores), some_unjudged=True)
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
         scores, y = scores[judged], y[judged]
-        steepness = fit_steepness(scores, y, groups)
-        few = len(np.unique(y)) <= MOST_LABELS
+        steepness, few = fit_steepness(scores, y, groups), len(np.unique(y)) <= MOST_LABELS
         self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups) if few else None
         self.steepness_ = steepness
         return self

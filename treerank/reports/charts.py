@@ -26,12 +26,7 @@ Line = tuple[ArrayLike, ...]
 
 
 def line_chart(
-    title: str,
-    lines: Mapping[str, Line],
-    *,
-    x: str,
-    y: str,
-    of_shares: bool = False,
+    title: str, lines: Mapping[str, Line], *, x: str, y: str, of_shares: bool = False
 ) -> Markup:
     """Return a chart of lines by name, whose axes have the names ``x`` and ``y``.
 

@@ -8,8 +8,8 @@ from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side, table
 
-#: Numbers of features and of labels that tables name.
-_MOST_FEATURES, _MOST_LABELS = 10, 20
+#: Numbers of features, of labels and of documents that are named.
+_MOST_FEATURES, _MOST_LABELS, _MOST_NAMES = 10, 20, 10
 #: Documents that single features rank.
 _N_DOCUMENTS = 20_000
 #: Hints: least share of documents in training, distance of a feature, and share of the metric.
@@ -26,6 +26,9 @@ def data(subject: Subject) -> Section:
     tables = [_sizes(sheets), _labels(judged), _missing(subject, sheets), _drift(subject, hints)]
     body = side_by_side(*tables, _single(subject, hints))
     notes = [_copies(subject, hints), _clicks(subject)]
+    if subject.n_unjudged:
+        hints.append(f"Documents that nobody has judged are left out: {subject.n_unjudged:,}.")
+        notes.append(paragraphs(hints[-1]))
     if not any(sheet.missing.any() for sheet in sheets.values()):
         notes.append(paragraphs("No feature has missing values."))
     return Section("data", "Data", joined([*notes, body]), hints=hints)
@@ -60,11 +63,13 @@ def _copies(subject: Subject, hints: list[str]) -> Markup:
     found = copies(subject.X, subject.groups, None if subject.train is None else subject.train[0])
     notes = [f"Documents with the same features as another one of their query: {found.within:,}."]
     if subject.train is not None:
-        if found.in_reference > _COPIED * len(subject.y):
-            hints.append(f"{found.in_reference:,} documents were in training, too.")
+        n_known = len(found.in_reference)
+        if n_known > _COPIED * len(subject.y):
+            hints.append(f"{n_known:,} documents were in training, too.")
+        names = ", ".join(map(str, subject.document_names[found.in_reference[:_MOST_NAMES]]))
         notes.append(
-            f"Documents with the same features as one that was trained on: {found.in_reference:,}; "
-            f"queries with such documents only: {found.queries_in_reference:,}."
+            f"Documents with the same features as one that was trained on: {n_known:,} (first: "
+            f"{names or 'none'}); queries with such documents only: {found.queries_in_reference:,}."
         )
     return paragraphs(*notes)
 

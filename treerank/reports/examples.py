@@ -46,7 +46,8 @@ def examples(subject: Subject) -> Section | None:
     body = [paragraphs(*lead), _stepper("example", "query"), element("div", id="example")]
     data = {"examples": found, "kinds": kinds}
     n_lost = int((subject.gaps < 0).sum())
-    hints = [f"{n_lost:,} queries are worse than by the baseline."] if lost else []
+    who = "1 query is" if n_lost == 1 else f"{n_lost:,} queries are"
+    hints = [f"{who} worse than by the baseline."] if lost else []
     return Section("examples", "Worst queries", joined(body), data, hints=hints)
 
 

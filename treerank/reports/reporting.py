@@ -155,6 +155,7 @@ def report(
         scores=scores,
         baseline=against,
         train=_training_data(ranker, train),
+        n_unjudged=n - len(y),
         slices=columns,
         about=dict(about or {}),
         n_examples=n_examples,

@@ -29,6 +29,7 @@ class Subject:
     ``documents`` are features as the ranker takes them, ``X`` as numbers; ``query_names`` are in
     the order of ``groups``, ``document_names`` by row. The first metric decides which queries are
     worst. ``baseline`` are scores to compare with, ``train`` are training data as numbers.
+    ``n_unjudged`` documents without a label were left out.
     ``slices`` are columns to divide queries by, besides features; ``about`` are lines for the
     section on what was compared.
     """
@@ -44,6 +45,7 @@ class Subject:
     scores: np.ndarray
     baseline: np.ndarray | None
     train: tuple[Any, np.ndarray, QueryGroups] | None
+    n_unjudged: int
     slices: dict[str, Any]
     about: dict[str, str]
     n_examples: int

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, check_column, check_count, shown
-from treerank.inputs.grouping import QueryGroups
+from treerank.checks import as_numbers, check_column, check_counts, shown
+from treerank.inputs.grouping import QueryGroups, check_qid
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Probability, check_arguments
 
@@ -84,7 +84,8 @@ def diversify(
     relevance = (scores - scores.min()) / spread if spread > 0 else np.ones(n)
     if vectors is not None:
         return _by_vectors(relevance, _unit_vectors(vectors, n), min(k, n), trade_off)
-    codes = np.arange(n) if groups is None else QueryGroups.from_qid(groups, n).codes
+    units = np.arange(n) if groups is None else check_qid(groups, n, name="groups")
+    codes = QueryGroups.from_qid(units).codes
     return _by_groups(relevance, codes, _limits(at_most, min(k, n)), trade_off)
 
 
@@ -103,12 +104,11 @@ def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
 def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
     """Return the largest number of documents of a group up to each position."""
     limits = np.full(k, _ANY)
-    by_position = at_most if isinstance(at_most, Mapping) else {k: at_most}
+    by_position = (
+        at_most if isinstance(at_most, Mapping) else {k: _ANY if at_most is None else at_most}
+    )
+    check_counts("at_most", [*by_position, *by_position.values()])
     for position, limit in by_position.items():
-        if limit is None:
-            continue
-        check_count("at_most", position)
-        check_count("at_most", limit)
         limits[:position] = np.minimum(limits[:position], limit)
     return limits
 

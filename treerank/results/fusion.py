@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from treerank.datasets.qrels import pairs_of
 from treerank.datasets.trec import TrecRun
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Positive, Rule, check_arguments
@@ -56,8 +57,7 @@ def fuse(
         raise ValueError("runs must hold the scores of some system; got none.")
     columns = {name: check_values(f"runs[{name!r}]", values) for name, values in runs.items()}
     n = len(next(iter(columns.values())))
-    groups = QueryGroups.from_qid(qid, n)
-    total = np.zeros(n)
+    groups, total = QueryGroups.from_qid(qid, n), np.zeros(n)
     for name, scores in columns.items():
         if len(scores) != n:
             raise ValueError(f"runs[{name!r}] must have {n} entries; got {len(scores)}.")
@@ -70,6 +70,7 @@ def fuse(
     return total
 
 
+@check_arguments
 def runs_as_features(
     runs: Mapping[str, TrecRun], qid: ArrayLike, doc_ids: ArrayLike
 ) -> dict[str, np.ndarray]:
@@ -93,10 +94,11 @@ def runs_as_features(
     >>> runs_as_features({"words": run}, ["q", "q"], ["a", "b"])
     {'words': array([0.5, nan])}
     """
-    pairs = list(zip(map(str, np.asarray(qid)), map(str, np.asarray(doc_ids)), strict=True))
-    columns = {}
+    pairs, columns = pairs_of(qid, doc_ids), {}
     for name, run in runs.items():
-        known = dict(zip(zip(run.qid, run.doc_ids, strict=True), run.scores, strict=True))
+        known = dict(zip(pairs_of(run.qid, run.doc_ids), run.scores, strict=True))
+        if len(known) < len(run.scores):
+            raise ValueError(f"runs[{name!r}] must have each document of a query once; got more.")
         columns[name] = np.array([known.get(pair, np.nan) for pair in pairs])
     return columns
 

@@ -124,6 +124,9 @@ def test_pair_probabilities_of_sortnet_are_those_of_its_comparator():
     odds = ((1 + preference) / (1 - preference)) ** ranker.steepness_
     np.testing.assert_allclose(probability, odds / (1 + odds))
     assert ranker.steepness_ > 1  # one epoch leaves the comparator timid
+    likely = ranker.predict_relevance(a)
+    assert (np.diff(likely[np.argsort(ranker.predict(a))]) >= 0).all()
+    assert np.ptp(likely) > 0
 
 
 def nested(sizes=(6,), **more):

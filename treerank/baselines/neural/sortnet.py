@@ -132,10 +132,11 @@ class SortNet(Ranker):
         return pair_probability(_log_odds(self.compare(X_a, X_b)), self.steepness_)
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
-        """Fit the steepness of pair probabilities to documents that were not trained on."""
+        """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
+        super().calibrate(X, y, qid)
         X, y, qid = self.read(X, y, qid)
-        y = check_labels(y, len(X))
-        self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))))
+        y = check_labels(y, len(X), some_unjudged=True)
+        self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))).judged())
         return self
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
@@ -150,13 +151,9 @@ class SortNet(Ranker):
             scores = np.append(margin[has_winner], np.zeros(n))
             self.steepness_ = fit_steepness(scores, np.append(won, ~won), np.tile(np.arange(n), 2))
 
-    @property
-    def _comparator(self) -> Comparator:
-        return Comparator(**self.weights_)
-
     def _preference(self, X: np.ndarray) -> Preference:
         """Return the function that compares rows of checked documents."""
-        comparator = self._comparator
+        comparator = Comparator(**self.weights_)
         projected = comparator.project(self._standard(X))
         return lambda i, j: comparator.prefer(*projected, i, j)
 
@@ -205,7 +202,7 @@ class SortNet(Ranker):
         return comparator.trained(train.X, tuple(wrong), weight, check, *settings)
 
     def _scores(self, X):
-        comparator, references = self._comparator, self.references_
+        comparator, references = Comparator(**self.weights_), self.references_
         as_first, as_second = comparator.project(self._standard(X))
         other_first, other_second = comparator.project(references)
         scores = np.zeros(len(X))

@@ -66,18 +66,17 @@ def fill(
 def _fetch_later_row(first, last, bins, words, rows, at):
     """Ask for the lines of the cache with the data of a row, or with those of the last row."""
     row, size = np.uint64(rows[min(at, len(rows) - 1)]), np.uint64(bins.itemsize)
-    own_bins = np.uint64(bins.ctypes.data) + row * np.uint64(bins.strides[0])
+    own_bins = _address(bins) + row * np.uint64(bins.strides[0])
     for block in range(np.uint64(first), np.uint64(last), _LINE):
         _fetch(own_bins + size * block)  # type: ignore[call-arg]
     _fetch(own_bins + size * np.uint64(last - 1))  # type: ignore[call-arg]
-    own_words = np.uint64(words.ctypes.data) + row * np.uint64(words.strides[0])
-    _fetch(own_words)
+    _fetch(_address(words) + row * np.uint64(words.strides[0]))
 
 
 @register_jitable(error_model="numpy")
 def _add(bins, zeros, words, histogram):
     """Add the words of a batch of documents to the histogram of one block."""
-    begin, is_packed = np.uint64(histogram.ctypes.data), len(words) == 1
+    begin, is_packed = _address(histogram), len(words) == 1
     rest, last_rest = np.int64(0), np.int64(0)
     for i in range(np.uint64(len(bins))):
         own, first, last = np.uint64(bins[i]), words[0, i], words[-1, i]
@@ -94,6 +93,11 @@ def _add(bins, zeros, words, histogram):
             histogram[_bin(zeros, j)] += rest
         else:
             _add_two(begin + np.uint64(16) * _bin(zeros, j), rest, last_rest)  # type: ignore[call-arg]
+
+
+@register_jitable
+def _address(array):
+    return np.uint64(array.ctypes.data)
 
 
 @register_jitable(error_model="numpy")

@@ -28,15 +28,7 @@ from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import check_state, unshared
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import (
-    Auto,
-    Count,
-    LearningRate,
-    NotNegative,
-    Rule,
-    Seed,
-    check_parameters,
-)
+from treerank.parameters import Auto, Count, LearningRate, NotNegative, Rule, Seed, check_parameters
 from treerank.progress import Progress, patience_of
 
 #: Number of rows that a network may look at before it is trained.
