@@ -30,10 +30,7 @@ PHASES = {
 def update(bins, words, sums):
     """Add a batch of documents to the histogram of one block many times."""
     for _ in range(CALLS):
-        if len(words) == 1:
-            histogram._add(bins, words[0], sums)
-        else:
-            histogram._add_wide(bins, words[0], words[1], sums)
+        histogram._add(bins, np.uint64(0), words, sums)
 
 
 @njit(error_model="numpy")

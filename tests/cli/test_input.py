@@ -104,10 +104,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--early-stopping-rounds", "5"], "must come with --valid"),
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         ([*FIT, "--trees", "5"], "No such option --trees: write --n-estimators. See"),
-        (
-            [*FIT, "--position", "p"],
-            "--position: in Python, write fit(X, clicked, query, posi",
-        ),
+        ([*FIT, "--position", "p"], "--position: in Python, write fit(X, clicked, query, posi"),
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
         (
             [*FIT, "--feature-part", "mlp"],

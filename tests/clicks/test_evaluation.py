@@ -60,8 +60,7 @@ def with_propensities(log):
 
 
 @pytest.mark.parametrize(
-    ("reward", "worth"),
-    [("clicks", THETA), ("dcg", DISCOUNT), ([1.0, 0.5], [1.0, 0.5])],
+    ("reward", "worth"), [("clicks", THETA), ("dcg", DISCOUNT), ([1.0, 0.5], [1.0, 0.5])]
 )
 def test_many_sessions_tell_the_truth(reward, worth):
     found = everything(drawn(4000, 0), SCORES, **QUICK, clip=1e6, reward=reward)
@@ -181,7 +180,7 @@ def test_documents_that_the_log_never_shows_are_a_warning():
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
         ({"candidates": Items(QID + 77, np.arange(30))}, r"of the log; got none .* as \(77, 0\)"),
         ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'reciprocal_r"),
-        ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 at position 2"),
+        ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 in row 1"),
         ({"propensities": [1.0]}, "propensities must have an entry for each of 4 positions; got 1"),
         ({"propensities": [1, np.nan, 1, 1]}, "propensities must be known at .* at position 2"),
         ({"propensities": [[0.5]]}, r"propensities must be one-dimensional; got shape \(1, 1\)"),

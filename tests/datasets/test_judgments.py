@@ -101,10 +101,8 @@ def test_ids_may_be_numbers_bytes_and_columns_of_a_frame():
 
 
 def test_a_line_ends_at_its_newline_alone(tmp_path):
-    judged = [
-        {"judgmentRatings": [{"query": q, "ratings": [{"docId": "a", "rating": 1}]}]}
-        for q in ("a\u2028b", "c")
-    ]
+    rated = {"ratings": [{"docId": "a", "rating": 1}]}
+    judged = [{"judgmentRatings": [{"query": q} | rated]} for q in ("a\u2028b", "c")]
     lines = "\n".join(json.dumps(each, ensure_ascii=False) for each in judged)
     assert read(tmp_path, lines, "a.ndjson").qid.tolist() == ["a\u2028b", "c"]
 

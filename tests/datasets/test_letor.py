@@ -183,10 +183,7 @@ def test_a_sparse_matrix_is_written_in_order_and_left_as_it_was(file):
     [
         (([1.0], [1], [1]), r"X must be two-dimensional; got shape \(1,\)"),
         (([[1.0]], [1, 2], [1]), "y must have one entry per document; got 2 for 1"),
-        (
-            ([[1.0]] * 2, [1, np.nan], [1, 1]),
-            "got nan in row 1. Leave documents out that are not",
-        ),
+        (([[1.0]] * 2, [1, np.nan], [1, 1]), "got nan in row 1. Leave documents out that are not"),
         (([[1.0]], [1], [1, 2]), "qid must have one entry per row"),
         (([[1.0]] * 2, [1, 1], [1, "1"]), "qid must be ids that differ as text"),
         (([[1.0]], [1], ["a b"]), "qid must be a word of .* without spaces and '#'; got 'a b'"),

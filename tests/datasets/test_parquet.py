@@ -211,9 +211,6 @@ def test_numbers_of_another_byte_order_are_written_and_masked_ones_refused(tmp_p
     for write in (write_parquet, write_letor):
         with pytest.raises(ValueError, match="X must have no masked entries; got 1 of 2"):
             write(file, np.ma.array(X, mask=[[True], [False]]), [1, 0], [7, 7])
-
-
-def test_ids_are_not_cut_at_a_zero_character(tmp_path):
-    write_parquet(tmp_path / "a.parquet", np.ones((2, 1)), [1, 0], ["a\0b", "a\0c"])
+    write_parquet(file, X, [1, 0], ["a\0b", "a\0c"])
     with pytest.raises(ValueError, match=r"a query id must be text of .* without NUL"):
-        read_parquet(tmp_path / "a.parquet")
+        read_parquet(file)  # ids are not cut at the character

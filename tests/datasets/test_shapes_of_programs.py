@@ -118,7 +118,7 @@ JUDGMENTS = {
                             "queries": [{"placeholders": {"$strings": 4, "$query": "bass"}}],
                             "relevant_documents": {"1": {"gain": 3}, "2": {"gain": 2}},
                         }
-                    ],
+                    ]
                 }
             ],
         },
@@ -316,7 +316,7 @@ LOGS = {
             {
                 "id": "index:text/0/c81e",
                 "fields": {
-                    "matchfeatures": {"bm25(title)": 0.5, "query(q)": {"who": 1.1, "star": 2.8}},
+                    "matchfeatures": {"bm25(title)": 0.5, "query(q)": {"who": 1.1, "star": 2.8}}
                 },
             }
         ),

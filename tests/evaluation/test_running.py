@@ -293,7 +293,5 @@ def test_bad_input_is_refused_before_anything_is_fitted(changed, error, message)
 def test_data_in_three_arguments_are_told_to_be_one():
     with pytest.raises(TypeError, match=r"one tuple: compare\(rankers, \(X, y, qid\)\)"):
         compare({"a": Weigher()}, *DATA)
-    with pytest.raises(
-        TypeError, match=r"'test'\. Write summary\(.*test\(metric, first, second, te"
-    ):
+    with pytest.raises(TypeError, match=r"'test'\. Write summary\(.*test\(metric, first, sec"):
         compare({"a": Weigher()}, DATA, cv=2).summary(test="t")

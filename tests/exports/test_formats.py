@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 import xgboost
-from drawn_forests import content_of, drawn_documents, drawn_forest
+from drawn_forests import drawn_documents, drawn_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scoring_programs import added, compiled, lightgbm_scores, onnx_scores, xgboost_scores
@@ -28,7 +28,7 @@ NAMES = ["a", "b", "c", "d"]
 
 def written(format, forest, X=None):
     conversion = converted(format, Terms(forest), NAMES, X)
-    return conversion, content_of(conversion)
+    return conversion, conversion.content()
 
 
 def drawn_case(seed, rule, *, huge):
@@ -67,7 +67,7 @@ def test_a_program_scores_its_file_as_expected(format, seed):
 @pytest.mark.parametrize("line", [None, LinearTerm(np.zeros(4), np.zeros(4))])
 def test_programs_read_a_model_that_scores_all_documents_alike(line):
     X, nothing = np.random.default_rng(0).normal(size=(10, 4)), Terms(no_trees(4), line)
-    content = {name: content_of(converted(name, nothing, NAMES, X)) for name in FORMATS}
+    content = {name: converted(name, nothing, NAMES, X).content() for name in FORMATS}
     for format, (scores, _) in READERS.items():
         np.testing.assert_array_equal(scores(content[format], X), np.zeros(10))
     assert len(json.loads(content["solr"])["params"]["trees"]) == 1
@@ -186,7 +186,7 @@ def test_a_model_of_solr_names_the_store_of_its_features(format, tmp_path):
     (feature,) = json.loads((tmp_path / "features.json").read_text())
     line, trees = LinearTerm(np.ones(1), np.zeros(1)), Terms(no_trees(1))
     for terms in (trees, Terms(no_trees(1), line)):
-        model = json.loads(content_of(converted(format, terms, ["f0"], np.ones((1, 1)))))
+        model = json.loads(converted(format, terms, ["f0"], np.ones((1, 1))).content())
         assert model["store"] == feature["store"]
 
 
@@ -195,7 +195,7 @@ def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves()
     line = LinearTerm(random.normal(size=4), random.normal(size=4))
     X = random.normal(size=(20, 4)).astype(np.float32)
     conversion = converted("solr", Terms(no_trees(4), line), NAMES, X)
-    model = json.loads(content_of(conversion))
+    model = json.loads(conversion.content())
     total = np.zeros(20, dtype=np.float32)  # as Java adds floats, one after the other
     for j, feature in enumerate(model["features"]):
         norm = feature["norm"]["params"]
@@ -207,10 +207,10 @@ def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves()
 def test_names_that_an_engine_refuses_are_changed():
     terms = Terms(drawn_forest(np.random.default_rng(0)))
     for name, expected in (("", "_"), ('title: "bm25"\n{a}', "title___bm25___a_")):
-        text = content_of(converted("lightgbm", terms, [name, *NAMES[1:]])).decode()
+        text = converted("lightgbm", terms, [name, *NAMES[1:]]).content().decode()
         assert lightgbm.Booster(model_str=text).feature_name() == [expected, *NAMES[1:]]
     booster = xgboost.Booster()
-    booster.load_model(bytearray(content_of(converted("xgboost", terms, ["a[0]<b", *NAMES[1:]]))))
+    booster.load_model(bytearray(converted("xgboost", terms, ["a[0]<b", *NAMES[1:]]).content()))
     booster.predict(xgboost.DMatrix(np.zeros((1, 4)), feature_names=booster.feature_names))
 
 
@@ -245,16 +245,16 @@ def test_a_ranking_expression_has_the_value_expected(rule):
         line = LinearTerm(random.normal(size=4), random.normal(size=4))
         X = drawn_documents(random, forest, 40)
         conversion = converted("vespa-expression", Terms(forest, line), NAMES, X)
-        text = content_of(conversion).decode().replace("\n", " ")
+        text = conversion.content().decode().replace("\n", " ")
         scores = [evaluated_expression(text, x) for x in X]
         np.testing.assert_array_equal(scores, conversion.scores(X))
     with pytest.raises(ValueError, match="names must be rank features of Vespa; got 'a b'"):
-        content_of(converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]))
+        converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]).content()
 
 
 @pytest.mark.parametrize("format", ["elastic", "solr", "xgboost"])
 def test_names_of_features_may_be_any_texts(format):
     forest = drawn_forest(np.random.default_rng(0))
-    text = content_of(converted(format, Terms(forest), ["the trees", *NAMES[1:]]))
+    text = converted(format, Terms(forest), ["the trees", *NAMES[1:]]).content()
     assert json.loads(text)
     assert b'"the trees"' in text

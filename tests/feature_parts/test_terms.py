@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn_forests import content_of, drawn_documents, drawn_forest
+from drawn_forests import drawn_documents, drawn_forest
 from scoring_programs import added, compiled, onnx_scores
 
 from treerank import MLP, Ensemble, SoftTrees, TreeDirectRanker, XGBoostTrees, export, read_forest
@@ -23,13 +23,7 @@ from treerank.feature_parts import (
     Polynomial,
 )
 from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.network_term import (
-    Affine,
-    Function,
-    Network,
-    Products,
-    SoftSplits,
-)
+from treerank.feature_parts.network_term import Affine, Function, Network, Products, SoftSplits
 from treerank.feature_parts.scorer import Scorer
 from treerank.feature_parts.terms import Terms, no_trees, total
 
@@ -150,7 +144,7 @@ def test_c_adds_a_line_to_trees_bit_for_bit(tmp_path):
         forest = drawn_forest(random, n_trees=n_trees)
         terms, X = Terms(forest, drawn_line(random)), drawn_documents(random, forest, 300)
         conversion = converted("c", terms, NAMES, X)
-        scores = compiled(content_of(conversion), tmp_path / f"model{n_trees}")(X)
+        scores = compiled(conversion.content(), tmp_path / f"model{n_trees}")(X)
         np.testing.assert_array_equal(scores, conversion.scores(X))
         np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
 
@@ -160,7 +154,7 @@ def test_opensearch_computes_the_scores_of_a_line_that_are_expected():
     line = LinearTerm.centered(random.normal(size=4), random.normal(size=4))
     X = random.normal(size=(50, 4))
     conversion = converted("opensearch", Terms(no_trees(4), line), NAMES)
-    model, rows = json.loads(content_of(conversion)), X.astype(np.float32)
+    model, rows = json.loads(conversion.content()), X.astype(np.float32)
     scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
     np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X), rtol=1e-15)
 

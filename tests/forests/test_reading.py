@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from drawn_forests import content_of, drawn_documents, drawn_forest, one_leaf
+from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scoring_programs import lightgbm_scores, xgboost_scores
 
 import treerank
@@ -49,7 +49,7 @@ def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype=dtype, constant=True)
     X = drawn_documents(random, forest, 100, missing=format != "ranklib")
     conversion = converted(format, Terms(forest), NAMES, X)
-    content = content_of(conversion)
+    content = conversion.content()
     found = read(tmp_path, content, n_features=4)
     scored = PROGRAMS.get(format, lambda _, X: conversion.scores(X))
     np.testing.assert_array_equal(forest_scores(found, X)[:, 0], scored(content, X))
@@ -94,7 +94,7 @@ def test_a_model_of_ranklib_is_weighted_and_its_missing_values_are_zero(tmp_path
     assert read(tmp_path, TREE, n_features=7).n_features == 7
 
 
-OURS = json.loads(content_of(converted("json", Terms(one_leaf(4)), NAMES)))
+OURS = json.loads(converted("json", Terms(one_leaf(4)), NAMES).content())
 CATS = {"features_info": {"float_features": [{"feature_index": 0, "flat_feature_index": 0}]}}
 DAMAGED = {
     "empty": "",
@@ -177,7 +177,7 @@ def test_a_changed_file_is_refused_or_scores_some_numbers(format, tmp_path):
     random = np.random.default_rng(0)
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype="float32")
     X = drawn_documents(random, forest, 20)
-    text = content_of(converted(format, Terms(forest), NAMES, X))
+    text = converted(format, Terms(forest), NAMES, X).content()
     n_read = 0
     for _ in range(150):
         changed = bytearray(text)

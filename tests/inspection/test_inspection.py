@@ -253,10 +253,8 @@ def test_standing_is_the_mean_over_the_rivals_of_the_query():
 
 
 def test_numbers_are_numbers_in_any_column():
-    values, numbers = (
-        np.linspace(0, 1, 60),
-        np.arange(60) % 2 + np.where(np.arange(60) < 9, np.nan, 0),
-    )
+    values, row = np.linspace(0, 1, 60), np.arange(60)
+    numbers = np.where(row < 9, np.nan, row % 2)
     found = slices(values, {"n": numbers}, np.arange(60), at_least=5)
     assert [one.values for one in found] == ["missing", "1", "0"]
     listed = [None if number != number else number for number in numbers]

@@ -22,10 +22,7 @@ from treerank.metrics.threshold_metrics import AveragePrecision
         (([np.nan, np.nan], [1.0, 2.0]), r"y must hold a label in some row; .* in all 2\."),
         (([0, np.nan], [1.0, np.nan]), r"scores must be finite; got nan in row 1\."),
         (([0, 1], [-np.inf, 2.0]), r"scores must be finite; got -inf in row 0\."),
-        (
-            ([0, 1], [2**60, 2**60 + 1]),
-            r"scores must be below 2\*\*53 in size as integers; got 1",
-        ),
+        (([0, 1], [2**60, 2**60 + 1]), r"scores must be below 2\*\*53 in size as integers; got 1"),
         (([], []), r"y must have at least one entry; got \[\]\."),
         (([[1, 0]], [[1, 0]]), r"y must be one-dimensional; got shape \(1, 2\)\."),
     ],

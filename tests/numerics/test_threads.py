@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from types import SimpleNamespace
 
 import joblib
 import numba
@@ -16,7 +17,7 @@ import pytest
 from shared_kernels import shared_by
 from small_rankers import DATA, made
 
-from treerank import HistogramTrees, LightGBMTrees, XGBoostTrees, get_metric, make_objective
+from treerank import HistogramTrees, LightGBMTrees, get_metric, make_objective
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics import waiting
 from treerank.numerics.threads import (
@@ -64,20 +65,18 @@ def test_trees_are_grown_by_as_many_threads_as_rows_keep_busy(n_rows, busy, eigh
     assert told == [busy, 3, 8]
 
 
-def test_kernels_get_back_the_threads_they_had():
-    before = numba.get_num_threads()
-    with kernel_threads(1):
-        inside = numba.get_num_threads()
-    with kernel_threads(before + 1):
-        assert numba.get_num_threads() == before
-    with pytest.raises(ZeroDivisionError), kernel_threads(1):
-        raise ZeroDivisionError
-    assert (inside, numba.get_num_threads()) == (1, before)
-
-
 def threads_within(context):
     with context:
         return numba.get_num_threads()
+
+
+def test_kernels_get_back_the_threads_they_had():
+    before = numba.get_num_threads()
+    assert threads_within(kernel_threads(1)) == 1
+    assert threads_within(kernel_threads(before + 1)) == before
+    with pytest.raises(ZeroDivisionError), kernel_threads(1):
+        raise ZeroDivisionError
+    assert numba.get_num_threads() == before
 
 
 def test_few_documents_get_one_thread():
@@ -87,31 +86,17 @@ def test_few_documents_get_one_thread():
         assert threads_within(threads_for(FEW_DOCUMENTS)) == several
 
 
-class Noting:
-    """An objective that notes how many threads kernels get for documents that are not few."""
+def test_few_rows_are_grown_by_one_thread():
+    noted = set()
 
-    n_outputs = 1
-
-    def __init__(self):
-        self.noted = set()
-
-    def derivatives(self, scores, *, iteration=0):
-        self.noted.add(threads_within(threads_for(FEW_DOCUMENTS)))
+    def derivatives(scores, *, iteration=0):
+        noted.add(numba.get_num_threads())
         return scores, np.ones_like(scores)
 
-
-@pytest.mark.parametrize("part_class", [LightGBMTrees, XGBoostTrees])
-def test_objectives_of_many_documents_get_all_threads(part_class):
-    objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
-    part_class(n_estimators=1).fit(X, objective)  # 50 rows, but their query might be long
-    assert objective.noted == {min(threads_allowed(), numba.get_num_threads())}
-
-
-def test_few_rows_are_grown_by_one_thread():
-    objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
+    objective = SimpleNamespace(n_outputs=1, derivatives=derivatives)
     with shared_by(2):
-        HistogramTrees(n_estimators=1).fit(X, objective)
-    assert objective.noted == {1}
+        HistogramTrees(n_estimators=1).fit(np.arange(50.0).reshape(-1, 1), objective)
+    assert noted == {1}
 
 
 @pytest.fixture
@@ -211,11 +196,6 @@ def test_an_error_in_any_thread_is_raised_when_all_have_ended(failing, three_thr
     with pytest.raises(MemoryError, match=f"of part {failing}"):
         in_parts(work, 3)
     assert sorted(done) == sorted({0, 1, 2} - {failing})
-
-
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_calls_in_threads_return_what_map_returns(n_threads):
-    assert in_threads(n_threads, pow, range(50), [2] * 50) == [n * n for n in range(50)]
 
 
 def test_parts_in_a_thread_are_one_and_wait_for_none():

@@ -54,8 +54,7 @@ ORDERED, BEYOND_EXPONENTIALS = [-5.5, 0.25, 100], [5000, 5001, 5002]
 
 
 @pytest.mark.parametrize(
-    ("loss", "y"),
-    [("logistic", ORDERED), ("listmle", ORDERED), ("listnet", BEYOND_EXPONENTIALS)],
+    ("loss", "y"), [("logistic", ORDERED), ("listmle", ORDERED), ("listnet", BEYOND_EXPONENTIALS)]
 )
 def test_losses_without_gains_take_any_labels(loss, y):
     scores = np.array([0.3, -0.2, 0.7])

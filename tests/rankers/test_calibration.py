@@ -104,11 +104,9 @@ def test_steps_are_chosen_only_if_they_are_better_by_more_than_chance():
         y = (scores + rng.normal(size=10)[query] + rng.logistic(size=200) > 0) * 1.0
         chosen += RelevanceScale.fitted(scores, y, QueryGroups.from_qid(query)).is_line.tolist()
     assert all(chosen)
-
-
-def test_queries_without_a_relevant_document_choose_no_curve():
+    # Queries without a relevant document choose no curve.
     scores, qid = np.random.default_rng(131).normal(size=100), np.repeat(np.arange(5), 20)
-    y = ((qid == 0) & (abs(scores) < 1)).astype(float)  # the other four queries teach nothing
+    y = ((qid == 0) & (abs(scores) < 1)).astype(float)
     assert not RelevanceScale.fitted(scores, y, QueryGroups.from_qid(qid)).is_line[0]
 
 

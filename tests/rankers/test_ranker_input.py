@@ -69,10 +69,7 @@ ONES = np.ones(160)
         ({"sample_weight": -ONES}, "sample_weight must not be negative; got -1"),
         ({"query_weight": np.arange(160)}, "query_weight must be constant within a q"),
         ({"eval_set": 3}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
-        (
-            {"eval_set": (DATA, DATA)},
-            r"eval_set must be .*or a list of such tuples; got",
-        ),
+        ({"eval_set": (DATA, DATA)}, r"eval_set must be .*or a list of such tuples; got"),
         ({"eval_set": [(np.eye(4),)]}, "eval_set must .*or a list of such tuples"),
         ({"eval_set": ((), ())}, "eval_set: X must have a row for each document; got 0 numbers"),
         ({"eval_metric": "map"}, "eval_set must be given where eval_metric is"),

@@ -150,10 +150,7 @@ def skewed_queries(rng, n=50):
     return rng.choice([0.0, 1.0], p=[0.3, 0.7], size=n) * rng.laplace(size=n)
 
 
-NULLS = {
-    "corrected_t": (hold_outs, 15),
-    "randomization": (skewed_queries, 50),
-}
+NULLS = {"corrected_t": (hold_outs, 15), "randomization": (skewed_queries, 50)}
 
 
 @pytest.mark.slow

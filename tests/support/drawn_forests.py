@@ -55,11 +55,6 @@ def drawn_forest(
     return replace(forest, categories=CategorySets(numbered, starts, np.concatenate(sets), rule))
 
 
-def content_of(conversion):
-    """Return the content of the file of a conversion."""
-    return conversion.content()
-
-
 def one_leaf(n_features):
     """Return a forest that gives all documents the score 1."""
     growing = GrowingForest()

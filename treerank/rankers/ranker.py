@@ -109,7 +109,7 @@ class Ranker(Scored):
 
     tau: Tau = "identity"
     clicks: Clicks = None
-    random_state: Seed = 0
+    random_state: Seed = None
 
     #: Whether ``fit`` learns anything that clicks at positions could tell.
     learns_from_clicks = True
@@ -191,7 +191,8 @@ class Ranker(Scored):
                 X, y, qid, position, sample_weight = X
         _warn_of_training_set(X, eval_set)
         listener = together([current_listener(), *check_callbacks(callbacks)])
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        random_state = self.get_params(deep=False).get("random_state", 0)
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = self._read_training_set(X, y, qid, position, given_pairs, weights)
         self.propensities_ = None
