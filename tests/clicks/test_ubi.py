@@ -97,7 +97,7 @@ def test_an_id_that_repeats_has_pages_and_what_was_typed_on_the_way():
 
 
 def test_a_list_that_shows_a_document_twice_is_left_out_and_a_missing_one_is_no_document():
-    queries = [query("1", "shoes", ["a", "b"]), query("1", "shoes", ["b", "c"], 2)]
+    queries = [query("1", "shoes", ["a", "b"]), query("1", "shoes", np.array(["b", "c"]), 2)]
     queries += [query("2", "hats", ["d"]), query("3", "boots", np.nan)]
     with pytest.warns(UserWarning, match="1 lists that show a document twice"):
         assert sessions_of(read_ubi(queries, [event("2", "d")])) == {"2": ("d", "d")}

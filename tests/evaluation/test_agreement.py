@@ -40,8 +40,7 @@ def test_ranker_scorer_comparison_report_and_shell_tell_the_same_mean(tmp_path):
     assert scorer(ranker, X[TEST], Y[TEST], qid=QID[TEST]) == pytest.approx(expected)
     comparison = compare({"a": RankSVM()}, data, cv=[(TRAIN, TEST)], metrics=["ndcg@10"])
     assert np.nanmean(comparison.by_query("ndcg@10")) == pytest.approx(expected)
-    page = report(ranker, *test).html
-    assert f"{expected:.4f}" in page
+    assert f"{expected:.4f}" in report(ranker, *test).html
     ranker.save(tmp_path / "m")
     write_letor(tmp_path / "test.txt", *test)
     printed = run("evaluate", tmp_path / "m", tmp_path / "test.txt", "--json").stdout

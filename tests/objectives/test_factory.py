@@ -20,7 +20,7 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         (Y, {"k": 0}, "k must be a whole number of at least 1; got 0"),
         (Y, {"k": 2**63}, "k must be a whole number"),
         (Y, {"k": 10**30}, "k must be a whole number"),
-        (Y, {"weight": "ndcg", "gain": [0, 2, 1]}, "gain must not fall from a label to the next"),
+        (Y, {"weight": "ndcg", "gain": [0, 2, 1]}, "gain must not fall .* of label 2 is lower"),
         (Y, {"weight": "ndcg", "gain": [0, 1]}, "y must be integers below 2.*got 2.0"),
         (Y, {"sample_weight": [1, 1, np.nan, 1]}, "sample_weight must be finite; got nan in row 2"),
         (Y, {"sample_weight": [1, -1, 1, 1]}, "sample_weight must not be negative; got -1.0 in r"),

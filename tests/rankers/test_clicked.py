@@ -78,17 +78,18 @@ def test_neither_the_order_of_rows_nor_names_of_queries_change_the_model(fitted)
 
 
 def test_a_weight_is_a_number_of_equal_impressions(fitted):
-    sums = count_data(LOG, DOCUMENTS)._asdict()
-    assert len(sums["y"]) < len(ROWS["y"]) / 2
-    assert (small().fit(count_data(LOG, DOCUMENTS)).predict(X) == fitted.predict(X)).all()
-    assert (small().fit(**shuffled(sums)).predict(X) == fitted.predict(X)).all()
+    data = count_data(LOG, DOCUMENTS)
+    assert len(data.y) < len(ROWS["y"]) / 2
+    for ranker in (small().fit(data), small().fit(**shuffled(data._asdict()))):
+        assert (ranker.predict(X) == fitted.predict(X)).all()
+    with pytest.raises(ValueError, match="y, qid, sample_weight and position must be None: X"):
+        small().fit(data, sample_weight=data.sample_weight)
 
 
 def test_weights_of_queries_are_those_of_the_documents(fitted):
     weight = 1.0 + ROWS["qid"] % 3
     ranker = small().fit(**ROWS, query_weight=weight)
-    clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, DOCUMENTS)
-    data = clicks.training_data()
+    data = ClickRelevance(FEW, random_state=SEED).fit(LOG, DOCUMENTS).training_data()
     other = TreeDirectRanker(FEW, random_state=0).fit(*data, query_weight=1.0 + data.qid % 3)
     assert (ranker.predict(X) == other.predict(X)).all()
     assert (ranker.predict(X) != fitted.predict(X)).any()

@@ -178,9 +178,10 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
 
 def _hits(query: Mapping[str, Any]) -> list[str]:
     """Return the documents of a query in their order; a single one may stand without a list."""
-    hits = query.get("query_response_hit_ids") or []
-    found = hits if isinstance(hits, list | tuple) else [hits]
-    return [str(hit) for hit in found if hit == hit]  # NaN is none, in a data frame
+    hits = query.get("query_response_hit_ids")
+    if isinstance(hits, list | tuple | np.ndarray):
+        return [str(hit) for hit in hits]
+    return [str(hits)] if hits and hits == hits else []  # NaN is none, in a data frame
 
 
 def _start(query: Mapping[str, Any]) -> int:

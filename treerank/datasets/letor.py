@@ -276,7 +276,7 @@ def _as_matrix(X):
 def _checked_queries(qid, n_rows):
     """Return the query ids; refuse texts that the reader would not take for one id."""
     queries = text_ids("qid", qid, n_rows)
-    for token in set(map(str, queries)):
+    for token in set(map(str, queries.tolist())):
         encoded = token.encode("utf-8", "surrogateescape")
         if "#" in token or encoded.split() != [encoded] or len(encoded) > LONGEST_QID:
             raise ValueError(

@@ -277,10 +277,9 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
 
 def _ids(qid):
     """Return query ids as Arrow has them."""
+    ids = qid.astype(object) if qid.dtype.kind == "U" else qid  # keeps zero characters
     try:
-        return pa.array(
-            qid.astype(object) if qid.dtype.kind == "U" else qid
-        )  # with zero characters
+        return pa.array(ids)
     except (pa.ArrowException, OverflowError) as error:
         raise TypeError(f"qid must be numbers, text or dates; got {shown(qid)}.") from error
 

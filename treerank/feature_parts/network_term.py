@@ -138,8 +138,7 @@ class Network:
         """Return the network as a line, if it is one but for rounding."""
         if not all(isinstance(layer, Affine) for layer in self.layers):
             return None
-        origin = np.zeros((1, len(self.mean)))
-        constant = self._outputs(origin)[0] @ self.weight
+        constant = self._outputs(np.zeros((1, len(self.mean))))[0] @ self.weight
         if constant != 0:
             return None
         coef = (self._outputs(np.eye(len(self.mean))) @ self.weight) * self.inverse

@@ -84,8 +84,7 @@ def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) 
 
 def _batches(rows: Rows) -> Iterator[np.ndarray]:
     for start in range(0, len(rows), _BATCH):
-        batch = rows.batch(start, start + _BATCH)
-        yield np.ascontiguousarray(batch, dtype=np.float64)
+        yield np.ascontiguousarray(rows.batch(start, start + _BATCH), dtype=np.float64)
 
 
 @njit

@@ -141,7 +141,7 @@ class Ranker(Scored):
             otherwise. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
             memory; scores and ranks are in their order. What a reader of files returns unpacks, as
             in ``fit(*read_parquet(path))``; what :func:`~treerank.clicks.count_data` returns is
-            taken as it is, in place of all arguments up to ``position``.
+            taken as it is, in place of ``y``, ``qid``, ``sample_weight`` and ``position``.
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. NaN says that nobody has judged a document, which is left
             out here, in ``eval_set`` and by metrics; ``np.nan_to_num(y)`` takes it as 0. Several
@@ -188,6 +188,8 @@ class Ranker(Scored):
             from treerank.clicks.click_data import ClickData
 
             if isinstance(X, ClickData):
+                if any(given is not None for given in (y, qid, sample_weight, position)):
+                    raise ValueError("y, qid, sample_weight and position must be None: X has them.")
                 X, y, qid, position, sample_weight = X
         _warn_of_training_set(X, eval_set)
         listener = together([current_listener(), *check_callbacks(callbacks)])

@@ -92,21 +92,23 @@ def diversify(
 def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
     """Return vectors of length 1, or 0, a row for each candidate."""
     matrix = as_numbers("vectors", vectors)
-    lengths = np.linalg.norm(matrix, axis=-1, keepdims=True)
-    if matrix.ndim != 2 or len(matrix) != n_candidates or not np.isfinite(lengths).all():
+    if matrix.ndim != 2 or len(matrix) != n_candidates or not np.isfinite(matrix).all():
         raise ValueError(
             f"vectors must have a row of finite numbers for each of the {n_candidates} "
             f"candidates; got {shown(vectors)} of shape {matrix.shape}."
         )
+    largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0)
+    matrix = matrix / np.where(largest > 0, largest, 1)  # some square is 1, and none is larger
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
     """Return the largest number of documents of a group up to each position."""
     limits = np.full(k, _ANY)
-    by_position = (
-        at_most if isinstance(at_most, Mapping) else {k: _ANY if at_most is None else at_most}
-    )
+    if at_most is None:
+        return limits
+    by_position = at_most if isinstance(at_most, Mapping) else {k: at_most}
     check_counts("at_most", [*by_position, *by_position.values()])
     for position, limit in by_position.items():
         limits[:position] = np.minimum(limits[:position], limit)

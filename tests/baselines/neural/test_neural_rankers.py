@@ -7,6 +7,7 @@ from treerank import NDCG, get_metric, make_objective
 from treerank.baselines import LambdaRank, ListNet, ListNetStar, RankNet, RankNetStar, SortNet
 from treerank.baselines.neural.rankprop import RankProp, SortedTargets
 from treerank.baselines.neural.sorting import sort_by_comparison
+from treerank.datasets.ranking_data import Batches
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.nested_ranker import NestedRanker
 
@@ -120,6 +121,8 @@ def test_pair_probabilities_of_sortnet_are_those_of_its_comparator():
     held_out = make_ranking_sample(30, random_state=3)
     ranker.calibrate(held_out.X, held_out.y, held_out.qid)
     probability = ranker.predict_pair_proba(a, b)
+    with pytest.raises(TypeError, match="X must be a matrix in memory"):
+        ranker.calibrate(Batches([held_out]))  # and the old steepness stays
     np.testing.assert_array_equal(np.sign(probability - 0.5), np.sign(preference))
     odds = ((1 + preference) / (1 - preference)) ** ranker.steepness_
     np.testing.assert_allclose(probability, odds / (1 + odds))

@@ -133,10 +133,11 @@ class SortNet(Ranker):
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
+        rows, labels, queries = self.read(X, y, qid)  # refuses batches before anything is set
         super().calibrate(X, y, qid)
-        X, y, qid = self.read(X, y, qid)
-        y = check_labels(y, len(X), some_unjudged=True)
-        self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))).judged())
+        labels = check_labels(labels, len(rows), some_unjudged=True)
+        groups = QueryGroups.from_qid(queries, len(rows))
+        self._fit_steepness(HeldOut(rows, labels, groups).judged())
         return self
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_column, refuse_where
+from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
@@ -76,8 +76,10 @@ class PairwiseObjective(PairProblem, Objective):
         """
         labels = np.unique(self.judgments.y)
         gains = self.weight.gains(labels, QueryGroups(None, np.array([0, len(labels)])), self)
-        falls = self.weight.takes_gain & (np.diff(gains, prepend=gains[:1]) < 0)
-        refuse_where(falls, labels, "gain must not fall from a label to the next one")
+        lower = labels[1:][np.diff(gains) < 0]
+        if self.weight.takes_gain and len(lower) > 0:
+            rule = "gain must not fall from a label to the next one"
+            raise ValueError(f"{rule}; that of label {lower[0]:g} is lower.")
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "PairwiseObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""
