@@ -76,8 +76,7 @@ def sample_lists(
         Length of the lists; shorter queries have shorter ones.
     temperature : float, default=1.0
         How much is explored: near 0 lists are in the order of the scores, and for large numbers
-        in any order. A document whose score is higher by it is e times as likely to be next. It
-        is at least a billionth of the largest difference of scores in a query.
+        in any order. A document whose score is higher by it is e times as likely to be next.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
