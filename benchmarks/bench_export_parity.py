@@ -23,7 +23,7 @@ from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.terms import Terms
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-from drawn_forests import content_of, drawn_documents, drawn_forest
+from drawn_forests import drawn_documents, drawn_forest
 
 NAMES = ["a", "b", "c", "d"]
 RULES = {"lightgbm": "truncated", "xgboost": "single"}
@@ -88,7 +88,7 @@ def main(n_forests=200, n_documents=1000):
             terms, X = drawn_case(random, format, n_documents)
             conversion = converted(format, terms, NAMES, X)
             model, program = terms.scores(X), conversion.scores(X)
-            n_wrong += int((scores_of(content_of(conversion), X) != program).sum())
+            n_wrong += int((scores_of(conversion.content(), X) != program).sum())
             n_off += int((model != program).sum())
         print(
             f"{format:12} {n_forests} forests x {n_documents} documents: {n_wrong} wrong; "

@@ -14,7 +14,7 @@ def partition(rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray) -> int:
 
     ``bins`` are those of all rows, and ``goes_left`` has 1 for bins that go left.
     """
-    right, n_left, n_right = np.empty_like(rows), np.int64(0), np.int64(0)
+    right, n_left, n_right = np.empty(len(rows), rows.dtype), np.int64(0), np.int64(0)
     for i in range(len(rows)):
         row = rows[i]
         is_left = np.int64(goes_left[bins[row]])
@@ -22,5 +22,6 @@ def partition(rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray) -> int:
         right[n_right] = row
         n_left += is_left
         n_right += 1 - is_left
-    rows[n_left:] = right[:n_right]
+    for i in range(n_right):  # to assign a slice takes a second more to compile
+        rows[n_left + i] = right[i]
     return int(n_left)
