@@ -162,7 +162,7 @@ def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():
 @given(qid=query_ids, seed=st.integers(0, 9), gap=st.sampled_from([None, 0, 1, 2]))
 def test_a_test_set_of_time_is_later_than_its_training_set(qid, seed, gap):
     qid = np.array(qid)
-    time = np.random.default_rng(seed).permutation(len(qid)) + 10.0
+    time = (np.random.default_rng(seed).permutation(len(qid)) + 10.0).astype("fO"[seed % 2])
     latest = np.array([time[qid == query].max() for query in qid])
     time[latest.argmin()] = latest.min()
     first = latest == latest.min()

@@ -175,6 +175,7 @@ class QueryTimeSplit(QuerySplitter):
     def _splits(self, groups):
         check_qid(self.time, groups.n_documents, name="time")
         time = np.asarray(self.time)
+        time = np.array(time.tolist()) if time.dtype == object else time  # numbers are numbers
         is_span = isinstance(self.gap, timedelta | np.timedelta64)
         if self.gap is not None and time.dtype.kind not in ("mMO" if is_span else "iuf"):
             rule = "gap must be a timedelta where time is dates, and a number where it is numbers"

@@ -284,7 +284,7 @@ def test_the_command_compares_with_a_column_of_a_table(tmp_path):
     ("options", "error", "message"),
     [
         ({"n_examples": 0}, ValueError, "n_examples must be a whole number"),
-        ({"slices": {"a": [1]}}, ValueError, r"column 'a' must have 24 entries; got"),
+        ({"slices": {"a": [1]}}, ValueError, r"slices\['a'\] must have one entry per do"),
         ({"document_names": ["a"]}, ValueError, "document_names must have one .* got 1 for 24"),
         ({"baseline": [1.0]}, ValueError, "baseline must have one entry per document; got 1"),
         ({"baseline": RankSVM}, TypeError, "baseline must be a Ranker; got"),

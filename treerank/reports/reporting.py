@@ -133,6 +133,10 @@ def report(
     y, against = check_labels(y, n, some_unjudged=True), _baseline_scores(baseline, X, n)
     scores, names = ranker.scores_of(features), _document_names(document_names, n)
     columns = dict(slices or {})
+    for name, column in columns.items():
+        if (shape := np.shape(column)) != (n,):
+            rule = f"slices[{name!r}] must have one entry per document, {n}"
+            raise ValueError(f"{rule}; got {shape}.")
     if np.isnan(y).any():
         warn_of_unjudged(judged_share(y, scores, qid))
         rows = np.flatnonzero(~np.isnan(y))
