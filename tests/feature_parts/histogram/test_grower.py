@@ -1,5 +1,7 @@
 """Trees are those that plain Python grows by looking at every split of every leaf."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from treerank.feature_parts.histogram.histogram import STRIDE, fill
 from treerank.feature_parts.histogram.packing import pack, unpack
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_gain
-from treerank.feature_parts.histogram.tree import Data, Node, make_histograms
+from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
 
@@ -40,8 +42,8 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     histograms = make_histograms(binned, layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = bins.places["feature"][None] >= 0
-    data = Data(bins, rules, groups, binned, by_column(binned), histograms)
-    nodes, _ = grow(data, words, layout, rows)
+    data = Data(bins.places, bins.zeros, groups, binned, by_column(binned), histograms)
+    nodes, _ = grow(data, words, layout, rules, rows)
     return nodes, rows, bins
 
 
@@ -147,7 +149,7 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     sums[0] = rng.normal(size=6).cumsum() * 10.0**exponent
     sums[1] = rng.exponential(size=6).cumsum() * 10.0 ** min(exponent / 2, 0)
     sums[2] = np.arange(5, 11)
-    leaf = Node(0, 0, 0, 0, *sums[:, 5])
+    leaf = SimpleNamespace(gradient=sums[0, 5], hessian=sums[1, 5], n_documents=sums[2, 5])
     rules = TreeRules(8, -1, False, **RULES | {"min_child_weight": 1e-300, "min_child_samples": 1})
     cuts = sums, 5, leaf, rules, 0.0
     best = max(cut_gain(tuple(left), leaf, rules, 0.0, 0) for left in sums.T[:5])

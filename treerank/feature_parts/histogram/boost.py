@@ -34,7 +34,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     histograms = make_histograms(binned, PRECISIONS[part.precision][1], rules)
     columns = by_column(binned, in_file=task.rows.is_batched)
     groups = groups[:, bins.places["feature"]]
-    data = Data(bins, rules, groups, binned, columns, histograms)
+    data = Data(bins.places, bins.zeros, groups, binned, columns, histograms)
     if held_out is not None:
         held_out_binned = bin_rows(held_out, bins)
         held_out_scores = _earlier_scores(task, held_out)
@@ -49,7 +49,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
         return forest if earlier is None else joined([earlier, forest])
 
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
-        trees.append(_grow_tree(part, task, data, sampler, scores))
+        trees.append(_grow_tree(part, task, data, rules, sampler, scores))
         if held_out is not None:
             in_parts(add_tree, len(every), held_out_binned, trees[-1], every, held_out_scores)
             is_one = held_out_scores.shape[1] == 1
@@ -70,7 +70,7 @@ def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
     return scores
 
 
-def _grow_tree(part, task, data, sampler, scores):
+def _grow_tree(part, task, data, rules, sampler, scores):
     """Grow a tree and add it to the scores; return it."""
     sizes, key = task.sizes, (task.seed, task.derivatives.iteration)
     leave_memory(data.binned)  # they are large, and so is what an objective needs
@@ -80,12 +80,12 @@ def _grow_tree(part, task, data, sampler, scores):
     words, layout = pack(g, h, part.precision, rounding, task.rows.places)
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
     rows = sampler.rows(key)
-    exists = data.bins.places["feature"] >= 0
+    exists = data.places["feature"] >= 0
     usable = sampling.sample_features(exists, float(sizes.colsample_bytree), key)
     data = data._replace(groups=data.groups & usable)
-    nodes, goes_left = grow(data, words, layout, rows)
+    nodes, goes_left = grow(data, words, layout, rules, rows)
     rate = float(sizes.learning_rate)
-    values = add_leaves(nodes, rows, (gradient, hessian), data.rules, rate, scores)
+    values = add_leaves(nodes, rows, (gradient, hessian), rules, rate, scores)
     tree = GrownTree(nodes, goes_left, values)
     if len(rows) < len(scores) and len(nodes) > 1:
         others = np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True)

@@ -1,195 +1,317 @@
 """Grower: one tree, whose leaves are split one after the other, each by its best split.
 
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
-A split costs one pass over the documents of its smaller child:
+A split costs one pass over the documents of its smaller child. The steps are:
 
-- sum the histogram of the smaller of two new leaves;
-- subtract it from that of their parent, which gives the other one, and find the best split of each
-  leaf. Threads share the blocks of features in these two steps;
+- of many rows, sum the histograms of parts of them, one part for each thread;
+- sum the histogram of the smaller of two new leaves, block by block of features, or add up those of
+  its parts; subtract it from that of their parent, which gives the other one; and find the best
+  split of each leaf;
 - choose the leaf to split next, sort its rows by side, and make two new leaves of it.
 
-Workers do so with their own rows. After the first step each adds up the histograms of all workers
-for a share of the blocks, and after the second all tell each other the best splits they have found.
+Threads share the first two steps, and who finishes the second one alone does the third, see
+``pieces``. Workers do so with their own rows. Before they search, each adds up the histograms of
+all workers for a share of the blocks, and then all tell each other the best splits they have found.
 """
 
-from collections.abc import Callable
-from heapq import heappop, heappush
-from itertools import pairwise
+import time
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 
-from treerank.feature_parts.histogram import splitter
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.histogram import N_BINS, fill
+from treerank.feature_parts.histogram.histogram import fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
-from treerank.feature_parts.histogram.tree import NODE, Data, Node, shares_of
+from treerank.feature_parts.histogram.pieces import (
+    finish_piece,
+    new_counters,
+    open_pieces,
+    take_piece,
+)
+from treerank.feature_parts.histogram.splitter import (
+    SPLIT,
+    TreeRules,
+    may_split,
+    newton_step,
+    record_of,
+    search_blocks,
+    whole_gain,
+)
+from treerank.feature_parts.histogram.tree import NODE, Data, shares_of
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
-from treerank.team import current_team
+from treerank.team import Team, current_team
 
-#: From how many bins of eight features on threads share a step; fewer take less than a wake-up.
-_SHARED = 40_000
+#: From how many bins of eight features on threads share a step; fewer take less than to meet.
+_SHARED = 10_000
 #: Rows of a leaf whose histogram takes as long to fill as a search.
 _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part, per word: to add the part and to wait for it takes much less.
 _ROWS_OF_PART = 10_000
 #: About how many blocks are filled and searched in turn: histograms stay in the second cache.
 _TOGETHER = 16
-_PAIR = np.arange(2)
+
+_START, _PARTS, _FILL, _SEARCH, _CHOOSE, _END = range(6)
+#: The step that threads are in:
+#:
+#: - kind: one of the above; workers meet before ``_SEARCH`` and before ``_CHOOSE``.
+#: - n_nodes: number of nodes so far.
+#: - n_threads, first_place: of this worker; the place is the first that it searches.
+#: - n_parts, n_pieces: of rows to fill, 0 or more, and of blocks to fill or search.
+#: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
+_FIELDS = ("kind", "n_nodes", "n_threads", "first_place", "n_parts", "n_pieces")
+_STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
+
+
+class Growth(NamedTuple):
+    """A tree that grows."""
+
+    nodes: np.ndarray
+    splits: np.ndarray  # the best one of each node
+    paths: np.ndarray  # whether all features above a node are of a group; (n_nodes, n_groups)
+    found: np.ndarray  # best splits of two leaves in each block, or from there on
+    filled: np.ndarray  # histograms of parts of the rows, and of all rows of one of many workers
+    step: np.ndarray  # the step that threads are in
+    counters: np.ndarray  # of its pieces
 
 
 def grow(
-    data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray
+    data: Data, words: np.ndarray, layout: Layout, rules: TreeRules, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf; ``words`` are those of all rows.
 
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
-    n_most, rules = 2 * len(data.histograms) - 1, data.rules
-    leaves: list[tuple[int, float, int, np.ndarray]] = []
-    goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
-    nodes, new = [_root(words, layout, rows)], [0]
-    open_groups = [np.ones(len(data.groups), dtype=bool)]  # that all features above are of
-    how = splitter.record_of(layout, rules)
-    while len(nodes) < n_most:
-        pair = [nodes[number] for number in new]
-        if any(splitter.may_split(leaf, rules) for leaf in pair):
-            usable = np.logical_or.reduce(data.groups[open_groups[new[0]]])
-            splits = _best_splits(data, words, usable, how, rows, pair)
-            for number, leaf, split in zip(new, pair, splits, strict=False):
-                gain = splitter.whole_gain(float(split["gain"]), leaf, rules)
-                if gain > -np.inf:  # the first among equals is split first
-                    depth = leaf.depth if rules.level_by_level else 0
-                    heappush(leaves, (depth, -gain, number, split))
-        if not leaves:
-            break
-        _, loss, number, split = heappop(leaves)
-        first, goes_left[number] = len(nodes), split["goes_left"]
-        nodes += _children(nodes[number], first, split, rows, data)
-        cut = dict(zip(("place", "bin", "missing_left"), split.item(), strict=False))
-        nodes[number] = nodes[number]._replace(**cut, first=first, gain=-loss)
-        new = sorted((first, first + 1), key=lambda number: nodes[number].n_documents)
-        open_groups += [open_groups[number] & data.groups[:, cut["place"]]] * 2
-    return np.array(nodes, dtype=NODE), goes_left[: len(nodes)].copy()
+    team, tree = current_team(), _planted(data, words, layout, rows)
+    step, how = tree.step[0], record_of(layout, rules)
+
+    def work(first: int, last: int) -> None:
+        while _work(data, words, how, rows, tree):
+            time.sleep(0)  # for threads that the system has stopped
+
+    while step["kind"] != _END:
+        in_parts(work, nb.get_num_threads())
+        if team.size > 1:
+            _meet(team, data, tree)
+    n = step["n_nodes"]
+    is_split = tree.nodes["place"][:n, None] >= 0
+    return tree.nodes[:n].copy(), tree.splits["goes_left"][:n] * is_split
 
 
-def _root(words: np.ndarray, layout: Layout, rows: np.ndarray) -> Node:
-    """Return the root, whose sums are those over the rows of all workers."""
+def _planted(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -> Growth:
+    """Return a tree that is only a root, whose sums are those over the rows of all workers."""
+    team, n_most = current_team(), 2 * len(data.histograms) - 1
     words = words if len(rows) == len(words) else words[rows]
-    total = current_team().total(np.array([column.sum() for column in words.T]))
     sums = np.empty((3, 1))
-    unpack(total, 1, layout, sums)
-    g, h, n = sums[:, 0].tolist()
-    return Node(0, len(rows), 0, 0, g, h, n)
+    unpack(team.total(np.array([column.sum() for column in words.T])), 1, layout, sums)
+    nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
+    nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
+    for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
+        nodes[name][0] = value
+    nodes["end"][0], splits["gain"] = len(rows), -np.inf
+    n_threads, (_, n_own, n_words) = nb.get_num_threads(), data.histograms.shape
+    filled = n_threads + (team.size > 1), data.binned.shape[1], n_words
+    first_place = WIDTH * shares_of(filled[1])[team.rank].start
+    return Growth(
+        nodes,
+        splits,
+        paths=np.ones((n_most, len(data.groups)), dtype=bool),
+        found=np.zeros((max(1, n_own), 2), dtype=SPLIT),
+        filled=np.empty(filled, dtype=np.int64),
+        step=np.array([(_START, 1, n_threads, first_place, 0, 1, (0, -1))], dtype=_STEP),
+        counters=new_counters(),
+    )
 
 
-def _share(n_bins: int, kernel: Callable[..., None], n: int) -> None:
-    """Call a kernel for all of ``n`` blocks, in threads if it reads many bins."""
-    if n_bins < _SHARED:
-        kernel(0, n)
-    else:
-        in_parts(kernel, n)
+def _meet(team: Team, data: Data, tree: Growth) -> None:
+    """Share with other workers what a step has found, and let threads begin the next one."""
+    step, n_pieces = tree.step[0], 1
+    if step["kind"] == _SEARCH:
+        of_all = [tree.filled[-1, share] for share in shares_of(tree.filled.shape[1])]
+        slot = tree.nodes["slot"][step["pair"][0]]
+        data.histograms[slot], n_pieces = team.total_of_own(of_all), step["n_pieces"]
+    elif step["kind"] == _CHOOSE:
+        best = tree.found[tree.found["gain"].argmax(axis=0), [0, 1]]
+        told = np.frombuffer(b"".join(team.gather(best.tobytes())), dtype=SPLIT).reshape(-1, 2)
+        tree.found["gain"] = -np.inf
+        tree.found[0] = told[told["gain"].argmax(axis=0), [0, 1]]
+    tree.counters[:] = n_pieces
 
 
-def _best_splits(
-    data: Data,
-    words: np.ndarray,
-    usable: np.ndarray,
-    how: np.ndarray,
-    rows: np.ndarray,
-    pair: list[Node],
-) -> np.ndarray:
-    """Return the best splits of new leaves, the smaller one first, over all blocks."""
-    team, small, n_blocks = current_team(), pair[0], data.binned.shape[1]
-    shares = shares_of(n_blocks)
-    own = shares[team.rank]
-    into = kept = data.histograms[small.slot]
-    if team.size > 1:
-        into = np.empty((n_blocks, kept.shape[1]), dtype=np.int64)
-    fill_blocks = _filling(data, words, rows[small.begin : small.end], into)
-    splits = np.zeros((max(1, len(kept)), 2), dtype=splitter.SPLIT)
-    splits["gain"] = -np.inf
-    searched = slice(WIDTH * own.start, WIDTH * own.stop)
-    search = data.bins.places[searched], usable[searched], how
-    leaves = np.array(pair, dtype=NODE)
-
-    def search_blocks(first: int, last: int) -> None:
-        splitter.search_blocks(first, last, search, leaves, data.histograms, splits)
-
-    def fill_and_search(first: int, last: int) -> None:
-        n_groups = max(1, round((last - first) / _TOGETHER))
-        ends = (first + (last - first) * group // n_groups for group in range(n_groups + 1))
-        for at in pairwise(ends):
-            fill_blocks(*at)
-            search_blocks(*at)
-
-    n_bins = (small.end - small.begin + _SEARCH_IN_ROWS) * n_blocks
-    if team.size == 1:
-        _share(n_bins, fill_and_search, n_blocks)
-        return _best(splits)
-    _share(n_bins, fill_blocks, n_blocks)
-    kept[:] = team.total_of_own([into[share] for share in shares])
-    _share(n_bins, search_blocks, len(kept))
-    splits["place"] += WIDTH * own.start
-    told = b"".join(team.gather(_best(splits).tobytes()))
-    return _best(np.frombuffer(told, dtype=splitter.SPLIT).reshape(-1, 2))
+@njit(error_model="numpy", nogil=True)
+def _work(data, words, how, rows, tree):
+    """Do pieces of steps; return whether there may be more of them later."""
+    while True:
+        piece = take_piece(tree.counters)
+        if piece <= 0:
+            return piece == 0
+        _do_piece(piece - 1, data, words, how[0], rows, tree)
+        if finish_piece(tree.counters):
+            open_pieces(tree.counters, _end_step(data, words, how[0], rows, tree))
 
 
-def _best(splits: np.ndarray) -> np.ndarray:
-    """Return the best split of each of two leaves, the first among equals."""
-    return splits[splits["gain"].argmax(axis=0), _PAIR]
+@register_jitable(error_model="numpy")
+def _do_piece(piece, data, words, how, rows, tree):
+    """Fill the histogram of a part of the rows, or fill and search some blocks."""
+    step, n_parts = tree.step[0], tree.step[0].n_parts
+    small = tree.nodes[step.pair[0]]
+    own, bins, n = rows[small.begin : small.end], (data.binned, data.zeros), step.n_pieces
+    n_rows, n_blocks, is_alone = len(own), tree.filled.shape[1], len(tree.filled) == step.n_threads
+    if step.kind == _PARTS:
+        part = own[n_rows * piece // n_parts : n_rows * (piece + 1) // n_parts]
+        fill(0, n_blocks, bins, words, part, tree.filled[piece])
+    elif step.kind == _FILL:
+        into = data.histograms[small.slot] if is_alone else tree.filled[step.n_threads]
+        first, last = n_blocks * piece // n, n_blocks * (piece + 1) // n
+        n_groups = max(1, (last - first + _TOGETHER // 2) // _TOGETHER)
+        for group in range(n_groups):
+            begin = first + (last - first) * group // n_groups
+            end = first + (last - first) * (group + 1) // n_groups
+            if n_parts:
+                _add_parts(tree.filled[:n_parts, begin:end], into[begin:end])
+            else:
+                fill(begin, end, bins, words, own, into)
+            if is_alone:
+                search_blocks(begin, end, data, how, tree)
+    elif step.kind == _SEARCH:
+        n_blocks = data.histograms.shape[1]
+        search_blocks(n_blocks * piece // n, n_blocks * (piece + 1) // n, data, how, tree)
 
 
-def _filling(
-    data: Data, words: np.ndarray, rows: np.ndarray, into: np.ndarray
-) -> Callable[[int, int], None]:
-    """Return a function of first and last block that fills the histogram of a leaf.
+@register_jitable(error_model="numpy")
+def _add_parts(parts, into):
+    """Write the sum of histograms."""
+    for block in range(len(into)):
+        for i in range(into.shape[1]):
+            into[block, i] = parts[0, block, i]
+        for part in range(1, len(parts)):
+            for i in range(into.shape[1]):
+                into[block, i] += parts[part, block, i]
 
-    Of many rows, each thread has filled that of a part before, and the blocks are added up. So a
-    row is fetched once, and by one thread. Parts need no more memory than all leaves.
+
+@register_jitable(error_model="numpy")
+def _end_step(data, words, how, rows, tree):
+    """Choose the next step after one; return its number of pieces, or -1 if threads have to end."""
+    step = tree.step[0]
+    if step.kind == _PARTS:
+        step.kind = _FILL
+        return step.n_pieces
+    if step.kind == _SEARCH or (step.kind == _FILL and len(tree.filled) > step.n_threads):
+        step.kind = _CHOOSE if step.kind == _SEARCH else _SEARCH
+        return -1
+    if step.kind != _START:
+        _keep_best(how, tree)
+    while step.n_nodes < len(tree.nodes):
+        if step.kind != _START:
+            number = _next_leaf(tree, how)
+            if number < 0:
+                break
+            _split(number, data, how, rows, tree)
+        step.kind = _FILL
+        if _is_worth_a_search(how, tree):
+            return _first_pieces(data, words, tree)
+    step.kind = _END
+    return -1
+
+
+@register_jitable(error_model="numpy")
+def _is_worth_a_search(how, tree):
+    """Return whether one of two new leaves may be split."""
+    small, large = tree.step[0].pair[0], tree.step[0].pair[1]
+    may = may_split(tree.nodes[small], how)
+    return may or (large >= 0 and may_split(tree.nodes[large], how))
+
+
+@register_jitable(error_model="numpy")
+def _first_pieces(data, words, tree):
+    """Prepare the search of two new leaves; return the number of pieces of its first step.
+
+    Of many rows, each thread fills the histogram of a part before, and the blocks are added up. So
+    a row is fetched once, and by one thread. Parts need no more memory than all leaves.
     """
-    binned, n_most = (data.binned, data.bins.zeros), len(data.histograms)
-    n_parts = min(nb.get_num_threads(), n_most, len(rows) // (_ROWS_OF_PART * words.shape[1]))
-    if n_parts < 2:
-        return lambda first, last: fill(first, last, binned, words, rows, into)
-    parts, rows_of_part = np.empty((n_parts, *into.shape), np.int64), np.array_split(rows, n_parts)
-
-    def fill_parts(first: int, last: int) -> None:
-        for part in range(first, last):
-            fill(0, len(into), binned, words, rows_of_part[part], parts[part])
-
-    def add_parts(first: int, last: int) -> None:
-        np.sum(parts[:, first:last], axis=0, out=into[first:last])
-
-    in_parts(fill_parts, n_parts)
-    return add_parts
-
-
-def _children(
-    leaf: Node, first: int, split: np.ndarray, rows: np.ndarray, data: Data
-) -> tuple[Node, Node]:
-    """Sort the rows of a leaf by side; return two new leaves below it, the left one first.
-
-    ``first`` will be the number of the left one. The smaller one gets a new slot for its histogram.
-    """
-    place, _, _, _, g, h, n, goes_left = split.item()
-    own = rows[leaf.begin : leaf.end]
-    middle = leaf.begin + partition(own, data.columns[place], goes_left)
-    others = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n
-    slots = (first + 1) // 2, leaf.slot
-    left_slot, right_slot = slots if n <= others[2] else slots[::-1]
-    depth, bounds = leaf.depth + 1, (leaf.lower, leaf.upper)
-    left = Node(leaf.begin, middle, depth, left_slot, g, h, n, *bounds)
-    right = Node(middle, leaf.end, depth, right_slot, *others, *bounds)
-    sign = data.bins.places["sign"][place]
-    return _bounded(left, right, data.rules, sign) if sign else (left, right)
+    step = tree.step[0]
+    small = tree.nodes[step.pair[0]]
+    n_rows, n_blocks = small.end - small.begin, tree.filled.shape[1]
+    for block in range(len(tree.found)):
+        tree.found[block, 0].gain = tree.found[block, 1].gain = -np.inf
+    is_shared = (n_rows + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
+    step.n_pieces = min(step.n_threads, n_blocks) if is_shared else 1
+    n_parts = n_rows // (_ROWS_OF_PART * words.shape[1])
+    step.n_parts = min(n_parts, step.n_threads, len(data.histograms))
+    if step.n_parts < 2:
+        step.n_parts = 0
+        return step.n_pieces
+    step.kind = _PARTS
+    return step.n_parts
 
 
-def _bounded(left: Node, right: Node, rules: splitter.TreeRules, sign: int) -> tuple[Node, Node]:
-    """Return the leaves of a monotone split with the middle of their values as a bound of both."""
-    step = splitter.newton_step
-    middle = sum(step(leaf.gradient, leaf.hessian, rules, leaf) for leaf in (left, right)) / 2
+@register_jitable(error_model="numpy")
+def _keep_best(how, tree):
+    """Store the best splits of two leaves, the first among equals, if they gain enough."""
+    for child in range(2):
+        number, best = tree.step[0].pair[child], 0
+        for block in range(len(tree.found)):
+            if tree.found[block, child].gain > tree.found[best, child].gain:
+                best = block
+        if number >= 0:
+            tree.splits[number] = tree.found[best, child]
+            gain = whole_gain(tree.splits[number].gain, tree.nodes[number], how)
+            tree.splits[number].gain = gain
+
+
+@register_jitable(error_model="numpy")
+def _next_leaf(tree, how):
+    """Return the leaf to split next, the first among equals, or -1 if no split gains."""
+    chosen, nodes, splits = np.int64(-1), tree.nodes, tree.splits
+    for i in range(tree.step[0].n_nodes):
+        if nodes[i].place >= 0 or splits[i].gain == -np.inf:
+            continue
+        levels = nodes[i].depth - nodes[chosen].depth if chosen >= 0 and how.level_by_level else 0
+        if chosen < 0 or levels < 0 or (levels == 0 and splits[i].gain > splits[chosen].gain):
+            chosen = i
+    return chosen
+
+
+@register_jitable(error_model="numpy")
+def _split(number, data, how, rows, tree):
+    """Split a leaf: sort its rows by side, and make two new leaves below it."""
+    step, first = tree.step[0], tree.step[0].n_nodes
+    parent, split, left, right = (
+        tree.nodes[number],
+        tree.splits[number],
+        tree.nodes[first],
+        tree.nodes[first + 1],
+    )
+    own = rows[parent.begin : parent.end]
+    middle = parent.begin + partition(own, data.columns[split.place], split.goes_left)
+    parent.place, parent.bin, parent.missing_left = split.place, split.bin, split.missing_left
+    parent.first, parent.gain = first, split.gain
+    left.begin, left.end, right.begin, right.end = parent.begin, middle, middle, parent.end
+    left.gradient, right.gradient = split.gradient, parent.gradient - split.gradient
+    left.hessian, right.hessian = split.hessian, parent.hessian - split.hessian
+    left.n_documents = split.n_documents
+    right.n_documents = parent.n_documents - split.n_documents
+    left.depth = right.depth = parent.depth + 1
+    small = first + np.int64(left.n_documents > right.n_documents)  # it gets a new histogram
+    step.pair[0], step.pair[1] = small, 2 * first + 1 - small
+    tree.nodes[small].slot, tree.nodes[step.pair[1]].slot = (first + 1) // 2, parent.slot
+    _bound(parent, left, right, how, data.places[split.place].sign)
+    for group in range(len(data.groups)):
+        is_open = tree.paths[number, group] and data.groups[group, split.place]
+        tree.paths[first, group] = tree.paths[first + 1, group] = is_open
+    step.n_nodes += 2
+
+
+@register_jitable(error_model="numpy")
+def _bound(parent, left, right, how, sign):
+    """Pass on the bounds of values; the middle of the values of a monotone split is one of both."""
+    left.lower = right.lower = parent.lower
+    left.upper = right.upper = parent.upper
+    middle = newton_step(left.gradient, left.hessian, how, parent)
+    middle = (middle + newton_step(right.gradient, right.hessian, how, parent)) / 2
     if sign > 0:
-        return left._replace(upper=middle), right._replace(lower=middle)
-    return left._replace(lower=middle), right._replace(upper=middle)
+        left.upper = right.lower = middle
+    elif sign < 0:
+        left.lower = right.upper = middle

@@ -66,17 +66,17 @@ def fill(
 def _fetch_later_row(first, last, bins, words, rows, at):
     """Ask for the lines of the cache with the data of a row, or with those of the last row."""
     row, size = np.uint64(rows[min(at, len(rows) - 1)]), np.uint64(bins.itemsize)
-    own_bins = _address(bins) + row * np.uint64(bins.strides[0])
+    own_bins = address(bins) + row * np.uint64(bins.strides[0])
     for block in range(np.uint64(first), np.uint64(last), _LINE):
         _fetch(own_bins + size * block)  # type: ignore[call-arg]
     _fetch(own_bins + size * np.uint64(last - 1))  # type: ignore[call-arg]
-    _fetch(_address(words) + row * np.uint64(words.strides[0]))
+    _fetch(address(words) + row * np.uint64(words.strides[0]))
 
 
 @register_jitable(error_model="numpy")
 def _add(bins, zeros, words, histogram):
     """Add the words of a batch of documents to the histogram of one block."""
-    begin, is_packed = _address(histogram), len(words) == 1
+    begin, is_packed = address(histogram), len(words) == 1
     rest, last_rest = np.int64(0), np.int64(0)
     for i in range(np.uint64(len(bins))):
         own, first, last = np.uint64(bins[i]), words[0, i], words[-1, i]
@@ -96,7 +96,8 @@ def _add(bins, zeros, words, histogram):
 
 
 @register_jitable
-def _address(array):
+def address(array: np.ndarray) -> int:
+    """Return where an array begins in memory."""
     return np.uint64(array.ctypes.data)
 
 

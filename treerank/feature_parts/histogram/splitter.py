@@ -21,7 +21,7 @@ import numpy as np
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import N_BINS, STRIDE
 from treerank.feature_parts.histogram.packing import Layout, unpack
-from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.compiling import register_jitable
 
 #: Gains smaller than this share of the gain of the whole leaf are rounding errors.
 _NOISE = 1e-11
@@ -71,6 +71,7 @@ def _leaf_gain(gradient, hessian, rules, leaf):
     return -slope - (hessian + rules.reg_lambda) * value * value
 
 
+@register_jitable(error_model="numpy")
 def whole_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
     """Return the gain of both sides less that of the whole leaf; -inf if it is too small."""
     if gain == -np.inf:  # such a leaf may have no hessian
@@ -95,39 +96,41 @@ def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
     return np.array([tuple(values.values())], dtype=fields)
 
 
-@njit(error_model="numpy", nogil=True)
-def search_blocks(
-    first: int,
-    last: int,
-    search: tuple[np.ndarray, np.ndarray, np.ndarray],
-    leaves: np.ndarray,
-    histograms: np.ndarray,
-    splits: np.ndarray,
-) -> None:
+@register_jitable(error_model="numpy")
+def search_blocks(first: int, last: int, data: Any, how: Any, tree: Any) -> None:
     """Find the best splits of one leaf or two sisters in the blocks from ``first`` to ``last``.
 
-    ``search`` are places, whether each may be used, and the record of layout and rules. ``leaves``
-    are of NODE. The histogram of the second one is that of its parent, from which that of the first
-    one is subtracted here. Row ``first`` of ``splits`` gets the best splits; their gains are -inf
+    The histogram of the second one is that of its parent, from which that of the first one is
+    subtracted here. Row ``first`` of ``tree.found`` gets the best splits; their gains are -inf
     before.
     """
-    places, usable, how = search[0], search[1], search[2][0]
-    sums = np.empty((3, N_BINS))
+    sums, pair = np.empty((3, N_BINS)), tree.step[0].pair
     for block in range(first, last):
-        for child in range(len(leaves)):
-            leaf, split = leaves[child], splits[first, child]
+        for child in range(1 + (pair[1] >= 0)):
+            leaf, split = tree.nodes[pair[child]], tree.found[first, child]
             if not may_split(leaf, how):
                 continue
-            words = histograms[leaf.slot, block]
+            words = data.histograms[leaf.slot, block]
             if child:
-                of_sister = histograms[leaves[0].slot, block]
+                of_sister = data.histograms[tree.nodes[pair[0]].slot, block]
                 for i in range(len(words)):
                     words[i] -= of_sister[i]
-            for number in range(block * WIDTH, (block + 1) * WIDTH):
-                if usable[number]:
-                    own = words[number % WIDTH * STRIDE * how.n_words :]
-                    if _search_feature(own, places[number], leaf, how, sums, split):
-                        split.place = number
+            begin = tree.step[0].first_place + block * WIDTH
+            for number in range(begin, begin + WIDTH):
+                if not _is_open(number, data.groups, tree.paths[pair[child]]):
+                    continue
+                own = words[number % WIDTH * STRIDE * how.n_words :]
+                if _search_feature(own, data.places[number], leaf, how, sums, split):
+                    split.place = number
+
+
+@register_jitable(error_model="numpy")
+def _is_open(place, groups, path):
+    """Return whether a leaf may be split by a place, of a group that all features above are of."""
+    is_open = False
+    for group in range(len(groups)):
+        is_open |= groups[group, place] and path[group]
+    return is_open
 
 
 @register_jitable(error_model="numpy")

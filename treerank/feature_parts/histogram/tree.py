@@ -4,41 +4,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.feature_parts.histogram.binning import WIDTH, Bins
+from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import STRIDE
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.team import current_team
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
-
-class Node(NamedTuple):
-    """A node of a growing tree."""
-
-    begin: int  # its rows of this worker, as a range of the sorted rows
-    end: int
-    depth: int  # number of splits above it
-    slot: int  # number of its histogram
-    gradient: float  # sums over its rows of all workers
-    hessian: float
-    n_documents: float
-    lower: float = -np.inf  # bounds of its value, from monotone constraints
-    upper: float = np.inf
-    place: int = -1  # of the feature that splits it, see ``binning.PLACE``; -1 in a leaf
-    bin: int = 0  # last bin that goes left
-    missing_left: int = 0  # whether missing values go left
-    first: int = 0  # left child; the right child is the node after it
-    gain: float = 0.0  # of the split
-
-
-NODE = np.dtype(list(Node.__annotations__.items()))
+#: A node of a growing tree:
+#:
+#: - place: of the feature that splits it, see ``binning.PLACE``; -1 in a leaf.
+#: - bin, missing_left: last bin that goes left, and whether missing values do.
+#: - first: left child; the right child is the node after it.
+#: - begin, end: its rows of this worker, as a range of the sorted rows.
+#: - depth: number of splits above it.
+#: - slot: number of its histogram.
+#: - gain: of the split.
+#: - gradient, hessian, n_documents: sums over its rows of all workers.
+#: - lower, upper: bounds of its value, from monotone constraints.
+_INTEGERS = ("place", "bin", "missing_left", "first", "begin", "end", "depth", "slot")
+_NUMBERS = ("gain", "gradient", "hessian", "n_documents", "lower", "upper")
+NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _NUMBERS])
 
 
 class Data(NamedTuple):
     """What all trees of a fit are grown on."""
 
-    bins: Bins  # with monotone constraints
-    rules: TreeRules
+    places: np.ndarray  # with monotone constraints
+    zeros: np.ndarray  # bins of a row of zeros
     #: Which places a tree may use, of each group of features that may be on one path from the root
     #: to a leaf; of bool and shape (n_groups, n_places).
     groups: np.ndarray
