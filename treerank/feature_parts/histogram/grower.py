@@ -14,7 +14,7 @@ Threads share the first two steps, and who finishes the second one alone does th
 all workers for a share of the blocks, and then all tell each other the best splits they have found.
 """
 
-import time
+import os
 from typing import NamedTuple
 
 import numba as nb
@@ -89,7 +89,7 @@ def grow(
 
     def work(first: int, last: int) -> None:
         while _work(data, words, how, rows, tree):
-            time.sleep(0)  # for threads that the system has stopped
+            os.sched_yield()
 
     while step["kind"] != _END:
         in_parts(work, nb.get_num_threads())
