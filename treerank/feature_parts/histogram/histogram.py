@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.compiling import register_jitable
 
 #: Bins of a feature, with that of missing values.
 N_BINS = 256
@@ -31,7 +31,7 @@ _BYTE = np.uint64(255)
 _AHEAD = 64
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def fill(
     first: int,
     last: int,

@@ -5,10 +5,10 @@ Each side keeps its order, so rows stay ascending and memory is read in sequence
 
 import numpy as np
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import register_jitable
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def partition(rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray) -> int:
     """Sort the rows of a leaf by side; return how many go left.
 

@@ -127,10 +127,10 @@ def search_blocks(first: int, last: int, data: Any, how: Any, tree: Any) -> None
 @register_jitable(error_model="numpy")
 def _is_open(place, groups, path):
     """Return whether a leaf may be split by a place, of a group that all features above are of."""
-    is_open = False
     for group in range(len(groups)):
-        is_open |= groups[group, place] and path[group]
-    return is_open
+        if groups[group, place] and path[group]:
+            return True
+    return False
 
 
 @register_jitable(error_model="numpy")
