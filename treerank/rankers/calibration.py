@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import shown, warn_user
 from treerank.files.states import array, check_state
 from treerank.inputs.canonical import canonical_order
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import Queries, QueryGroups
 from treerank.objectives.factory import make_objective
 
 
@@ -45,9 +45,7 @@ def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:
     return np.where(np.asarray(margin) < 0, upset, 1 - upset)
 
 
-def fit_steepness(
-    scores: ArrayLike, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None
-) -> float:
+def fit_steepness(scores: ArrayLike, y: ArrayLike, qid: Queries = None) -> float:
     """Fit the steepness T by maximum likelihood to the outcomes of held-out pairs.
 
     Every query counts the same, whatever its number of pairs. As in Platt's calibration [1]_, the

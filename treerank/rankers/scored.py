@@ -8,7 +8,6 @@ Members without an underscore are also for the rooms above: ``read``, ``scores_o
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +25,7 @@ from treerank.inputs.documents import (
     shown_names,
     split_labels,
 )
-from treerank.inputs.grouping import QueryGroups, joined_ids
+from treerank.inputs.grouping import ByRow, QueryGroups, joined_ids
 from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
@@ -44,9 +43,6 @@ if TYPE_CHECKING:  # they are imported where they are used
     from treerank.feature_parts.terms import Terms
     from treerank.forests.forest import Forest
     from treerank.results.sampling import SampledLists
-
-#: One entry per row, or nothing.
-ByRow = ArrayLike | None
 
 
 class Scored(BaseEstimator):
