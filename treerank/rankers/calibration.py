@@ -109,7 +109,7 @@ def _too_steep(slope, scores):
 
 
 #: Points of a curve, folds by which curves are chosen, and largest number of labels.
-_N_POINTS, _N_FOLDS, MOST_LABELS = 256, 5, 32
+_N_POINTS, _N_FOLDS, _MOST_LABELS = 256, 5, 32
 _RULES = {
     "labels": array("float64", "n_labels"),
     "scores": array("float64", "n_points"),
@@ -150,14 +150,16 @@ class RelevanceScale:
         if scale is None:
             raise ValueError(
                 "calibrate(X, y, qid) must be called before, with queries that were not trained "
-                f"on and at most {MOST_LABELS} different labels; it was not."
+                f"on and at most {_MOST_LABELS} different labels; it was not."
             )
         return scale
 
     @classmethod
-    def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self:
-        """Fit the curves to documents of two labels or more that were not trained on."""
+    def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self | None:
+        """Fit the curves to documents that were not trained on; None for too many labels."""
         labels = np.unique(y)[1:]
+        if len(labels) >= _MOST_LABELS:
+            return None
         groups, _ = canonical_order(scores.reshape(-1, 1), groups, y)
         scores, y = scores[groups.order], y[groups.order]
         fold = np.repeat(np.arange(groups.n_queries) % _N_FOLDS, groups.sizes)

@@ -29,12 +29,7 @@ from treerank.inputs.grouping import ByRow, QueryGroups, joined_ids
 from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
-from treerank.rankers.calibration import (
-    MOST_LABELS,
-    RelevanceScale,
-    fit_steepness,
-    pair_probability,
-)
+from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, take_columns, weights_of_labels
 
@@ -221,8 +216,8 @@ class Scored(BaseEstimator):
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
         scores, y = scores[judged], y[judged]
-        steepness, few = fit_steepness(scores, y, groups), len(np.unique(y)) <= MOST_LABELS
-        self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups) if few else None
+        steepness = fit_steepness(scores, y, groups)
+        self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups)
         self.steepness_ = steepness
         return self
 
