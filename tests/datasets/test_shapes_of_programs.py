@@ -1,7 +1,7 @@
 """Files in the shapes of those that programs write.
 
 The keys say in which public repository and path such a file stands, or what writes it. Every line
-here is our own.
+here is our own. Other shapes of such programs are those of ``search_files``.
 """
 
 import gzip
