@@ -14,14 +14,13 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from treerank.checks import is_whole, shown
-from treerank.inputs.grouping import QueryGroups, check_qid
+from treerank.inputs.grouping import ByRow, QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
 
 
@@ -31,12 +30,7 @@ class QuerySplitter(BaseCrossValidator):
     __metadata_request__split: ClassVar[dict[str, bool]] = {"qid": True, "groups": True}
 
     def split(
-        self,
-        X: Any,
-        y: Any = None,
-        qid: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Any = None, qid: ByRow = None, *, groups: ByRow = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the rows of each training set and of its test set, both rising.
 

@@ -6,7 +6,7 @@ write the function and list it in ``LAYOUTS``.
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -46,11 +46,7 @@ def html_table(table: Any) -> str:
 
 
 #: Layouts by the suffix of a file name.
-LAYOUTS: dict[str, Callable[[Any], str]] = {
-    ".txt": text_table,
-    ".md": markdown_table,
-    ".html": html_table,
-}
+LAYOUTS = {".txt": text_table, ".md": markdown_table, ".html": html_table}
 
 
 def _as_markdown(cell: str, bold: bool = False) -> str:

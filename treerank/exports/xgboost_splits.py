@@ -58,12 +58,8 @@ def linear_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
 
 
 _consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")
-_format = partial(
-    ExportFormat,
-    write_xgboost_splits,
-    max_depth=200,
-    line_alone=LineFile(write_linear, linear_scores),
-)
+_LINE = LineFile(write_linear, linear_scores)
+_format = partial(ExportFormat, write_xgboost_splits, max_depth=200, line_alone=_LINE)
 BY_SPLIT = _format(_consumer(missing="side"))
 RIGHT = _format(_consumer(missing="right"))
 ZEROS = _format(_consumer(missing="zero"))

@@ -13,6 +13,7 @@ import numpy as np
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.network_term import Network
 from treerank.forests.forest import Forest
+from treerank.forests.growing import GrowingForest
 from treerank.forests.joining import summed
 from treerank.forests.scoring import forest_scores
 
@@ -82,19 +83,7 @@ class Terms:
 
 def no_trees(n_features: int) -> Forest:
     """Return a forest without trees."""
-    none = np.zeros(0, dtype=np.int32)
-    return Forest(
-        n_features=n_features,
-        roots=none,
-        feature=none,
-        threshold=np.zeros(0),
-        left=none,
-        right=none,
-        missing_left=np.zeros(0, dtype=bool),
-        values=np.zeros((0, 1)),
-        tree_output=none,
-        constant=np.zeros(1),
-    )
+    return GrowingForest().forest(n_features)
 
 
 def is_empty(forest: Forest) -> bool:

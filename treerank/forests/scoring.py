@@ -42,8 +42,7 @@ def scoring_arguments(forest: Forest) -> tuple[Any, ...]:
     """Return what :func:`write_scores` reads of a forest."""
     arranged = tuple(forest.bitvectors or forest.traversal or ())
     sums = forest.tree_output, forest.sum_dtype == "float32"
-    nodes = split_arrays(forest), set_arrays(forest)
-    return arranged, *nodes, sums, forest.values, forest.constant
+    return arranged, *node_arrays(forest), sums, forest.values, forest.constant
 
 
 def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
@@ -80,7 +79,7 @@ def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     """Return the node (int32) that each document reaches in each tree, row by row."""
     forest, X = _of_used_columns(forest, X)
     leaves = np.empty((X.shape[0], forest.n_trees), dtype=np.int32)
-    nodes, sets = split_arrays(forest), set_arrays(forest)
+    nodes, sets = node_arrays(forest)
 
     def find(begin: int, end: int) -> None:
         _find_leaves(doubles(X, begin, end), nodes, sets, leaves[begin:end])
@@ -120,18 +119,13 @@ def for_blocks(
     in_threads(n_threads if n_rows > few else 1, work, ends[:-1], ends[1:])
 
 
-def split_arrays(forest: Forest) -> tuple[Any, ...]:
-    """Return the arrays of the splits that kernels read."""
+def node_arrays(forest: Forest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return what kernels read: the arrays of the splits, and of sets, empty if there are none."""
     splits = forest.feature, forest.threshold, forest.left, forest.right, forest.missing_left
-    return forest.roots, *splits, forest.missing_up_to
-
-
-def set_arrays(forest: Forest) -> tuple[Any, ...]:
-    """Return the arrays of the sets that kernels read; without sets, they are empty."""
-    sets = forest.categories
+    nodes, sets = (forest.roots, *splits, forest.missing_up_to), forest.categories
     if sets is None:
-        return np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0), 0
-    return sets.of_node, sets.starts, sets.codes, CODE_RULES.index(sets.rule)
+        return nodes, (np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0), 0)
+    return nodes, (sets.of_node, sets.starts, sets.codes, CODE_RULES.index(sets.rule))
 
 
 @njit(error_model="numpy", nogil=True)

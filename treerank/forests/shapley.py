@@ -22,14 +22,7 @@ import numpy as np
 from scipy.special import beta, betaln
 
 from treerank.forests.forest import Forest
-from treerank.forests.scoring import (
-    doubles,
-    for_blocks,
-    goes_left,
-    lowest_bit,
-    set_arrays,
-    split_arrays,
-)
+from treerank.forests.scoring import doubles, for_blocks, goes_left, lowest_bit, node_arrays
 from treerank.numerics.compiling import njit, register_jitable
 
 _LANES = 64  # pairs that are explained together
@@ -54,7 +47,7 @@ def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> n
     n_pairs = max(X_a.shape[0], X_b.shape[0])
     parts = np.zeros((n_pairs, forest.n_features))
     shares = _shares(min(forest.depth, forest.n_features))
-    arguments = split_arrays(forest), set_arrays(forest), forest.values[:, 0], shares, _BITS
+    arguments = *node_arrays(forest), forest.values[:, 0], shares, _BITS
 
     def explain(begin: int, end: int) -> None:
         a, b = (doubles(X, begin, end) if X.shape[0] > 1 else doubles(X, 0, 1) for X in (X_a, X_b))

@@ -129,6 +129,12 @@ class QueryGroups:
         return QueryGroups.from_qid(self.codes[rows])
 
 
+#: One entry per row, or nothing.
+ByRow = ArrayLike | None
+#: The query of each row, as ids or as groups; nothing is a single query.
+Queries = ByRow | QueryGroups
+
+
 def check_query_weight(query_weight: ArrayLike | None, groups: QueryGroups) -> np.ndarray | None:
     """Return the weight of the query of each row, if any; refuse several within a query."""
     weight = check_weight("query_weight", query_weight, groups.n_documents)

@@ -3,19 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from treerank.checks import shown
 from treerank.feature_parts.ensemble import Ensemble
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.parameters import Count, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 
 
 @check_arguments
-def top_certainty(
-    ranker: DirectRanker, X: Any, qid: ArrayLike | None = None, *, k: Count = 3
-) -> np.ndarray:
+def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count = 3) -> np.ndarray:
     """Return, for each query, the share of fits that have the same first ``k`` documents.
 
     An ensemble is fitted several times, by other seeds or on other queries. Where a single fit

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from treerank.inputs.documents import check_labels, check_matrix
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import Queries, QueryGroups
 
 #: Rows of each sample that drift is measured on.
 _MOST_ROWS = 50_000
@@ -51,7 +51,7 @@ class DataSheet:
     distinct: np.ndarray
 
 
-def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None) -> DataSheet:
+def data_sheet(X: Any, y: ArrayLike, qid: Queries = None) -> DataSheet:
     """Return sizes, labels and missing values of documents.
 
     Parameters

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.documents import check_labels, check_matrix
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import Queries, QueryGroups
 from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric
 
@@ -37,7 +37,7 @@ class Copies:
     queries_in_reference: int
 
 
-def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = None) -> Copies:
+def copies(X: Any, qid: Queries = None, reference: Any = None) -> Copies:
     """Return how many documents have an equal one, and which have one in a reference.
 
     Parameters
@@ -69,11 +69,7 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
 
 
 def single_features(
-    X: Any,
-    y: ArrayLike,
-    qid: ArrayLike | QueryGroups | None = None,
-    *,
-    metric: AnyMetric = "ndcg@10",
+    X: Any, y: ArrayLike, qid: Queries = None, *, metric: AnyMetric = "ndcg@10"
 ) -> np.ndarray:
     """Return the metric of each feature as the only score, rising or falling, what is better.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, refuse_where
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.parameters import Count, check_arguments
 
 #: Number of pairs that are drawn; those of equal labels are dropped.
@@ -48,7 +48,7 @@ class CalibrationCurve:
 
 @check_arguments
 def calibration_curve(
-    predicted: ArrayLike, won: ArrayLike, qid: ArrayLike | None = None, *, bins: Count = 10
+    predicted: ArrayLike, won: ArrayLike, qid: ByRow = None, *, bins: Count = 10
 ) -> CalibrationCurve:
     """Return the shares of pairs won, in bins of the predicted probability.
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from treerank.checks import check_column, shown
 from treerank.inputs.columns import as_frame, taken_rows
 from treerank.inputs.documents import check_features
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.parameters import check_arguments
 from treerank.rankers.reading import take_columns
 from treerank.rankers.scored import Scored
@@ -16,12 +16,7 @@ from treerank.rankers.scored import Scored
 
 @check_arguments
 def explain_standing(
-    ranker: Scored,
-    X: Any,
-    qid: ArrayLike | None = None,
-    *,
-    rows: ArrayLike | None = None,
-    **options: Any,
+    ranker: Scored, X: Any, qid: ByRow = None, *, rows: ArrayLike | None = None, **options: Any
 ) -> np.ndarray:
     """Return how much each feature contributes to the lead of documents over their rivals.
 

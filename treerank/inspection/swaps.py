@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, shown
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import Queries, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS, NDCG
 from treerank.metrics.registry import get_metric
 from treerank.parameters import Count, check_arguments
@@ -56,7 +56,7 @@ class Swaps:
 def costly_swaps(
     y: ArrayLike,
     scores: ArrayLike,
-    qid: ArrayLike | QueryGroups | None = None,
+    qid: Queries = None,
     *,
     metric: str | NDCG = "ndcg@10",
     n_swaps: Count = 20,

@@ -19,7 +19,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from treerank.checks import check_column, check_count, warn_user
 from treerank.inputs.documents import warn_without_qid
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, Queries, QueryGroups
 from treerank.inputs.relevance import count_relevant
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import in_parts, threads_for
@@ -113,7 +113,7 @@ class Metric(ABC):
         in_parts(kernel, indptr, scores, worth, indptr, *settings, total)
         return total
 
-    def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""
         return mean_value(self.per_query(y, scores, qid), self.name)
 
@@ -122,9 +122,7 @@ class Metric(ABC):
         """Value of a query that has nothing to find."""
         return np.nan if self.no_relevant == "exclude" else float(self.no_relevant)
 
-    def per_query(
-        self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
-    ) -> np.ndarray:
+    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``.
 
         Documents whose label is NaN are not judged and left out, as if they were not in the list.
@@ -141,9 +139,7 @@ class Metric(ABC):
         values[np.unique(codes[judged])] = prepared.per_query(scores)
         return values
 
-    def prepared(
-        self, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None
-    ) -> "PreparedMetric":
+    def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedMetric":
         """Return a function of the scores alone, for which labels are checked and sorted once.
 
         Labels are refused if no query has anything to find: they could not steer early stopping.
@@ -156,7 +152,7 @@ class Metric(ABC):
             )
         return prepared
 
-    def _prepare(self, y: ArrayLike, qid: ArrayLike | QueryGroups | None) -> "PreparedMetric":
+    def _prepare(self, y: ArrayLike, qid: Queries) -> "PreparedMetric":
         is_empty = isinstance(qid, QueryGroups) and qid.n_documents == 0  # of one of many workers
         labels = np.empty(0) if is_empty else check_column("y", y)
         groups = QueryGroups.from_qid(qid, len(labels))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, check_choice, check_column, check_count, shown
 from treerank.inputs.documents import check_ids
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS
 from treerank.parameters import Count, Probability, Rule, check_arguments
 
@@ -29,7 +29,7 @@ from treerank.parameters import Count, Probability, Rule, check_arguments
 def alpha_ndcg(
     aspects: ArrayLike,
     scores: ArrayLike,
-    qid: ArrayLike | None = None,
+    qid: ByRow = None,
     *,
     k: Count | None = None,
     alpha: Probability = 0.5,
@@ -82,7 +82,7 @@ def alpha_ndcg(
 def err_ia(
     aspects: ArrayLike,
     scores: ArrayLike,
-    qid: ArrayLike | None = None,
+    qid: ByRow = None,
     *,
     k: Annotated[int, Rule(check_count, at_most=10**6)] | None = None,
     alpha: Probability = 0.5,
@@ -151,7 +151,7 @@ def _best(rows, alpha):
 def exposure_by_group(
     group: ArrayLike,
     scores: ArrayLike,
-    qid: ArrayLike | None = None,
+    qid: ByRow = None,
     *,
     k: Count | None = None,
     discount: str = "log2",

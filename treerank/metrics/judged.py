@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, check_column, check_number, warn_user
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, Queries, QueryGroups
 from treerank.inputs.relevance import label_gains
 from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.graded_metrics import DISCOUNTS, Gain
@@ -46,17 +46,15 @@ class Judged(Metric):
         """Return k, or the number of documents where there are fewer."""
         return np.minimum(np.diff(indptr), self.depth).astype(np.float64)
 
-    def per_query(
-        self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
-    ) -> np.ndarray:
+    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``."""
         return self._prepare(y, qid).per_query(scores)
 
-    def _prepare(self, y: ArrayLike, qid: ArrayLike | QueryGroups | None) -> PreparedMetric:
+    def _prepare(self, y: ArrayLike, qid: Queries) -> PreparedMetric:
         return super()._prepare(~np.isnan(as_numbers("y", y)), qid)
 
 
-def judged_share(y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None) -> float:
+def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow) -> float:
     """Return the share of the first 10 documents that are judged.
 
     Examples
@@ -91,7 +89,7 @@ NaN, are left out of metrics; np.nan_to_num(y) takes them as 0.
 def ndcg_bounds(
     y: ArrayLike,
     scores: ArrayLike,
-    qid: ArrayLike | None = None,
+    qid: ByRow = None,
     *,
     k: Size | None = None,
     gain: Gain = "exponential",

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from treerank.checks import check_choice, check_column, check_signature, closest, shown
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, Queries, QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
 from treerank.metrics.judged import Judged
@@ -62,7 +62,7 @@ class FunctionMetric:
         """Name of the function."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None) -> float:
+    def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
         """Return the value of the function."""
         value = self.function(y, scores, qid)
         try:
@@ -73,17 +73,13 @@ class FunctionMetric:
                 f"{shown(value)}."
             ) from error
 
-    def per_query(
-        self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
-    ) -> np.ndarray:
+    def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
         """Return the value of the function on each query alone."""
         y, scores = np.asarray(y), np.asarray(scores)
         groups = QueryGroups.from_qid(qid, len(y))
         return np.array([self(y[rows], scores[rows]) for rows in groups.rows])
 
-    def prepared(
-        self, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None
-    ) -> "PreparedFunction":
+    def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedFunction":
         """Return a function of the scores alone."""
         qid = qid.codes if isinstance(qid, QueryGroups) else qid
         return PreparedFunction(self, check_column("y", y), qid)
@@ -95,7 +91,7 @@ class PreparedFunction:
 
     metric: FunctionMetric
     y: np.ndarray
-    qid: ArrayLike | None
+    qid: ByRow
 
     @property
     def name(self) -> str:
@@ -258,15 +254,13 @@ class RankingScorer:
     """
 
     metric: str | Callable[..., float] = "ndcg@10"
-    qid: ArrayLike | None = None
+    qid: ByRow = None
 
     def __post_init__(self) -> None:
         """Refuse an unknown metric now, not in the middle of a search."""
         get_metric(self.metric)
 
-    def __call__(
-        self, estimator: Any, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None
-    ) -> float:
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike, *, qid: ByRow = None) -> float:
         """Return the metric of the estimator's scores; higher is better."""
         qid = self.qid if qid is None else qid
         return get_metric(self.metric)(y, estimator.predict(X), qid)

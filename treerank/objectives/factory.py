@@ -26,7 +26,7 @@ from treerank.checks import (
     shown,
     warn_user,
 )
-from treerank.inputs.grouping import QueryGroups, check_query_weight
+from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
 from treerank.inputs.relevance import check_gain
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
@@ -93,7 +93,7 @@ class PairSettings:
 
 def make_objective(
     y: ArrayLike,
-    qid: ArrayLike | QueryGroups | None = None,
+    qid: Queries = None,
     *,
     loss: Any = "logistic",
     weight: str | PairWeight | None = None,

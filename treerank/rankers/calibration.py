@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import shown, warn_user
 from treerank.files.states import array, check_state
 from treerank.inputs.canonical import canonical_order
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import Queries, QueryGroups
 from treerank.objectives.factory import make_objective
 
 
@@ -45,9 +45,7 @@ def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:
     return np.where(np.asarray(margin) < 0, upset, 1 - upset)
 
 
-def fit_steepness(
-    scores: ArrayLike, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None
-) -> float:
+def fit_steepness(scores: ArrayLike, y: ArrayLike, qid: Queries = None) -> float:
     """Fit the steepness T by maximum likelihood to the outcomes of held-out pairs.
 
     Every query counts the same, whatever its number of pairs. As in Platt's calibration [1]_, the
@@ -111,7 +109,7 @@ def _too_steep(slope, scores):
 
 
 #: Points of a curve, folds by which curves are chosen, and largest number of labels.
-_N_POINTS, _N_FOLDS, MOST_LABELS = 256, 5, 32
+_N_POINTS, _N_FOLDS, _MOST_LABELS = 256, 5, 32
 _RULES = {
     "labels": array("float64", "n_labels"),
     "scores": array("float64", "n_points"),
@@ -152,14 +150,16 @@ class RelevanceScale:
         if scale is None:
             raise ValueError(
                 "calibrate(X, y, qid) must be called before, with queries that were not trained "
-                f"on and at most {MOST_LABELS} different labels; it was not."
+                f"on and at most {_MOST_LABELS} different labels; it was not."
             )
         return scale
 
     @classmethod
-    def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self:
-        """Fit the curves to documents of two labels or more that were not trained on."""
+    def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self | None:
+        """Fit the curves to documents that were not trained on; None for too many labels."""
         labels = np.unique(y)[1:]
+        if len(labels) >= _MOST_LABELS:
+            return None
         groups, _ = canonical_order(scores.reshape(-1, 1), groups, y)
         scores, y = scores[groups.order], y[groups.order]
         fold = np.repeat(np.arange(groups.n_queries) % _N_FOLDS, groups.sizes)

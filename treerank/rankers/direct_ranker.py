@@ -20,7 +20,7 @@ from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import Loss, PairSettings, get_loss
 from treerank.objectives.pairs.losses import PairLoss
@@ -111,7 +111,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             raise ValueError(f"The head must have {n_outputs} weights; got {n_weights}.")
         return self
 
-    def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
+    def make_objective(self, y: ArrayLike, qid: ByRow = None) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
         self.check_settings()
         labels = self._labels_of(y)

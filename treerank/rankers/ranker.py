@@ -29,6 +29,7 @@ from treerank.inputs.documents import (
     unpacked,
     warn_without_qid,
 )
+from treerank.inputs.grouping import ByRow
 from treerank.parameters import Seed, check_arguments
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import fit_steepness, scale_of
@@ -44,7 +45,7 @@ from treerank.rankers.reading import (
     take_columns,
     weights_of_labels,
 )
-from treerank.rankers.scored import ByRow, Scored
+from treerank.rankers.scored import Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
 

@@ -8,7 +8,6 @@ Members without an underscore are also for the rooms above: ``read``, ``scores_o
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,16 +25,11 @@ from treerank.inputs.documents import (
     shown_names,
     split_labels,
 )
-from treerank.inputs.grouping import QueryGroups, joined_ids
+from treerank.inputs.grouping import ByRow, QueryGroups, joined_ids
 from treerank.metrics.base import Metric, mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
-from treerank.rankers.calibration import (
-    MOST_LABELS,
-    RelevanceScale,
-    fit_steepness,
-    pair_probability,
-)
+from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, take_columns, weights_of_labels
 
@@ -44,9 +38,6 @@ if TYPE_CHECKING:  # they are imported where they are used
     from treerank.feature_parts.terms import Terms
     from treerank.forests.forest import Forest
     from treerank.results.sampling import SampledLists
-
-#: One entry per row, or nothing.
-ByRow = ArrayLike | None
 
 
 class Scored(BaseEstimator):
@@ -225,8 +216,8 @@ class Scored(BaseEstimator):
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
         scores, y = scores[judged], y[judged]
-        steepness, few = fit_steepness(scores, y, groups), len(np.unique(y)) <= MOST_LABELS
-        self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups) if few else None
+        steepness = fit_steepness(scores, y, groups)
+        self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups)
         self.steepness_ = steepness
         return self
 

@@ -9,6 +9,7 @@ from treerank.checks import shown
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
+from treerank.inputs.grouping import ByRow
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
@@ -40,9 +41,7 @@ class StreamingRanker(TreeDirectRanker):
 
     feature_part: str | FeaturePart = "streaming"
 
-    def partial_fit(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **weights: Any
-    ) -> Self:
+    def partial_fit(self, X: Any, y: ArrayLike, qid: ByRow = None, **weights: Any) -> Self:
         """Learn from one more batch; weights and ``eval_set`` are those of :meth:`fit`."""
         before, self.warm_start = self.warm_start, True
         try:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from treerank.checks import check_weight
 from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.documents import check_positions
-from treerank.inputs.grouping import QueryGroups, check_query_weight
+from treerank.inputs.grouping import ByRow, QueryGroups, check_query_weight
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
@@ -101,7 +101,7 @@ class TrainingSet:
 def training_set(
     X: Any,
     y: np.ndarray,
-    qid: ArrayLike | None = None,
+    qid: ByRow = None,
     *,
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,

@@ -56,17 +56,13 @@ def line_chart(
 
 
 def histogram(
-    title: str,
-    samples: Mapping[str, np.ndarray],
-    *,
-    x: str,
-    x_range: tuple[float, float] | None = None,
+    title: str, samples: Mapping[str, np.ndarray], *, x: str, x_range: tuple[float, float] | None
 ) -> Markup:
     """Return a chart of the shares of finite values, one outline for each sample.
 
     Examples
     --------
-    >>> chart = histogram("Scores", {"label 0": np.array([0.1, 0.2])}, x="score")
+    >>> chart = histogram("Scores", {"label 0": np.array([0.1, 0.2])}, x="score", x_range=None)
     >>> chart.count("<polyline")
     1
     """

@@ -21,10 +21,7 @@ def method(subject: Subject) -> Section:
     rows = [*subject.about.items(), ("ranker", type(subject.ranker).__name__)]
     rows += [("metrics", ", ".join(repr(metric) for metric in subject.metrics))]
     rows += [("seed", str(subject.random_state)), ("treerank", version("treerank"))]
-    settings = element(
-        "details",
-        element("summary", "Settings of the ranker"),
-        element("pre", repr(subject.ranker)),
-    )
+    parameters = element("pre", repr(subject.ranker))
+    settings = element("details", element("summary", "Settings of the ranker"), parameters)
     body = [table("What was compared", ["", "value"], rows, text=2), settings, paragraphs(*_HOW)]
     return Section("method", "What was compared, and how", joined(body))

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from treerank.datasets.qrels import pairs_of
 from treerank.datasets.trec import TrecRun
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.parameters import Positive, Rule, check_arguments
 from treerank.statistics.paired import check_values
 
@@ -19,7 +19,7 @@ _METHODS = ("reciprocal_rank", "z_score")
 @check_arguments
 def fuse(
     runs: Mapping[str, ArrayLike],
-    qid: ArrayLike | None = None,
+    qid: ByRow = None,
     *,
     method: Annotated[str, Rule.one_of(_METHODS)] = "reciprocal_rank",
     k: Positive = 60.0,

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_column
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Positive, Seed, check_arguments
 
@@ -58,7 +58,7 @@ class SampledLists(NamedTuple):
 @check_arguments
 def sample_lists(
     scores: ArrayLike,
-    qid: ArrayLike | None = None,
+    qid: ByRow = None,
     *,
     k: Count = 10,
     temperature: Positive = 1.0,

@@ -108,7 +108,7 @@ class PRank(LinearRanker):
                 f"y must have at most {_MOST_LEVELS} levels, which PRank separates by thresholds; "
                 f"got {len(self.levels_)}."
             )
-        metric = _minus_errors if held_out is None else held_out.metric
+        metric = held_out.metric if held_out is not None else lambda errors: -errors.sum()
         progress = Progress(metric, self.early_stopping_rounds, total=self.n_epochs)
         n_weights = n_products(len(scale.mean), self._quadratic)
         best = np.zeros(n_weights), np.zeros(len(self.levels_) - 1)
@@ -146,10 +146,6 @@ class PRank(LinearRanker):
         if self._quadratic:
             return quadratic_scores(Z, weight)
         return linear_scores(Z, weight, np.zeros(len(weight)))
-
-
-def _minus_errors(errors):
-    return -errors.sum()
 
 
 class QuadraticPRank(PRank):

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from treerank.baselines.neural.comparator import COMPARATOR_RULES, Comparator
 from treerank.baselines.neural.sorting import ComparedDocuments, Preference, sort_by_comparison
@@ -15,14 +14,13 @@ from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_labels, check_n_pairs
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
 from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import take_columns
-from treerank.rankers.scored import ByRow
 
 #: Number of training documents that a single document is compared with for its score.
 _N_REFERENCES = 100
@@ -104,12 +102,7 @@ class SortNet(Ranker):
     random_state: Seed = None
 
     def score(
-        self,
-        X: Any,
-        y: Any = None,
-        qid: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
     ) -> float:
         """Return the mean of ``metric`` over the lists sorted by the comparator.
 

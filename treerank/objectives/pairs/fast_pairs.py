@@ -80,14 +80,14 @@ def copies_top(problem: PairProblem) -> bool:
 
 
 @functools.cache
-def _fast_kernel(of_upset, weight, truncated, narrow, weighted, normalized):
+def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
     """Make the kernel for a loss that has a shape, which fills in all sums but the values.
 
     Each flag changes the order of sums or products, and so bits: whether only pairs with a document
     near the top count, all queries fit into columns of fixed length, documents have weights, and
     factors of queries depend on weights that scores change.
     """
-    flags = truncated, narrow, weighted, normalized
+    flags = truncated, narrow, weighted, scaled
     of_pair, separates = weight.of_pair, weight.separates
 
     @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
@@ -118,16 +118,7 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, normalized):
                 if limited and again[i] == again[i + 1]:
                     low, high = again[low], again[high]
                 total += _add_document(
-                    columns,
-                    i,
-                    low,
-                    high,
-                    of_upset,
-                    of_pair,
-                    separates,
-                    truncated,
-                    weighted,
-                    normalized,
+                    columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled
                 )
             mass[q] = total
             if limited:
@@ -169,9 +160,7 @@ def _load(columns, a, b, e, weights, ranks, limited, truncated, weighted):
 
 
 @register_jitable(inline="always")
-def _add_document(
-    columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, normalized
-):
+def _add_document(columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled):
     """Add up the pairs of a document; return their weight."""
     one, none = np.float32(1), np.float32(0)
     e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i], none, none, none
@@ -210,7 +199,7 @@ def _add_document(
         H[j] += curvature
         slope_i += slope
         curvature_i += curvature
-        if normalized:
+        if scaled:
             mass_i += w if partner[j] > 0 else none
     G[i] -= slope_i
     H[i] += curvature_i

@@ -91,18 +91,12 @@ class Sums(NamedTuple):
 
 @njit(nogil=True)
 def place_scores(
-    first: int,
-    last: int,
-    scores: np.ndarray,
-    indptr: np.ndarray,
-    row: np.ndarray,
-    sigma: float,
-    x: np.ndarray,
+    first: int, last: int, scores: np.ndarray, labels: LabelOrder, sigma: float, x: np.ndarray
 ) -> None:
     """Fill ``x`` with sigma times the score of each place."""
     # Unsigned rows need no check for places that are counted from the end.
-    for t in range(indptr[first], indptr[last]):
-        x[t] = sigma * scores[np.uint64(row[t])]
+    for t in range(labels.indptr[first], labels.indptr[last]):
+        x[t] = sigma * scores[np.uint64(labels.row[t])]
 
 
 @njit(nogil=True)

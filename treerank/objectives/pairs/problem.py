@@ -150,8 +150,7 @@ class PairProblem:
         labels, size, n_queries = self.labels, len(scores), self.groups.n_queries
         x, order, near = np.empty(size), np.empty(size, np.int32), np.zeros(n_queries, np.int32)
         ranks = Ranks(order, near, *np.zeros((6, size), np.float32 if single else np.float64))
-        calls: list[tuple[Any, ...]] = []
-        calls.append((place_scores, scores, labels.indptr, labels.row, self.sigma, x))
+        calls: list[tuple[Any, ...]] = [(place_scores, scores, labels, self.sigma, x)]
         truncated, fill = self.pairs.top is not None, self.weight.values
         if fill is None and not truncated:
             return x, ranks, calls
