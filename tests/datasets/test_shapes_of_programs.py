@@ -1,7 +1,7 @@
 """Files in the shapes of those that programs write.
 
 The keys say in which public repository and path such a file stands, or what writes it. Every line
-here is our own. Other shapes of such programs are those of ``search_files``.
+here is our own.
 """
 
 import gzip
@@ -27,6 +27,61 @@ JUDGMENTS = {
         "query,docid,Ann Lee,Anonymous\nlamp,7,3.0,\nlamp,8,1.0,2.0\n",
         [("lamp", "7", 3), ("lamp", "8", 1), ("lamp", "8", 2)],
     ),
+    "o19s/quepid app/assets/javascripts/services/caseCSVSvc.js": (
+        "case_7_detail.csv",
+        "Team Name,Case Name,Case ID,Query Text,Doc ID,Doc Position,Title,Rating,brand\n"
+        "T,C,7,lamp,d1,1,Lamp,2,B\nT,C,7,lamp,d2,2,Lamp,,B\n",
+        [("lamp", "d1", 2)],
+    ),
+    "o19s/quepid app/views/api/v1/export/ratings/show_trec.txt.erb": (
+        "case_7_trec.txt",
+        "\n\n12 0 d1 3.0\n\n\n12 0 d2 0.0\n",
+        [("12", "d1", 3), ("12", "d2", 0)],
+    ),
+    "o19s/quepid app/views/api/v1/export/ratings/show_ltr.txt.erb": (
+        "case_7_ltr.txt",
+        "\n\n3.0 qid:12 # d1 red lamp\n\n",
+        [("12", "d1", 3)],
+    ),
+    "o19s/quepid db/sample_data/haystack_rating_party_case.json.zip": (
+        "case.json",
+        {
+            "case_name": "C",
+            "scorer": {"name": "nDCG@10"},
+            "queries": [
+                {"query_text": "lamp", "options": None, "ratings": [{"doc_id": "d", "rating": 2}]},
+                {"query_text": "rug", "options": None, "ratings": []},
+            ],
+        },
+        [("lamp", "d", 2)],
+    ),
+    "o19s/quepid db/sample_data/haystack_rating_party_snapshot_no-vector.json.zip": (
+        "snapshot.json",
+        {
+            "name": "S",
+            "docs": {"5": [{"id": "d", "explain": {"value": 1.5}}]},
+            "queries": [{"query_id": 5, "query_text": "lamp", "ratings": {"d": 3.0, "e": 0.0}}],
+        },
+        [("lamp", "d", 3), ("lamp", "e", 0)],
+    ),
+    "o19s/quepid db/sample_data/haystack_rating_party_book.json.zip": (
+        "book.json",
+        {
+            "show_rank": False,
+            "query_doc_pairs": [
+                {
+                    "query_text": "lamp",
+                    "doc_id": "d",
+                    "document_fields": "{}",
+                    "judgements": [
+                        {"rating": 3.0, "unrateable": False, "judge_later": False},
+                        {"rating": None, "unrateable": True, "judge_later": False},
+                    ],
+                }
+            ],
+        },
+        [("lamp", "d", 3)],
+    ),
     "SeaseLtd/rated-ranking-evaluator rre-core/src/test/resources/engine_evaluation_tests/ratings/"
     "ratings_example.json": (
         "ratings.json",
@@ -51,6 +106,24 @@ JUDGMENTS = {
         },
         [("lamp", "1", 3), ("Lamp", "1", 3)],
     ),
+    "SeaseLtd/rated-ranking-evaluator rre-maven-archetype/rre-maven-generic-search-archetype/src/"
+    "main/resources/archetype-resources/src/etc/ratings/ratings_example.json": (
+        "ratings.json",
+        {
+            "id_field": "uniqueId",
+            "topics": [
+                {
+                    "query_groups": [
+                        {
+                            "queries": [{"placeholders": {"$strings": 4, "$query": "bass"}}],
+                            "relevant_documents": {"1": {"gain": 3}, "2": {"gain": 2}},
+                        }
+                    ]
+                }
+            ],
+        },
+        [("bass", "1", 3), ("bass", "2", 2)],
+    ),
     "o19s/hello-ltr rre/elastic/src/etc/ratings/ratings.json": (
         "ratings.json",
         {
@@ -62,6 +135,38 @@ JUDGMENTS = {
             ]
         },
         [("lamp", "7", 4), ("lamp", "8", 4), ("lamp", "9", 1)],
+    ),
+    "opensearch-project/search-relevance src/test/resources/judgment/ImportJudgments.json": (
+        "import.json",
+        {
+            "name": "n",
+            "type": "IMPORT_JUDGMENT",
+            "judgmentRatings": [{"query": "lamp", "ratings": [{"rating": "0.4", "docId": "B1"}]}],
+        },
+        [("lamp", "B1", 0.4)],
+    ),
+    "opensearch-project/search-relevance src/test/data-esci/esci_us_judgments.json": (
+        "esci.json",
+        {
+            "judgmentRatings": [
+                {"query": "lamp", "ratings": [{"docId": "B1", "rating": "100.000"}]},
+                {"query": "rug", "ratings": [{"docId": "B1", "rating": "0.000"}]},
+            ]
+        },
+        [("lamp", "B1", 100), ("rug", "B1", 0)],
+    ),
+    "o19s/chorus-opensearch-edition sample-data/art_judgments.json": (
+        "art.json",
+        {
+            "description": "by an LLM",
+            "judgmentRatings": [{"query": "lamp", "ratings": [{"docId": "B1", "rating": 3}]}],
+        },
+        [("lamp", "B1", 3)],
+    ),
+    "vespa-engine/sample-apps colbert-long/ext/test_en_qrels.tsv": (
+        "test_en_qrels.tsv",
+        "q-1 0 d-1 1\nq-2 0 d-2 0\n",
+        [("q-1", "d-1", 1), ("q-2", "d-2", 0)],
     ),
     "vespa-engine/sample-apps multilingual-search/ext/qrels.miracl-v1.0-sw-dev.tsv": (
         "qrels.dev.tsv",
@@ -83,6 +188,11 @@ JUDGMENTS = {
         "features0,features1,uid,qid,keywords,docId,grade\n1.5,0.0,1_7,1,lamp,7,4\n",
         [("lamp", "7", 4)],
     ),
+    "o19s/hello-ltr notebooks/exercises/data/title_judgments.txt": (
+        "judgments.txt",
+        "# qid:1: lamp*1\n# qid:2: red rug*1\n#\n4\tqid:1\t # 7\tLamp\n0\tqid:2\t # 8\tRug\n",
+        [("lamp", "7", 4), ("red rug", "8", 0)],
+    ),
 }
 
 
@@ -102,18 +212,104 @@ def answer(*hits):
     return {"took": 2, "timed_out": False, "_shards": shards, "hits": found}
 
 
+def logged(**entries):
+    """Return what the plugins add to a hit."""
+    return {"fields": {"_ltrlog": [entries]}, "matched_queries": ["logged_featureset"]}
+
+
+BM25 = {"name": "bm25", "value": 1.5}
+EXTRA = {"name": "extra_logging", "value": {"boost": 2.0}}
+
+
 def vespa(*hits):
     """Return an answer of Vespa."""
     root = {"id": "toplevel", "relevance": 1.0, "fields": {"totalCount": 9}, "children": hits}
     return {"timing": {"querytime": 0.01}, "root": root | {"coverage": {"full": True}}}
 
 
+def solr(query, *docs):
+    """Return an answer of Solr."""
+    params = {"q": query, "fl": "id,score,[features]", "rq": "{!ltr model=m}"}
+    response = {"numFound": 9, "start": 0, "maxScore": 1.5, "docs": docs}
+    return {"responseHeader": {"status": 0, "QTime": 1, "params": params}, "response": response}
+
+
 #: An answer, options of the reader, and the features of each document.
 LOGS = {
+    "o19s/elasticsearch-learning-to-rank docs/logging-features.rst": (
+        answer({"_id": "a", "_score": 9.0} | logged(log_entry1=[BM25, {"name": "year"}])),
+        {},
+        {"a": {"bm25": 1.5, "year": NAN}},
+    ),
+    "o19s/elasticsearch-learning-to-rank src/main/java/com/o19s/es/ltr/logging/"
+    "LoggingFetchSubPhase.java": (
+        answer({"_id": "a"} | logged(log=[BM25, {"name": "year", "value": 0.0}, EXTRA])),
+        {},
+        {"a": {"bm25": 1.5, "year": 0}},
+    ),
+    "o19s/hello-ltr ltr/client/elastic_client.py": (
+        answer({"_source": {"id": "7"}} | logged(ltr_features=[BM25])),
+        {"document": "id"},
+        {"7": {"bm25": 1.5}},
+    ),
+    "opensearch-project/opensearch-learning-to-rank-base src/javaRestTest/java/com/o19s/es/ltr/"
+    "logging/LoggingIT.java": (
+        answer({"_id": "1"} | logged(first_log=[BM25, {"name": "year"}], second_log=[BM25])),
+        {"entry": "first_log"},
+        {"1": {"bm25": 1.5, "year": NAN}},
+    ),
+    "opensearch-project/opensearch-learning-to-rank-base src/main/java/com/o19s/es/ltr/logging/"
+    "LoggingFetchSubPhase.java": (
+        {"took": 3, "responses": [answer({"_id": "1"} | logged(log=[BM25])) | {"status": 200}]},
+        {},
+        {"1": {"bm25": 1.5}},
+    ),
+    "o19s/hello-ltr ltr/client/opensearch_client.py": (
+        answer({"_id": "1", "_source": {"id": "1"}} | logged(ltr_features=[BM25, EXTRA])),
+        {"features": ["bm25"]},
+        {"1": {"bm25": 1.5}},
+    ),
     "elastic/eland eland/ml/ltr/feature_logger.py, the search": (
         answer({"_id": "a", "matched_queries": {"bm25": 1.5}}, {"_id": "none", "_score": 0.0}),
         {},
         {"a": {"bm25": 1.5}, "none": {"bm25": NAN}},
+    ),
+    "elastic/eland eland/ml/ltr/feature_logger.py, a search of some features": (
+        answer({"_id": "a", "matched_queries": {"year": 2.0}}),
+        {"features": ["bm25", "year"]},
+        {"a": {"bm25": NAN, "year": 2}},
+    ),
+    "elastic/eland eland/ml/ltr/feature_logger.py, what it returns": (
+        [{"park-a": [1.5, NAN], "park-b": [NAN, NAN]}],
+        {"features": ["bm25", "year"]},
+        {"park-a": {"bm25": 1.5, "year": NAN}, "park-b": {"bm25": NAN, "year": NAN}},
+    ),
+    "airalcorn2/Solr-LTR README.md": (
+        solr("q", {"id": "1", "score": 1.8, "[features]": "bm25=1.5,year=0.0"}),
+        {"queries": None},
+        {"1": {"bm25": 1.5, "year": 0}},
+    ),
+    "apache/solr solr/modules/ltr/src/java/org/apache/solr/ltr/CSVFeatureLogger.java": (
+        solr("q", {"id": "1", "[features]": "year=3.0"}, {"id": "2", "[features]": ""}),
+        {"features": ["bm25", "year"]},
+        {"1": {"bm25": 0, "year": 3}, "2": {"bm25": 0, "year": 0}},
+    ),
+    "apache/solr solr/solr-ref-guide/modules/query-guide/pages/learning-to-rank.adoc": (
+        solr("q", *({"id": name, "[features]": "bm25=1.5,year=2.0E-5"} for name in "ab")),
+        {"queries": None},
+        {name: {"bm25": 1.5, "year": 2e-5} for name in "ab"},
+    ),
+    "vespa-engine/sample-apps rag-blueprint/eval/resp.json": (
+        vespa(
+            {
+                "id": "id:doc:doc::68",
+                "relevance": 0.9,
+                "source": "content",
+                "fields": {"matchfeatures": {"bm25(chunks)": 1.5}, "documentid": "id:doc:doc::68"},
+            }
+        ),
+        {},
+        {"id:doc:doc::68": {"bm25(chunks)": 1.5}},
     ),
     "vespa-engine/sample-apps splade/README.md": (
         vespa(
