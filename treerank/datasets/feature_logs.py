@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from treerank.checks import check_sequence, shown, warn_user
+from treerank.checks import check_instance, check_sequence, shown, warn_user
 from treerank.datasets.judgments import json_of, read_judgments
-from treerank.datasets.qrels import Qrels, pairs_of
+from treerank.datasets.qrels import Qrels, pairs_of, texts_of
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.search_answers import (
     LoggedDocument,
@@ -18,7 +19,6 @@ from treerank.datasets.search_answers import (
     json_of_client,
     logged_documents,
 )
-from treerank.inputs.documents import text_ids
 
 _NO_JUDGMENTS = Qrels(np.empty(0, dtype=str), np.empty(0, dtype=str), np.empty(0))
 
@@ -112,6 +112,7 @@ def read_feature_log(
     """
     if isinstance(judgments, str | Path):
         judgments = read_judgments(judgments)
+    check_instance("judgments", judgments, [Qrels, NoneType])
     place = f"{source}: " if isinstance(source, str | Path) else ""
     whole = json_of(source) if place else json_of_client(source)
     defaults = _feature_set(features)
@@ -156,14 +157,14 @@ def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list
     if isinstance(whole, Mapping):
         if queries is not None:
             raise ValueError(f"queries must be None for a mapping from them; got {shown(queries)}.")
-        return list(whole.values()), text_ids("queries", [*whole]).astype(str).tolist()
+        return list(whole.values()), texts_of("queries", [*whole])
     if not isinstance(whole, Sequence) or isinstance(whole, str):
         raise ValueError(f"source must hold answers of searches; got {shown(whole)}.")
     if queries is None:
         queries = [_repeated(answer) for answer in whole]
     if len(queries) != len(whole):
         raise ValueError(f"queries must name {len(whole)} answers; got {len(queries)} of them.")
-    return list(whole), text_ids("queries", queries).astype(str).tolist()
+    return list(whole), texts_of("queries", queries)
 
 
 def _repeated(answer: Any) -> str:

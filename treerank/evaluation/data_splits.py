@@ -124,6 +124,8 @@ def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[Split
                 "cv must keep queries whole; got documents of query "
                 f"{shared.tolist()[0]!r} in both sets of split {number}."
             )
+        if len(np.unique(test)) < len(test):
+            raise ValueError(f"cv must test each row once; split {number} has one twice.")
         name = f"{number:0{width}d}"
         yield SplitSource(name, partial(_rows_of, data, name, train, test))
 
@@ -146,9 +148,18 @@ def _index_pairs(data, cv, random_state):
         # scikit-learn's splitters call the query ids groups.
         name = "qid" if isinstance(cv, QuerySplitter) else "groups"
         with naming("cv"):
-            return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
+            cv = list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     try:
-        rows = np.arange(len(data))
-        return [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in cv]
+        return [
+            tuple(_rows_from_0(part, len(data)) for part in (train, test)) for train, test in cv
+        ]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error
+
+
+def _rows_from_0(part, n_documents):
+    """Return rows from their numbers or a mask; NumPy would count negative ones from the end."""
+    rows = np.arange(n_documents)[np.asarray(part)]
+    if np.min(part, initial=0) < 0:
+        raise ValueError(f"they count from 0; got {np.min(part)}")
+    return rows
