@@ -188,6 +188,9 @@ def test_time_may_be_dates_and_texts():
         QueryTimeSplit([1, 2]): "time must have one entry per row; got 2 for 3",
         QueryTimeSplit([1, np.nan, 2]): "time must not be missing; got nan in row 1",
         QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
+        QueryTimeSplit([1, 2, 3], n_splits=2, gap=-1): "gap must be .* at least 0; got -1",
+        QueryTimeSplit([1, 2, 3], n_splits=2, gap=True): "gap must be .* number .*; got True",
+        QueryTimeSplit(week.time, n_splits=2, gap=timedelta(-1)): "gap must be at least 0; got",
     }.items():
         with pytest.raises(ValueError, match=message):
             list(wrong.split(qid, qid=qid))

@@ -176,8 +176,14 @@ class QueryTimeSplit(QuerySplitter):
         check_qid(self.time, groups.n_documents, name="time")
         time = np.asarray(self.time)
         time = np.array(time.tolist()) if time.dtype == object else time  # numbers are numbers
-        if self.gap is not None:
-            _check_gap(self.gap, time.dtype.kind)
+        is_span = isinstance(self.gap, timedelta | np.timedelta64)
+        if self.gap is not None and time.dtype.kind not in ("mMO" if is_span else "iuf"):
+            rule = "gap must be a timedelta where time is dates, and a number where it is numbers"
+            raise TypeError(f"{rule}; got {shown(self.gap)}.")
+        if is_span and not self.gap >= 0 * self.gap:
+            raise ValueError(f"gap must be at least 0; got {shown(self.gap)}.")
+        if not is_span and self.gap is not None:
+            check_number("gap", self.gap, at_least=0)
         if self.n_splits >= groups.n_queries:
             raise ValueError(
                 f"n_splits must be below the number of queries, {groups.n_queries}; "
@@ -228,18 +234,6 @@ class QueryShuffleSplit(QuerySplitter):
         for _ in range(self.n_splits):
             queries = rng.permutation(groups.n_queries)
             yield queries[n_test:], queries[:n_test]
-
-
-def _check_gap(gap: Any, kind: str) -> None:
-    """Refuse what is no span of times of this kind of array, and a negative one."""
-    is_span = isinstance(gap, timedelta | np.timedelta64)
-    if kind in "iuf" and not is_span:
-        check_number("gap", gap, at_least=0)
-    elif not is_span or kind not in "mMO":
-        rule = "gap must be a timedelta where time is dates, and a number where it is numbers"
-        raise TypeError(f"{rule}; got {shown(gap)}.")
-    elif not gap >= 0 * gap:  # nor NaT
-        raise ValueError(f"gap must be at least 0; got {shown(gap)}.")
 
 
 def _joined(queries: QueryGroups, others: QueryGroups) -> QueryGroups:

@@ -138,10 +138,11 @@ DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
         ({"q": EMPTY}, {}, "must hold a document with features; got none"),
         ([plugin(A)], {"queries": [None]}, "queries must not be missing; got None in row 0"),
         ({"q": solr(A, "fv")}, {"entry": "title"}, "features must be name=number"),
+        ({"q": plugin(A)}, {"judgments": {"q": {"a": 1}}}, "judgments must be a Qrels; got"),
     ],
 )
 def test_what_is_no_log_is_refused(source, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         read_feature_log(source, **options)
 
 

@@ -117,7 +117,7 @@ def test_a_line_is_refused_by_name(ranker):
         refresh(RankSVM().fit(*rows(OLD)), *rows(LATER))
     with pytest.raises(TypeError, match=r"ranker must be .*Ranker.*; got 'model'"):
         refresh("model", *rows(LATER))
-    with pytest.raises(ValueError, match="old: eval_set must be"):
+    with pytest.raises(ValueError, match=r"old must be \(X, y\) or \(X, y, qid\); got .*tuple"):
         refresh(ranker, *rows(LATER), old=(X,))
     with pytest.raises(ValueError, match=r"learn must be one of .*leaves.*; got 'all'"):
         refresh(ranker, *rows(LATER), learn="all")

@@ -26,9 +26,9 @@ def ranker():
 @pytest.mark.parametrize("options", [{}, {"sample_weight": 1.0 + (QID % 3)}])
 @pytest.mark.parametrize("make", [ranker, RankSVM])
 def test_a_fit_is_that_to_the_judged_documents(make, options):
-    there = make().fit(*ALL, eval_set=ALL, **options)
+    there = make().fit(*ALL, eval_set=(X, ALL[1] + 1, QID), **options)
     kept = {name: value[KNOWN] for name, value in options.items()}
-    alone = make().fit(*JUDGED, eval_set=JUDGED, **kept)
+    alone = make().fit(*JUDGED, eval_set=(X[KNOWN], Y[KNOWN] + 1, QID[KNOWN]), **kept)
     np.testing.assert_array_equal(there.predict(X), alone.predict(X))
     assert there.steepness_ == alone.steepness_
     assert there.score(*ALL) == alone.score(*JUDGED)

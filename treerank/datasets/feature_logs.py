@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -112,7 +111,7 @@ def read_feature_log(
     """
     if isinstance(judgments, str | Path):
         judgments = read_judgments(judgments)
-    check_instance("judgments", judgments, [Qrels, NoneType])
+    check_instance("judgments", judgments, [Qrels, type(None)])
     place = f"{source}: " if isinstance(source, str | Path) else ""
     whole = json_of(source) if place else json_of_client(source)
     defaults = _feature_set(features)

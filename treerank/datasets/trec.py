@@ -100,7 +100,7 @@ def write_trec_run(
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
     words = texts_of(name, values, n)
-    for word, given in zip(words, values, strict=True):  # NumPy's text has no NUL at its end
+    for word, given in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
         if word.split() != [word] or "\0" in f"{word}{given}":
             raise ValueError(f"{name} must be words without spaces or NUL; got {shown(given)}.")
     return words

@@ -150,9 +150,8 @@ def _index_pairs(data, cv, random_state):
         with naming("cv"):
             cv = list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     try:
-        return [
-            tuple(_rows_from_0(part, len(data)) for part in (train, test)) for train, test in cv
-        ]
+        n = len(data)
+        return [(_rows_from_0(train, n), _rows_from_0(test, n)) for train, test in cv]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error
 

@@ -21,7 +21,6 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import StateRule, array, check_state, unshared
-from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import group_hashes, row_hashes
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
@@ -234,8 +233,8 @@ class Ranker(Scored):
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
-        if calibrating is not None and self.propensities_ is None:
-            _warn_of_training_set(data, calibrating)
+        if calibrating is not None and data.query_hashes is not None:
+            _warn_of_training_set(data.query_hashes, calibrating)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_, self.relevance_scale_ = 1.0, None
         earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
@@ -363,15 +362,10 @@ def _with_pairs(calibrating: HeldOut) -> HeldOut:
     return calibrating
 
 
-def _warn_of_training_set(data: TrainingSet, held_out: HeldOut) -> None:
-    """Warn of an ``eval_set`` whose queries are in training mostly: same documents and labels."""
-    if isinstance(data.X, BatchedMatrix) or isinstance(held_out.X, BatchedMatrix):
-        return  # which are read once more for that
-    known = group_hashes(row_hashes(data.X)[data.rows], data.groups)
-    found = group_hashes(row_hashes(held_out.X), held_out.groups)
+def _warn_of_training_set(known: np.ndarray, held_out: HeldOut) -> None:
+    """Warn if most queries of an ``eval_set`` are in training: same documents and same labels."""
+    found = group_hashes(row_hashes(held_out.X, held_out.y), held_out.groups)
     n_known = int(np.isin(found, known).sum())
     if 2 * n_known > len(found):
-        warn_user(
-            f"{n_known} of {len(found)} queries of the first eval_set, which decides, are in the "
-            "training set: hold others out, or write it last."
-        )
+        counts = f"{n_known} of {len(found)} queries of the first eval_set, which decides,"
+        warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")
