@@ -133,8 +133,9 @@ def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, tmp_path):
     fresh.calibrate(X, y, qid).fit(X, y, qid)
     with pytest.raises(ValueError, match="must be called before"):
         fresh.threshold_for()
-    with pytest.raises(ValueError, match=r"at_least must be at most the highest label, 4; got 5"):
-        ranker.predict_relevance(X, 5)
+    for wrong in (5, 0):
+        with pytest.raises(ValueError, match=rf"the lowest label, 0, .* highest, 4; got {wrong}"):
+            ranker.predict_relevance(X, wrong)
 
 
 def test_a_forged_scale_is_refused(calibrated):
