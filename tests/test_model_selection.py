@@ -190,7 +190,9 @@ def test_time_may_be_dates_and_texts():
         QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
         QueryTimeSplit([1, 2, 3], n_splits=2, gap=-1): "gap must be .* at least 0; got -1",
         QueryTimeSplit([1, 2, 3], n_splits=2, gap=True): "gap must be .* number .*; got True",
-        QueryTimeSplit(week.time, n_splits=2, gap=timedelta(-1)): "gap must be at least 0; got",
+        QueryTimeSplit(
+            week.time, n_splits=2, gap=timedelta(-1)
+        ): "gap must be .* at least 0; got -1",
     }.items():
         with pytest.raises(ValueError, match=message):
             list(wrong.split(qid, qid=qid))

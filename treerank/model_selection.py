@@ -180,10 +180,8 @@ class QueryTimeSplit(QuerySplitter):
         if self.gap is not None and time.dtype.kind not in ("mMO" if is_span else "iuf"):
             rule = "gap must be a timedelta where time is dates, and a number where it is numbers"
             raise TypeError(f"{rule}; got {shown(self.gap)}.")
-        if is_span and not self.gap >= 0 * self.gap:
-            raise ValueError(f"gap must be at least 0; got {shown(self.gap)}.")
-        if not is_span and self.gap is not None:
-            check_number("gap", self.gap, at_least=0)
+        if self.gap is not None:
+            check_number("gap", self.gap / timedelta(1) if is_span else self.gap, at_least=0)
         if self.n_splits >= groups.n_queries:
             raise ValueError(
                 f"n_splits must be below the number of queries, {groups.n_queries}; "

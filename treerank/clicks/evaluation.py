@@ -256,10 +256,8 @@ def _check_logged(log: ClickLog) -> np.ndarray | None:
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for the query of each candidate, and of each session."""
     if {*log.query.tolist()}.isdisjoint(candidates.query.tolist()):
-        raise ValueError(
-            "candidates must be of queries of the log; got none of them, but such as "
-            f"{candidates.shown(0)}."
-        )
+        rule = "candidates must be of queries of the log; got none of them, but such as"
+        raise ValueError(f"{rule} {candidates.shown(0)}.")
     codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
     return codes[: len(candidates)], codes[len(candidates) :]
 

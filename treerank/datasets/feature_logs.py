@@ -222,10 +222,8 @@ def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> 
     logged, pairs = set(pairs_of(qid, ids)), pairs_of(judgments.qid, judgments.doc_ids)
     alone = np.array([pair not in logged for pair in pairs], dtype=bool)
     if pairs and alone.all():
-        raise ValueError(
-            f"judgments must be of documents in the log; got {shown(pairs[0])}, and "
-            f"{shown((str(qid[0]), str(ids[0])))} in the log."
-        )
+        found = f"{shown(pairs[0])}, and {shown((str(qid[0]), str(ids[0])))} in the log"
+        raise ValueError(f"judgments must be of documents in the log; got {found}.")
     if alone.any():
         warn_user(
             f"{alone.sum()} of {len(alone)} judgments are of documents that are not in the log; "
