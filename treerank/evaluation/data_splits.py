@@ -147,7 +147,7 @@ def _index_pairs(data, cv, random_state):
             cv = list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     try:
         rows, pairs = np.arange(len(data)), [[*map(np.asarray, pair)] for pair in cv]
-        if min(np.min(part, initial=0) for pair in pairs for part in pair) < 0:
+        if any(np.min(part, initial=0) < 0 for pair in pairs for part in pair):
             raise ValueError("they count from 0")
         return [(rows[train], rows[test]) for train, test in pairs]
     except (IndexError, TypeError, ValueError) as error:
