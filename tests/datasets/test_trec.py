@@ -48,12 +48,16 @@ def test_ir_measures_reads_them_and_agrees(tmp_path):
     np.testing.assert_allclose(average, theirs[ir_measures.AP])
 
 
-def test_ranks_begin_with_1_in_each_query(tmp_path):
+def test_ranks_begin_with_1_and_neither_a_mark_of_utf8_nor_empty_lines_are_queries(tmp_path):
     write_trec_run(
         tmp_path / "run", scores=[1, 3, 2], qid=[1.0, 1, 0], doc_ids=[*"abc"], tag="mine"
     )
     lines = (tmp_path / "run").read_text().splitlines()
     assert lines == ["0 Q0 c 1 2.0 mine", "1 Q0 b 1 3.0 mine", "1 Q0 a 2 1.0 mine"]
+    (tmp_path / "run").write_bytes(BOM_UTF8 + b"q Q0 d 1 1 t\n\nq Q0 e 2 0 t\n")
+    assert read_trec_run(tmp_path / "run").qid.tolist() == ["q", "q"]
+    (tmp_path / "run").write_text("\n")
+    assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("as_ids", [np.array, lambda ids: np.array(ids, dtype=object)])
@@ -73,13 +77,6 @@ def test_a_wrong_line_is_named(tmp_path, line, message):
     (tmp_path / "run").write_bytes(gzip.compress(f"q Q0 d 1 1 t\n{line}\n".encode()))
     with pytest.raises(ValueError, match=f"run:2: .*{message}"):
         read_trec_run(tmp_path / "run")
-
-
-def test_the_mark_before_a_text_in_utf8_and_empty_lines_are_no_queries(tmp_path):
-    (tmp_path / "run").write_bytes(BOM_UTF8 + b"q Q0 d 1 1 t\n\nq Q0 e 2 0 t\n")
-    assert read_trec_run(tmp_path / "run").qid.tolist() == ["q", "q"]
-    (tmp_path / "run").write_text("\n")
-    assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

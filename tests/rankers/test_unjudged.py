@@ -35,7 +35,7 @@ def test_a_fit_is_that_to_the_judged_documents(make, options):
     assert not np.isnan(there.fit(X, np.nan_to_num(ALL[1]), QID).score(X, Y, QID))
 
 
-def test_what_follows_a_fit_leaves_unjudged_documents_out_too(tmp_path):
+def test_what_follows_a_fit_leaves_unjudged_documents_out_and_files_keep_gaps(tmp_path):
     there, alone = (RankSVM().fit(*JUDGED).calibrate(*data) for data in (ALL, JUDGED))
     assert there.steepness_ == alone.steepness_
     np.testing.assert_array_equal(there.predict_relevance(X), alone.predict_relevance(X))
@@ -43,9 +43,6 @@ def test_what_follows_a_fit_leaves_unjudged_documents_out_too(tmp_path):
     drops = permutation_importance(there, *ALL, n_repeats=1).drops
     assert drops.shape == (5, 40)
     assert not np.isnan(drops).all(axis=1).any()
-
-
-def test_files_of_tables_keep_gaps_in_labels(tmp_path):
     for name in ("all.parquet", "all.csv"):
         write_parquet(tmp_path / name, *ALL)
         np.testing.assert_array_equal(read_parquet(tmp_path / name).y, ALL[1])

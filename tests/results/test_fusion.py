@@ -6,14 +6,11 @@ from treerank.datasets.trec import TrecRun
 from treerank.results import fuse, runs_as_features
 
 
-def test_reciprocal_ranks_are_added_within_queries():
+def test_reciprocal_ranks_and_z_scores_are_added_and_what_is_missing_is_lowest():
     qid = ["p", "q", "p", "q"]
     runs = {"a": [3.0, 1.0, 2.0, 9.0], "b": [5.0, np.nan, 5.0, 1.0]}
     expected = [1 / 61 + 1 / 61.5, 1 / 62, 1 / 62 + 1 / 61.5, 1 / 61 + 1 / 61]
     np.testing.assert_allclose(fuse(runs, qid), expected)
-
-
-def test_z_scores_are_added_and_what_is_missing_is_lowest():
     found = fuse({"a": [1.0, 3.0, np.nan], "b": [2.0, 2.0, 2.0]}, method="z_score")
     assert found.tolist() == [-1.0, 1.0, -1.0]
 
