@@ -149,14 +149,11 @@ def test_cross_validate_routes_qid_by_default():
     np.testing.assert_array_equal(result["test_map"], expected)
 
 
-def test_qid_is_asked_for_where_routing_is_off():
-    with pytest.raises(ValueError, match="qid must be given; got None"):
-        cross_validate(OneFeature(), X, Y, groups=QID, cv=QueryKFold(3))
-
-
-def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():
+def test_splitters_show_their_parameters_make_fresh_splits_and_ask_for_qid():
     assert repr(QueryKFold(3)) == "QueryKFold(n_splits=3, random_state=None, shuffle=False)"
     assert clone(SPLITTERS[0], safe=False) is not SPLITTERS[0]
+    with pytest.raises(ValueError, match="qid must be given; got None"):
+        cross_validate(OneFeature(), X, Y, groups=QID, cv=QueryKFold(3))
 
 
 @given(qid=query_ids, seed=st.integers(0, 9), gap=st.sampled_from([None, 0, 1, 2]))
@@ -188,6 +185,11 @@ def test_time_may_be_dates_and_texts():
         QueryTimeSplit([1, 2]): "time must have one entry per row; got 2 for 3",
         QueryTimeSplit([1, np.nan, 2]): "time must not be missing; got nan in row 1",
         QueryTimeSplit(day): "n_splits must be below the number of queries, 3; got 5",
+        QueryTimeSplit([1, 2, 3], n_splits=2, gap=-1): "gap must be .* at least 0; got -1",
+        QueryTimeSplit([1, 2, 3], n_splits=2, gap=True): "gap must be .* number .*; got True",
+        QueryTimeSplit(
+            week.time, n_splits=2, gap=timedelta(-1)
+        ): "gap must be .* at least 0; got -1",
     }.items():
         with pytest.raises(ValueError, match=message):
             list(wrong.split(qid, qid=qid))

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import is_whole, shown
+from treerank.checks import check_number, is_whole, shown
 from treerank.inputs.grouping import ByRow, QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
 
@@ -174,6 +174,8 @@ class QueryTimeSplit(QuerySplitter):
         if self.gap is not None and time.dtype.kind not in ("mMO" if is_span else "iuf"):
             rule = "gap must be a timedelta where time is dates, and a number where it is numbers"
             raise TypeError(f"{rule}; got {shown(self.gap)}.")
+        if self.gap is not None:
+            check_number("gap", self.gap / timedelta(1) if is_span else self.gap, at_least=0)
         if self.n_splits >= groups.n_queries:
             raise ValueError(
                 f"n_splits must be below the number of queries, {groups.n_queries}; "

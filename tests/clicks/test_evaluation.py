@@ -179,6 +179,11 @@ def test_documents_that_the_log_never_shows_are_a_warning():
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
         ({"candidates": Items(QID + 77, np.arange(30))}, r"of the log; got none .* as \(77, 0\)"),
+        ({"candidates": Items(QID.astype(str), np.arange(30))}, r"of the log; .* as \('0', 0\)"),
+        (
+            {"candidates": Items([*QID], [0] * 30)},
+            "candidates must have each document of a query on",
+        ),
         ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'reciprocal_r"),
         ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 in row 1"),
         ({"propensities": [1.0]}, "propensities must have an entry for each of 4 positions; got 1"),

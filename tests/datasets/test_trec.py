@@ -48,10 +48,16 @@ def test_ir_measures_reads_them_and_agrees(tmp_path):
     np.testing.assert_allclose(average, theirs[ir_measures.AP])
 
 
-def test_ranks_begin_with_1_in_each_query(tmp_path):
-    write_trec_run(tmp_path / "run", scores=[1, 3, 2], qid=[1, 1, 0], doc_ids=[*"abc"], tag="mine")
+def test_ranks_begin_with_1_and_neither_a_mark_of_utf8_nor_empty_lines_are_queries(tmp_path):
+    write_trec_run(
+        tmp_path / "run", scores=[1, 3, 2], qid=[1.0, 1, 0], doc_ids=[*"abc"], tag="mine"
+    )
     lines = (tmp_path / "run").read_text().splitlines()
     assert lines == ["0 Q0 c 1 2.0 mine", "1 Q0 b 1 3.0 mine", "1 Q0 a 2 1.0 mine"]
+    (tmp_path / "run").write_bytes(BOM_UTF8 + b"q Q0 d 1 1 t\n\nq Q0 e 2 0 t\n")
+    assert read_trec_run(tmp_path / "run").qid.tolist() == ["q", "q"]
+    (tmp_path / "run").write_text("\n")
+    assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("as_ids", [np.array, lambda ids: np.array(ids, dtype=object)])
@@ -73,22 +79,16 @@ def test_a_wrong_line_is_named(tmp_path, line, message):
         read_trec_run(tmp_path / "run")
 
 
-def test_the_mark_before_a_text_in_utf8_and_empty_lines_are_no_queries(tmp_path):
-    (tmp_path / "run").write_bytes(BOM_UTF8 + b"q Q0 d 1 1 t\n\nq Q0 e 2 0 t\n")
-    assert read_trec_run(tmp_path / "run").qid.tolist() == ["q", "q"]
-    (tmp_path / "run").write_text("\n")
-    assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
-
-
 @pytest.mark.parametrize(
-    ("write", "columns", "message"),
+    ("columns", "message"),
     [
-        (write_trec_run, {"scores": [1], "doc_ids": ["a b"]}, "doc_ids must be words without spac"),
-        (write_trec_run, {"scores": [1], "tag": " "}, "tag must be words without spaces; got ' '"),
-        (write_trec_run, {"scores": [1], "tag": ""}, "tag must be words without spaces; got ''"),
-        (write_trec_run, {"scores": [1], "qid": ["q", "p"]}, "qid must have one entry per row"),
+        ({"doc_ids": ["a b"]}, "doc_ids must be words without spaces or NUL; got 'a b'"),
+        ({"doc_ids": ["a\0"]}, r"doc_ids must be words without spaces or NUL; got 'a\\x00'"),
+        ({"tag": " "}, "tag must be words without spaces or NUL; got ' '"),
+        ({"tag": ""}, "tag must be words without spaces or NUL; got ''"),
+        ({"qid": ["q", "p"]}, "qid must have one entry per row"),
     ],
 )
-def test_what_lines_cannot_hold_is_refused(tmp_path, write, columns, message):
+def test_what_lines_cannot_hold_is_refused(tmp_path, columns, message):
     with pytest.raises(ValueError, match=message):
-        write(tmp_path / "file", **{"qid": ["q"], "doc_ids": ["a"]} | columns)
+        write_trec_run(tmp_path / "f", **{"scores": [1], "qid": ["q"], "doc_ids": ["a"]} | columns)

@@ -72,11 +72,6 @@ def test_what_is_gained_is_measured_on_queries_that_were_left_out(ranker):
     assert seen[0] - seen[1] > found.differences["new"].high
 
 
-def test_without_queries_it_is_refused_by_name(ranker):
-    with pytest.raises(ValueError, match="qid must be given; got None"):
-        refresh(ranker, X, Y)
-
-
 def test_the_old_ranker_stays_as_it_is(ranker):
     before = ranker.predict(X)
     found = refresh(ranker, *rows(LATER), learn="trees")
@@ -112,15 +107,17 @@ def test_it_refreshes_all_that_is_a_sum_of_trees(kind, ranker):
     assert (found.candidate.predict(X) != other.predict(X)).any()
 
 
-def test_a_line_is_refused_by_name(ranker):
+def test_what_cannot_be_refreshed_is_refused_by_name(ranker):
     with pytest.raises(ValueError, match="ranker must be a sum of trees"):
         refresh(RankSVM().fit(*rows(OLD)), *rows(LATER))
     with pytest.raises(TypeError, match=r"ranker must be .*Ranker.*; got 'model'"):
         refresh("model", *rows(LATER))
-    with pytest.raises(ValueError, match="old: eval_set must be"):
+    with pytest.raises(ValueError, match=r"old must be \(X, y\) or \(X, y, qid\); got .*tuple"):
         refresh(ranker, *rows(LATER), old=(X,))
     with pytest.raises(ValueError, match=r"learn must be one of .*leaves.*; got 'all'"):
         refresh(ranker, *rows(LATER), learn="all")
+    with pytest.raises(ValueError, match="qid must be given; got None"):
+        refresh(ranker, X, Y)
 
 
 def test_queries_of_mixed_names_stay_apart(ranker):

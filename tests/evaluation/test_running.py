@@ -268,6 +268,12 @@ def searched(**grid):
         ({"cv": 1}, ValueError, "cv must be a whole number of at least 2; got 1"),
         ({"cv": "x"}, TypeError, "cv must be a number, a splitter or pairs of rows; got 'x'"),
         ({"cv": [(np.arange(5), [10**6])]}, ValueError, "cv must hold pairs of rows of the data"),
+        ({"cv": [(np.arange(5), [-1])]}, ValueError, "cv must hold .*; they count from 0"),
+        (
+            {"cv": [([0], [80, 80])]},
+            ValueError,
+            "cv must test each row once; split 1 has one twice",
+        ),
         ({"metrics": "ndcg@10"}, TypeError, r"metrics must be a list, .*; got 'ndcg@10'"),
         ({"data": ([["a"], ["b"]], [0, 1], [1, 2])}, ValueError, "could not convert|[Dd]type"),
         ({"data": ([[1.0], [np.inf]], [0, 1], [1, 2])}, ValueError, "Input X contains infinity"),

@@ -230,6 +230,7 @@ def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
     low, high = found[0].difference.low, found[0].difference.high
     assert low < found[0].difference.estimate < high < 0
     assert slices(values, columns, qid, at_least=46) == []
+    assert {one.p_value for one in slices(np.ones(n), columns, qid, n_bins=2)} == {1.0}
     with pytest.raises(ValueError, match="one entry per query of qid, 180; got 90"):
         slices(values, columns, np.arange(180))
 

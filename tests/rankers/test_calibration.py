@@ -117,7 +117,9 @@ def test_an_isotonic_fit_goes_through_the_centers_of_its_steps():
     np.testing.assert_allclose(at, (4 * np.array([0, 0.25, 0.5, 0.75, 1]) + 1) / 6, atol=0.01)
 
 
-def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, tmp_path):
+def test_it_is_saved_forgotten_by_a_fit_asked_for_and_refused_where_it_is_forged(
+    calibrated, tmp_path
+):
     ranker, test = calibrated
     ranker.save(tmp_path / "ranker")
     expected = ranker.predict_relevance(X[test])
@@ -133,11 +135,9 @@ def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, tmp_path):
     fresh.calibrate(X, y, qid).fit(X, y, qid)
     with pytest.raises(ValueError, match="must be called before"):
         fresh.threshold_for()
-    with pytest.raises(ValueError, match=r"at_least must be at most the highest label, 4; got 5"):
-        ranker.predict_relevance(X, 5)
-
-
-def test_a_forged_scale_is_refused(calibrated):
+    for wrong in (5, 0):
+        with pytest.raises(ValueError, match=rf"the lowest label, 0, .* highest, 4; got {wrong}"):
+            ranker.predict_relevance(X, wrong)
     state = calibrated[0].get_state()
     forged = dict(state["relevance_scale"], steps=state["relevance_scale"]["steps"][:, ::-1].copy())
     with pytest.raises(ValueError, match="must rise"):

@@ -107,8 +107,9 @@ def test_bad_data_is_refused_before_any_training(changed, message):
 
 def test_an_eval_set_may_be_what_a_reader_returned():
     ranker = some_ranker()
-    expected = ranker.fit(*DATA, eval_set=DATA).evals_result_
-    assert ranker.fit(*DATA, eval_set=RankingData(*DATA)).evals_result_ == expected
+    others = X, y + 1, qid
+    expected = ranker.fit(*DATA, eval_set=others).evals_result_
+    assert ranker.fit(*DATA, eval_set=RankingData(*others)).evals_result_ == expected
     frame = pl.DataFrame({"X": [1.0], "y": [1.0], "qid": [1]})
     with pytest.raises(ValueError, match=r"eval_set must be \(X, y\) or .*DataFrame"):
         ranker.fit(*DATA, eval_set=frame.to_pandas())
@@ -190,7 +191,7 @@ def test_a_score_of_nothing_to_find_is_nan_with_a_warning_whatever_the_weights(w
 def test_features_that_are_zero_make_a_constant_model(part, form, value):
     X = form(np.full((160, 2), value))
     ranker = TreeDirectRanker(part, random_state=0, warm_start=True).fit(X, y, qid)
-    ranker.set_params(feature_part__n_estimators=201).fit(X, y, qid, eval_set=(X, y, qid))
+    ranker.set_params(feature_part__n_estimators=201).fit(X, y, qid, eval_set=(X, y + 1, qid))
     np.testing.assert_array_equal(ranker.predict(np.ones((3, 2))), 0)
 
 

@@ -17,7 +17,7 @@ ZEROS = np.zeros(160)
 STREAM = StreamingRanker(StreamingTrees(3, n_jobs=1))
 NESTED = NestedRanker(some_ranker(), sizes=(3,))
 CONSTANT, CHANCE = "the model is constant", "no better than chance"
-STOPPED, TRAINING = "The weights stopped.* raise head_alpha", "first eval_set is the training set"
+STOPPED, TRAINING = "The weights stopped.* raise head_alpha", "8 of 8 queries of the first eval_set"
 AN_ID, LABEL = "'qid' of X .* its name says that it is an id", r"Column \d+ of X equals y in all"
 
 
@@ -27,10 +27,6 @@ def with_column(X, **column):
 
 def seven_times(X, y, qid):
     return np.tile(np.column_stack([X, y]), (7, 1)), np.tile(y, 7), np.tile(qid, 7)
-
-
-def two_sets(first, data):
-    return [first, (data[0][:9], data[1][:9])]
 
 
 #: Words of a warning, and a call that it is to point at.
@@ -44,8 +40,8 @@ CALLS = [
     (STOPPED, lambda X, y, qid: fit_head(X, make_objective(y, qid), alpha=1e-6, max_iter=1)),
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=(X, -y + 3, qid))),
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid).calibrate(X, -y, qid)),
-    (TRAINING, lambda *data: some_ranker().fit(*data, eval_set=two_sets(data, data))),
-    (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=two_sets(RankingData(*d), d))),
+    (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=[d, (d[0][:9], d[1][:9])])),
+    (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=RankingData(*d))),
     ("no query has any", lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid)),
 ]
 

@@ -54,7 +54,7 @@ def file(tmp_path_factory):
 @every_form
 def test_columns_of_a_data_frame_may_be_named(form, expected):
     table = form(TABLE)
-    ranker = small().fit(table, "clicks", "user", eval_set=(table, "clicks", "user"))
+    ranker = small().fit(table, "clicks", "user", eval_set=(form(FRAME), Y + 1, QID))
     np.testing.assert_array_equal(ranker.predict(FRAME), expected.predict(FRAME))
     assert ranker.score(table, "clicks", "user") == expected.score(FRAME, Y, QID)
     unlabeled, _ = take_columns(table, y="clicks")
@@ -80,6 +80,7 @@ def test_an_id_among_the_features_is_told(ids):
         small().fit(TABLE.assign(doc_id=ids), "clicks", "user")
 
 
+@pytest.mark.filterwarnings("ignore:.* are in the training set")
 def test_every_verb_takes_what_a_reader_of_a_file_or_a_folder_returns(file, expected):
     for path in (file, str(file.parent / "folder")):
         data = read_parquet(path)

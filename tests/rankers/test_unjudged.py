@@ -26,16 +26,16 @@ def ranker():
 @pytest.mark.parametrize("options", [{}, {"sample_weight": 1.0 + (QID % 3)}])
 @pytest.mark.parametrize("make", [ranker, RankSVM])
 def test_a_fit_is_that_to_the_judged_documents(make, options):
-    there = make().fit(*ALL, eval_set=ALL, **options)
+    there = make().fit(*ALL, eval_set=(X, ALL[1] + 1, QID), **options)
     kept = {name: value[KNOWN] for name, value in options.items()}
-    alone = make().fit(*JUDGED, eval_set=JUDGED, **kept)
+    alone = make().fit(*JUDGED, eval_set=(X[KNOWN], Y[KNOWN] + 1, QID[KNOWN]), **kept)
     np.testing.assert_array_equal(there.predict(X), alone.predict(X))
     assert there.steepness_ == alone.steepness_
     assert there.score(*ALL) == alone.score(*JUDGED)
     assert not np.isnan(there.fit(X, np.nan_to_num(ALL[1]), QID).score(X, Y, QID))
 
 
-def test_what_follows_a_fit_leaves_unjudged_documents_out_too(tmp_path):
+def test_what_follows_a_fit_leaves_unjudged_documents_out_and_files_keep_gaps(tmp_path):
     there, alone = (RankSVM().fit(*JUDGED).calibrate(*data) for data in (ALL, JUDGED))
     assert there.steepness_ == alone.steepness_
     np.testing.assert_array_equal(there.predict_relevance(X), alone.predict_relevance(X))
@@ -43,9 +43,6 @@ def test_what_follows_a_fit_leaves_unjudged_documents_out_too(tmp_path):
     drops = permutation_importance(there, *ALL, n_repeats=1).drops
     assert drops.shape == (5, 40)
     assert not np.isnan(drops).all(axis=1).any()
-
-
-def test_files_of_tables_keep_gaps_in_labels(tmp_path):
     for name in ("all.parquet", "all.csv"):
         write_parquet(tmp_path / name, *ALL)
         np.testing.assert_array_equal(read_parquet(tmp_path / name).y, ALL[1])

@@ -45,14 +45,11 @@ def test_recorded_values_are_those_of_the_scores(metrics):
             assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
 
 
-def test_chains_in_chains_record_all_metrics_under_their_names():
+def test_chains_in_chains_record_all_metrics_and_one_step_records_nothing():
     trees = [HistogramTrees(3, n_jobs=1) for _ in range(3)]
     ranker = TreeDirectRanker(Chain([trees[0], Chain(trees[1:])]), random_state=0)
     ranker.fit(*TRAIN, eval_set=SETS[0], eval_metric=["map", "mrr"])
     assert [*ranker.evals_result_["validation"]] == ["map", "mrr"]
-
-
-def test_what_learns_in_one_step_records_nothing():
     ranker = TreeDirectRanker("line", random_state=0)
     assert ranker.fit(*TRAIN, eval_set=SETS[0]).evals_result_ == {}
 

@@ -58,7 +58,7 @@ def test_a_continued_fit_that_fails_leaves_the_earlier_one(name):
     scores = ranker.predict(X)
     ranker.set_params(feature_part__n_estimators=9)
     with pytest.raises(KeyboardInterrupt):
-        ranker.fit(X, Y, QID, eval_set=(X, Y, QID), callbacks=[stop])
+        ranker.fit(X, Y, QID, eval_set=(X, Y + 1, QID), callbacks=[stop])
     np.testing.assert_array_equal(ranker.predict(X), scores)
     again = ranker.fit(X, Y, QID).predict(X)
     whole = clone(ranker).fit(X, Y, QID)

@@ -26,6 +26,7 @@ from treerank.reports.sections import SECTIONS
 pytestmark = pytest.mark.slow
 
 PARITY = {"parity": np.repeat(["even", "odd"] * 24, 12)}
+MASKED = np.ma.masked_equal(np.arange(24), 3)
 
 
 @pytest.fixture(scope="module")
@@ -285,10 +286,11 @@ def test_the_command_compares_with_a_column_of_a_table(tmp_path):
     [
         ({"n_examples": 0}, ValueError, "n_examples must be a whole number"),
         ({"slices": {"a": [1]}}, ValueError, r"slices\['a'\] must have one entry per do"),
+        ({"slices": {"a": MASKED}}, ValueError, r"slices\['a'\] must have no masked entries; got"),
         ({"document_names": ["a"]}, ValueError, "document_names must have one .* got 1 for 24"),
         ({"baseline": [1.0]}, ValueError, "baseline must have one entry per document; got 1"),
         ({"baseline": RankSVM}, TypeError, "baseline must be a Ranker; got"),
-        ({"train": 3}, ValueError, r"eval_set must be|train"),
+        ({"train": 3}, ValueError, r"train must be \(X, y\) or \(X, y, qid\); got"),
         ({"metrics": ["best"]}, ValueError, "metric must be one of"),
     ],
 )

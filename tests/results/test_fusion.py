@@ -6,14 +6,11 @@ from treerank.datasets.trec import TrecRun
 from treerank.results import fuse, runs_as_features
 
 
-def test_reciprocal_ranks_are_added_within_queries():
+def test_reciprocal_ranks_and_z_scores_are_added_and_what_is_missing_is_lowest():
     qid = ["p", "q", "p", "q"]
     runs = {"a": [3.0, 1.0, 2.0, 9.0], "b": [5.0, np.nan, 5.0, 1.0]}
     expected = [1 / 61 + 1 / 61.5, 1 / 62, 1 / 62 + 1 / 61.5, 1 / 61 + 1 / 61]
     np.testing.assert_allclose(fuse(runs, qid), expected)
-
-
-def test_z_scores_are_added_and_what_is_missing_is_lowest():
     found = fuse({"a": [1.0, 3.0, np.nan], "b": [2.0, 2.0, 2.0]}, method="z_score")
     assert found.tolist() == [-1.0, 1.0, -1.0]
 
@@ -35,14 +32,16 @@ def test_runs_are_columns(tmp_path):
     columns = runs_as_features(runs, [1, 1, 2], ["b", "c", "a"])
     np.testing.assert_array_equal(columns["words"], [0.7, np.nan, np.nan])
     numbered = TrecRun(np.array([1]), np.array([7]), np.array([0.5]))
-    columns = runs_as_features({"n": numbered}, [b"1", b"1"], [b"7", b"8"])
-    np.testing.assert_array_equal(columns["n"], [0.5, np.nan])
+    for qid, ids in ([b"1"] * 2, [b"7", b"8"]), ([1.0] * 2, [7.0, 7.5]):
+        columns = runs_as_features({"n": numbered}, qid, ids)
+        np.testing.assert_array_equal(columns["n"], [0.5, np.nan])
     for run, ids, message in (
         (numbered, [None], "doc_ids must not be missing; got None in row 0"),
         (numbered, [7, 8], "doc_ids must have one entry per row; got 2 for 1"),
         (TrecRun([1, 1], [7, 7], [0.5, 0.6]), [7], r"runs\['n'\] must have each document of a que"),
+        ("run.txt", [7], r"runs\['n'\] must be a TrecRun; got 'run.txt'"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((TypeError, ValueError), match=message):
             runs_as_features({"n": run}, [1], ids)
 
 

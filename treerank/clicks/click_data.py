@@ -71,10 +71,8 @@ def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:
     seen: set[Any] = set()
     for row, pair in enumerate(items.pairs()):
         if pair in seen:
-            raise ValueError(
-                f"features must have one row for each document of a query; got {items.shown(row)} "
-                "twice."
-            )
+            rule = "features must have one row for each document of a query"
+            raise ValueError(f"{rule}; got {items.shown(row)} twice.")
         seen.add(pair)
     return items
 

@@ -154,7 +154,7 @@ def evaluate_from_log(
     >>> found.estimates["ips"].low > 0  # the new ranker earns more clicks
     True
     """
-    candidates = log.items if candidates is None else candidates
+    candidates = log.items if candidates is None else candidates.checked("candidates")
     theta = SessionPropensities(log, propensities)
     if len(log) < 2:
         raise ValueError(f"log must have at least 2 sessions; got {len(log)}.")
@@ -255,11 +255,9 @@ def _check_logged(log: ClickLog) -> np.ndarray | None:
 
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for the query of each candidate, and of each session."""
-    if not np.isin(log.query, candidates.query).any():
-        raise ValueError(
-            "candidates must be of queries of the log; got none of them, but such as "
-            f"{candidates.shown(0)}."
-        )
+    if {*log.query.tolist()}.isdisjoint(candidates.query.tolist()):
+        rule = "candidates must be of queries of the log; got none of them, but such as"
+        raise ValueError(f"{rule} {candidates.shown(0)}.")
     codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
     return codes[: len(candidates)], codes[len(candidates) :]
 

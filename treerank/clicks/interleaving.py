@@ -57,10 +57,8 @@ class Preference(NamedTuple):
     def __str__(self) -> str:
         """Return the wins and the p-value in one line."""
         first, second = self.wins
-        return (
-            f"the first ranker wins {first} sessions, the second {second}, with {self.n_ties} "
-            f"ties: p = {self.p_value:.3f}"
-        )
+        wins = f"the first ranker wins {first} sessions, the second {second}"
+        return f"{wins}, with {self.n_ties} ties: p = {self.p_value:.3f}"
 
 
 @check_arguments

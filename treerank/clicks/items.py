@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.checks import shown
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -36,6 +37,14 @@ class Items:
         pair = codes[0] * (codes[1].max() + 1) + codes[1]
         first, item = np.unique(pair, return_index=True, return_inverse=True)[1:]
         return cls(query[first], document[first]), item
+
+    def checked(self, name: str) -> Self:
+        """Return the items with ids as arrays; refuse those of a user that are there twice."""
+        query = check_ids(f"{name}.query", self.query)
+        found = type(self)(query, check_ids(f"{name}.document", self.document, len(query)))
+        if len(set(found.pairs())) < len(found):
+            raise ValueError(f"{name} must have each document of a query once; got more.")
+        return found
 
     def __len__(self) -> int:
         """Return the number of items."""

@@ -118,10 +118,8 @@ def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
         )
     unknown = is_shown & np.isnan(given[:n])
     if unknown.any():
-        raise ValueError(
-            "propensities must be known at each position that shows documents; got nan at position "
-            f"{int(np.argmax(unknown)) + 1}."
-        )
+        rule = "propensities must be known at each position that shows documents"
+        raise ValueError(f"{rule}; got nan at position {int(np.argmax(unknown)) + 1}.")
     return given[:n]
 
 

@@ -17,17 +17,16 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
         return _columns_of_file(table, names)
     frame: Any = table if isinstance(table, Mapping) else as_frame(table, "table")
     if frame is None:
-        raise TypeError(
-            "table must be a Parquet or CSV file, a data frame or a mapping from names to columns; "
-            f"got {type(table).__name__}."
+        rule = (
+            "table must be a Parquet or CSV file, a data frame or a mapping from names to columns"
         )
+        raise TypeError(f"{rule}; got {type(table).__name__}.")
     found = list(frame) if isinstance(table, Mapping) else frame.columns
     for role, name in names.items():
         if name not in found:
             advice = f" Write {role}='NAME' for another." if role.isidentifier() else ""
-            raise ValueError(
-                f"{role} must name a column of the table; got {shown(name)} and {found}.{advice}"
-            )
+            rule = f"{role} must name a column of the table"
+            raise ValueError(f"{rule}; got {shown(name)} and {found}.{advice}")
     columns = [frame[name] for name in names.values()]
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from treerank.checks import check_sequence, shown, warn_user
+from treerank.checks import check_instance, check_sequence, shown, warn_user
 from treerank.datasets.judgments import json_of, read_judgments
-from treerank.datasets.qrels import Qrels, pairs_of
+from treerank.datasets.qrels import Qrels, pairs_of, texts_of
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.search_answers import (
     LoggedDocument,
@@ -18,7 +18,6 @@ from treerank.datasets.search_answers import (
     json_of_client,
     logged_documents,
 )
-from treerank.inputs.documents import text_ids
 
 _NO_JUDGMENTS = Qrels(np.empty(0, dtype=str), np.empty(0, dtype=str), np.empty(0))
 
@@ -112,6 +111,7 @@ def read_feature_log(
     """
     if isinstance(judgments, str | Path):
         judgments = read_judgments(judgments)
+    check_instance("judgments", judgments, [Qrels, type(None)])
     place = f"{source}: " if isinstance(source, str | Path) else ""
     whole = json_of(source) if place else json_of_client(source)
     defaults = _feature_set(features)
@@ -156,14 +156,14 @@ def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list
     if isinstance(whole, Mapping):
         if queries is not None:
             raise ValueError(f"queries must be None for a mapping from them; got {shown(queries)}.")
-        return list(whole.values()), text_ids("queries", [*whole]).astype(str).tolist()
+        return list(whole.values()), texts_of("queries", [*whole])
     if not isinstance(whole, Sequence) or isinstance(whole, str):
         raise ValueError(f"source must hold answers of searches; got {shown(whole)}.")
     if queries is None:
         queries = [_repeated(answer) for answer in whole]
     if len(queries) != len(whole):
         raise ValueError(f"queries must name {len(whole)} answers; got {len(queries)} of them.")
-    return list(whole), text_ids("queries", queries).astype(str).tolist()
+    return list(whole), texts_of("queries", queries)
 
 
 def _repeated(answer: Any) -> str:
@@ -222,10 +222,8 @@ def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> 
     logged, pairs = set(pairs_of(qid, ids)), pairs_of(judgments.qid, judgments.doc_ids)
     alone = np.array([pair not in logged for pair in pairs], dtype=bool)
     if pairs and alone.all():
-        raise ValueError(
-            f"judgments must be of documents in the log; got {shown(pairs[0])}, and "
-            f"{shown((str(qid[0]), str(ids[0])))} in the log."
-        )
+        found = f"{shown(pairs[0])}, and {shown((str(qid[0]), str(ids[0])))} in the log"
+        raise ValueError(f"judgments must be of documents in the log; got {found}.")
     if alone.any():
         warn_user(
             f"{alone.sum()} of {len(alone)} judgments are of documents that are not in the log; "

@@ -127,10 +127,8 @@ def _widened(data, n_features):
     if n_missing == 0:
         return data
     if as_frame(data.X) is not None:
-        raise ValueError(
-            "the parts of a fold must have the same columns; got "
-            f"{data.X.shape[1]} features in one and {n_features} in another."
-        )
+        found = f"{data.X.shape[1]} features in one and {n_features} in another"
+        raise ValueError(f"the parts of a fold must have the same columns; got {found}.")
     if not issparse(data.X):
         check_density("the parts of a fold", len(data), n_features, data.X.size)
         return replace(data, X=np.pad(data.X, ((0, 0), (0, n_missing))))

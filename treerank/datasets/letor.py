@@ -279,10 +279,8 @@ def _checked_queries(qid, n_rows):
     for token in set(map(str, queries.tolist())):
         encoded = token.encode("utf-8", "surrogateescape")
         if "#" in token or encoded.split() != [encoded] or len(encoded) > LONGEST_QID:
-            raise ValueError(
-                f"qid must be a word of at most {LONGEST_QID} bytes without spaces and '#'; got "
-                f"{reprlib.repr(token)}."
-            )
+            rule = f"qid must be a word of at most {LONGEST_QID} bytes without spaces and '#'"
+            raise ValueError(f"{rule}; got {reprlib.repr(token)}.")
     return queries
 
 

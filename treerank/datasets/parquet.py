@@ -268,10 +268,8 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
     features = _named_columns(data.X)
     taken = features.keys() & special.keys()
     if taken or label == query:
-        raise ValueError(
-            f"label and query must be names that no other column has; got {shown(label)} and "
-            f"{shown(query)}."
-        )
+        rule = "label and query must be names that no other column has"
+        raise ValueError(f"{rule}; got {shown(label)} and {shown(query)}.")
     return pa.table(special | features)
 
 

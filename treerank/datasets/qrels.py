@@ -102,6 +102,19 @@ def pairs_of(qid: ArrayLike, doc_ids: ArrayLike) -> list[tuple[str, str]]:
     >>> pairs_of([1, 1], ["a", "b"])
     [('1', 'a'), ('1', 'b')]
     """
-    queries = text_ids("qid", qid).astype(str)
-    documents = text_ids("doc_ids", doc_ids, len(queries)).astype(str)
-    return list(zip(queries.tolist(), documents.tolist(), strict=True))
+    queries = texts_of("qid", qid)
+    return list(zip(queries, texts_of("doc_ids", doc_ids, len(queries)), strict=True))
+
+
+def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[str]:
+    """Return ids as text, 1.0 as 1; refuse missing ones.
+
+    Examples
+    --------
+    >>> texts_of("qid", [1.0, 2.5])
+    ['1', '2.5']
+    """
+    ids = text_ids(name, values, n_rows)
+    if ids.dtype.kind != "f":
+        return list(ids.astype(str).tolist())
+    return [str(int(each) if each.is_integer() else each) for each in ids.tolist()]

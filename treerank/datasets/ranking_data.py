@@ -115,10 +115,8 @@ class Batches:
     def __post_init__(self) -> None:
         """Refuse an iterator: after one pass nothing would be left."""
         if isinstance(self.source, Iterator):
-            raise TypeError(
-                "source must be a function or a collection, which is read more than once; got "
-                f"{shown(self.source)}."
-            )
+            rule = "source must be a function or a collection, which is read more than once"
+            raise TypeError(f"{rule}; got {shown(self.source)}.")
 
     def __iter__(self) -> Iterator[RankingData]:
         """Read the batches."""

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, shown
-from treerank.datasets.qrels import Qrels
+from treerank.datasets.qrels import Qrels, texts_of
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
-from treerank.inputs.documents import text_ids
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -100,10 +99,10 @@ def write_trec_run(
 
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
-    words = [str(value) for value in text_ids(name, values, n).tolist()]
-    for word in words:
-        if word.split() != [word]:
-            raise ValueError(f"{name} must be words without spaces; got {shown(word)}.")
+    words = texts_of(name, values, n)
+    for word, given in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
+        if word.split() != [word] or "\0" in f"{word}{given}":
+            raise ValueError(f"{name} must be words without spaces or NUL; got {shown(given)}.")
     return words
 
 

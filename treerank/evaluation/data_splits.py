@@ -107,9 +107,7 @@ def _check_features(X):
 def _in_memory(split: Any) -> SplitSource:
     """Return a split that is in memory already."""
     if not isinstance(split, Split):
-        raise TypeError(
-            f"data must be (X, y, qid), a path, or hold splits; got {type(split)} in it."
-        )
+        raise TypeError(f"data must be (X, y, qid), a path, or hold splits; got {type(split)}.")
     return SplitSource(split.name, partial(replace, split))
 
 
@@ -120,10 +118,10 @@ def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[Split
     for number, (train, test) in enumerate(pairs, start=1):
         shared = np.intersect1d(data.qid[train], data.qid[test])
         if len(shared):
-            raise ValueError(
-                "cv must keep queries whole; got documents of query "
-                f"{shared.tolist()[0]!r} in both sets of split {number}."
-            )
+            query = shared.tolist()[0]
+            raise ValueError(f"cv must keep queries whole; split {number} has {query!r} twice.")
+        if len(np.unique(test)) < len(test):
+            raise ValueError(f"cv must test each row once; split {number} has one twice.")
         name = f"{number:0{width}d}"
         yield SplitSource(name, partial(_rows_of, data, name, train, test))
 
@@ -146,9 +144,11 @@ def _index_pairs(data, cv, random_state):
         # scikit-learn's splitters call the query ids groups.
         name = "qid" if isinstance(cv, QuerySplitter) else "groups"
         with naming("cv"):
-            return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
+            cv = list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     try:
-        rows = np.arange(len(data))
-        return [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in cv]
+        rows, pairs = np.arange(len(data)), [[*map(np.asarray, pair)] for pair in cv]
+        if any(np.min(part, initial=0) < 0 for pair in pairs for part in pair):
+            raise ValueError("they count from 0")
+        return [(rows[train], rows[test]) for train, test in pairs]
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error

@@ -103,15 +103,11 @@ def check_scores(scores: ArrayLike, n_documents: int) -> np.ndarray:
     """Return scores as float64; refuse scores that do not rank the documents."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (n_documents,):
-        raise ValueError(
-            f"predict must return one score per document; got shape {scores.shape} for "
-            f"{n_documents} documents."
-        )
+        found = f"shape {scores.shape} for {n_documents} documents"
+        raise ValueError(f"predict must return one score per document; got {found}.")
     if not np.isfinite(scores).all():
-        raise ValueError(
-            f"predict must return finite scores; got {np.count_nonzero(~np.isfinite(scores))} "
-            f"others among {n_documents}."
-        )
+        found = f"{np.count_nonzero(~np.isfinite(scores))} others among {n_documents}"
+        raise ValueError(f"predict must return finite scores; got {found}.")
     if n_documents > 1 and np.ptp(scores) == 0:
         raise ValueError(
             f"predict must return different scores; got {scores[0]:.4g} for all {n_documents}."

@@ -132,7 +132,7 @@ def refresh(
     found = {"new": mean_interval(np.concatenate(gaps), level=level)}
     if old is not None:
         with naming("old"):
-            X, y, qid = ranker.read(*read_eval_set(ranker, old))
+            X, y, qid = ranker.read(*read_eval_set(ranker, old, "old"))
             found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, metric.name)

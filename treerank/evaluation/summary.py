@@ -192,10 +192,8 @@ def check_path(path: str | Path) -> Path:
 def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
-        raise ValueError(
-            "reference must be 'best' or a ranker with results for all splits, "
-            f"{list(comparison.complete)}; got {reference!r}."
-        )
+        rule = "reference must be 'best' or a ranker with results for all splits"
+        raise ValueError(f"{rule}, {list(comparison.complete)}; got {reference!r}.")
     cells: dict[tuple[str, str], Cell] = {}
     tests: set[str] = set()
     untested: list[str] = []

@@ -310,7 +310,7 @@ def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     return np.fromiter(known, dtype=object)
 
 
-def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
+def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
     """Return X, y and qid of an ``eval_set``; refuse what is no ``(X, y)`` or ``(X, y, qid)``.
 
     What a reader of files returned unpacks as ``(X, y, qid)``.
@@ -326,9 +326,9 @@ def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     are_sets = isinstance(first, tuple) and len(first) > 0
     if not is_list or len(eval_set) not in (2, 3) or (are_sets and np.ndim(first[0]) > 1):
         size = f" of {len(eval_set)}" if is_list else ""
+        several = ", or a list of such tuples" if name == "eval_set" else ""
         raise ValueError(
-            "eval_set must be (X, y) or (X, y, qid), or a list of such tuples; "
-            f"got {type(eval_set)}{size}."
+            f"{name} must be (X, y) or (X, y, qid){several}; got {type(eval_set)}{size}."
         )
     X, y, qid = (*eval_set, None)[:3]
     return X, y, qid

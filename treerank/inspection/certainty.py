@@ -47,10 +47,8 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
     X, _, qid = ranker.read(X, None, qid)
     part = ranker.feature_part_
     if not isinstance(part, Ensemble) or len(part.bags_) < 2:
-        raise ValueError(
-            "ranker must have an ensemble of several fits, as TreeDirectRanker.best() has; got "
-            f"{shown(part)}."
-        )
+        rule = "ranker must have an ensemble of several fits, as TreeDirectRanker.best() has"
+        raise ValueError(f"{rule}; got {shown(part)}.")
     groups = QueryGroups.from_qid(qid, X.shape[0])
     whole = _is_first(ranker.scores_of(X), groups, k)
     agrees = np.stack([_is_first(each, groups, k) == whole for each in part.scores_by_fit(X)])

@@ -116,7 +116,7 @@ def slices(
     for name, column in by_query.items():
         for text, is_inside in _parts(column, n_bins, at_least):
             inside, others = values[is_inside & is_measured], values[~is_inside & is_measured]
-            if min(len(inside), len(others)) >= at_least and np.ptp(values[is_measured]) > 0:
+            if min(len(inside), len(others)) >= at_least:
                 found.append(_compared(name, text, inside, others))
     adjusted = adjust_holm([one.p_value for one in found])
     found = [replace(s, p_value=float(p)) for s, p in zip(found, adjusted, strict=True)]

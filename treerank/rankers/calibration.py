@@ -111,7 +111,7 @@ def _too_steep(slope, scores):
 #: Points of a curve, folds by which curves are chosen, and largest number of labels.
 _N_POINTS, _N_FOLDS, _MOST_LABELS = 256, 5, 32
 _RULES = {
-    "labels": array("float64", "n_labels"),
+    "labels": array("float64", "n_known"),
     "scores": array("float64", "n_points"),
     "steps": array("float64", "n_labels", "n_points", at_least=0, at_most=1),
     "lines": array("float64", "n_labels", 2),
@@ -123,6 +123,7 @@ _RULES = {
 class RelevanceScale:
     """Curves from scores to probabilities, one for each label but the lowest.
 
+    ``labels`` begin with the lowest one, but in files of early versions.
     ``steps`` are probabilities by the isotonic fit at ``scores``, between which it is
     interpolated; ``lines`` have slope and intercept of the log odds, used where ``is_line``.
 
@@ -157,15 +158,20 @@ class RelevanceScale:
     @classmethod
     def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self | None:
         """Fit the curves to documents that were not trained on; None for too many labels."""
-        labels = np.unique(y)[1:]
-        if len(labels) >= _MOST_LABELS:
+        labels = np.unique(y)
+        if len(labels) > _MOST_LABELS:
             return None
         groups, _ = canonical_order(scores.reshape(-1, 1), groups, y)
         scores, y = scores[groups.order], y[groups.order]
         fold = np.repeat(np.arange(groups.n_queries) % _N_FOLDS, groups.sizes)
         points = np.quantile(scores, np.linspace(0, 1, _N_POINTS))
-        found = [_curves(scores, y >= label, fold, points) for label in labels]
+        found = [_curves(scores, y >= label, fold, points) for label in labels[1:]]
         return cls(labels, points, *(np.array(column) for column in zip(*found, strict=True)))
+
+    @property
+    def levels(self) -> np.ndarray:
+        """The labels that have a curve."""
+        return self.labels[-len(self.steps) :]
 
     def probability(self, scores: np.ndarray, at_least: float) -> np.ndarray:
         """Return the probability that the label of a document is at least a given one."""
@@ -197,13 +203,11 @@ class RelevanceScale:
 
     def _n_curves(self, at_least: float) -> int:
         """Return the number of curves up to that of a label."""
-        n_below = int(np.searchsorted(self.labels, at_least))
-        if n_below == len(self.labels):
-            raise ValueError(
-                f"at_least must be at most the highest label, {self.labels[-1]:g}; "
-                f"got {at_least:g}."
-            )
-        return n_below + 1
+        levels, lowest = self.levels, self.labels[0]
+        if at_least > levels[-1] or (lowest < levels[0] and at_least <= lowest):
+            labels = f"the lowest label, {lowest:g}, and at most the highest, {levels[-1]:g}"
+            raise ValueError(f"at_least must be above {labels}; got {at_least:g}.")
+        return int(np.searchsorted(levels, at_least)) + 1
 
     def _curve(self, scores: np.ndarray, label: int) -> np.ndarray:
         if self.is_line[label]:

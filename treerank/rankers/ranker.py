@@ -21,12 +21,12 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import StateRule, array, check_state, unshared
+from treerank.inputs.canonical import group_hashes, row_hashes
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
     feature_names_of,
     split_labels,
-    unpacked,
     warn_without_qid,
 )
 from treerank.inputs.grouping import ByRow
@@ -192,7 +192,6 @@ class Ranker(Scored):
                 if any(given is not None for given in (y, qid, sample_weight, position)):
                     raise ValueError("y, qid, sample_weight and position must be None: X has them.")
                 X, y, qid, position, sample_weight = X
-        _warn_of_training_set(X, eval_set)
         listener = together([current_listener(), *check_callbacks(callbacks)])
         random_state = self.get_params(deep=False).get("random_state", 0)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -235,6 +234,8 @@ class Ranker(Scored):
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
+        if calibrating is not None and data.query_hashes is not None:
+            _warn_of_training_set(data.query_hashes, calibrating)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_, self.relevance_scale_ = 1.0, None
         earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
@@ -362,8 +363,10 @@ def _with_pairs(calibrating: HeldOut) -> HeldOut:
     return calibrating
 
 
-def _warn_of_training_set(X, eval_set):
-    """Warn that of several sets the first, which decides, is the training set."""
-    first = unpacked(eval_set[0]) if isinstance(eval_set, list) and len(eval_set) > 1 else None
-    if isinstance(first, tuple) and first and first[0] is X:
-        warn_user("The first eval_set is the training set, and the first decides: write it last.")
+def _warn_of_training_set(known: np.ndarray, held_out: HeldOut) -> None:
+    """Warn if most queries of an ``eval_set`` are in training: same documents and same labels."""
+    found = group_hashes(row_hashes(held_out.X, held_out.y), held_out.groups)
+    n_known = int(np.isin(found, known).sum())
+    if 2 * n_known > len(found):
+        counts = f"{n_known} of {len(found)} queries of the first eval_set, which decides,"
+        warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")

@@ -143,11 +143,11 @@ def documents_of_batches(
     return check_batches(ranker, batches, reset=reset)
 
 
-def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:
+def read_eval_set(ranker: Any, eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
     """Return X, y and qid of an ``eval_set``, which may be batches, or name columns."""
     if isinstance(eval_set, Batches):
         return documents_of_batches(ranker, eval_set)
-    X, y, qid = parts_of_eval_set(eval_set)
+    X, y, qid = parts_of_eval_set(eval_set, name)
     X, (y, qid) = take_columns(X, y=y, qid=qid)
     return X, y, qid
 

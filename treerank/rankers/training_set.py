@@ -47,6 +47,8 @@ class TrainingSet:
         Place of each document in the training order of all workers, where there are several.
     position : ndarray of int of shape (n_documents,) or None
         Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
+    query_hashes : ndarray of shape (n_queries,) or None
+        Hash of each query of a whole training set.
     """
 
     X: Any
@@ -59,6 +61,7 @@ class TrainingSet:
     labels: dict[str, np.ndarray] | None = None
     places: np.ndarray | None = None
     position: np.ndarray | None = None
+    query_hashes: np.ndarray | None = None
 
     @property
     def features(self) -> Any:
@@ -95,7 +98,8 @@ class TrainingSet:
         taken: dict[str, Any] = {n: c[numbers] for n, c in columns.items() if c is not None}
         labels = self.labels and {name: y[numbers] for name, y in self.labels.items()}
         pairs = self.pairs and self.pairs.taking(numbers)
-        return replace(self, groups=self.groups.among(numbers), pairs=pairs, labels=labels, **taken)
+        taken |= {"groups": self.groups.among(numbers), "query_hashes": None}
+        return replace(self, pairs=pairs, labels=labels, **taken)
 
 
 def training_set(
@@ -170,7 +174,7 @@ def _in_canonical_order(data: TrainingSet) -> TrainingSet:
         pairs = pairs.at(np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i)))
     groups = QueryGroups(None, ordered.indptr)
     places = places_in_team(groups, hashes) if current_team().size > 1 else None
-    return replace(taken, groups=groups, pairs=pairs, places=places)
+    return replace(taken, groups=groups, pairs=pairs, places=places, query_hashes=hashes)
 
 
 def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_instance, check_sequence, naming
+from treerank.checks import check_column, check_instance, check_sequence, naming, refuse_masked
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import taken_rows
 from treerank.inputs.documents import check_eval_set, check_features, check_labels
@@ -134,6 +134,7 @@ def report(
     scores, names = ranker.scores_of(features), _document_names(document_names, n)
     columns = dict(slices or {})
     for name, column in columns.items():
+        refuse_masked(f"slices[{name!r}]", column)
         if (shape := np.shape(column)) != (n,):
             rule = f"slices[{name!r}] must have one entry per document, {n}"
             raise ValueError(f"{rule}; got {shape}.")
@@ -192,7 +193,7 @@ def _training_data(ranker, train):
     if train is None:
         return None
     with naming("train"):
-        return check_eval_set(ranker, *read_eval_set(ranker, train))
+        return check_eval_set(ranker, *read_eval_set(ranker, train, "train"))
 
 
 def _query_names(qid, groups):

@@ -89,8 +89,7 @@ class Subject:
         coded = {self.feature_names[j] for j in self.ranker.columns_.categories}
         features = zip(self.feature_names, columns_of(self.X), strict=True)
         columns |= {f"mean of {name}": column for name, column in features if name not in coded}
-        columns |= {name: np.asarray(column) for name, column in self.slices.items()}
-        return slices(values, columns, self.groups)
+        return slices(values, columns | self.slices, self.groups)
 
     @property
     def trained_on_clicks(self) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from treerank.checks import check_instance
 from treerank.datasets.qrels import pairs_of
 from treerank.datasets.trec import TrecRun
 from treerank.inputs.grouping import ByRow, QueryGroups
@@ -96,6 +97,7 @@ def runs_as_features(
     """
     pairs, columns = pairs_of(qid, doc_ids), {}
     for name, run in runs.items():
+        check_instance(f"runs[{name!r}]", run, [TrecRun])
         known = dict(zip(pairs_of(run.qid, run.doc_ids), run.scores, strict=True))
         if len(known) < len(run.scores):
             raise ValueError(f"runs[{name!r}] must have each document of a query once; got more.")

@@ -127,7 +127,7 @@ def search_blocks(first: int, last: int, data: Any, how: Any, tree: Any) -> None
 @register_jitable(error_model="numpy")
 def _is_open(place, groups, path):
     """Return whether a leaf may be split by a place, of a group that all features above are of."""
-    for group in range(len(groups)):
+    for group in range(len(groups)):  # noqa: SIM110  (numba compiles no generators)
         if groups[group, place] and path[group]:
             return True
     return False
