@@ -15,9 +15,10 @@ from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_gain
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.rows import as_rows
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import kernel_for
 
-unpack = njit(error_model="numpy")(unpack)  # compiled as in the kernels that call it
+# Compiled as in the kernels that call them.
+unpack, fill, partition = map(kernel_for(error_model="numpy"), (unpack, fill, partition))
 RULES = dict.fromkeys(("reg_alpha", "reg_lambda", "min_split_gain", "cat_smooth", "cat_l2"), 0.0)
 RULES |= {"min_child_samples": 5, "min_child_weight": 1e-3, "is_monotone": False}
 RNG = np.random.default_rng(0)

@@ -264,7 +264,7 @@ def _keep_best(how, tree):
 @register_jitable(inline="always", error_model="numpy")
 def _next_leaf(tree, how):
     """Return the leaf to split next, the first among equals, or -1 if no split gains."""
-    chosen, nodes, splits = np.int64(-1), tree.nodes, tree.splits
+    chosen, nodes, splits = -1, tree.nodes, tree.splits
     for i in range(tree.step[0].n_nodes):
         if nodes[i].place >= 0 or splits[i].gain == -np.inf:
             continue

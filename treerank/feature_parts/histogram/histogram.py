@@ -96,7 +96,7 @@ def _add(bins, zeros, words, histogram):
 
 
 @register_jitable
-def address(array: np.ndarray) -> int:
+def address(array: np.ndarray) -> np.uint64:
     """Return where an array begins in memory."""
     return np.uint64(array.ctypes.data)
 

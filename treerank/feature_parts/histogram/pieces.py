@@ -43,15 +43,15 @@ def finish_piece(counters: np.ndarray) -> bool:
 def open_pieces(counters: np.ndarray, n: int) -> None:
     """Open a step of ``n`` pieces after the one that is finished; -1 means that there is none."""
     begin = address(counters)
-    _replace(begin + _UNFINISHED, 0, n)  # type: ignore[call-arg]
-    _replace(begin, 0, n)  # type: ignore[call-arg]
+    for counter in (begin + _UNFINISHED, begin):
+        _replace(counter, 0, n)  # type: ignore[call-arg]
 
 
 @register_jitable
 def _take_one(place):
     """Subtract 1 from the number at an address if it is above 0; return what it was before."""
     while True:
-        n = _replace(place, 0, 0)
+        n: int = _replace(place, 0, 0)  # type: ignore[call-arg]
         if n <= 0 or _replace(place, n, n - 1) == n:
             return n
 
