@@ -21,15 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.numerics.compiling import register_jitable
-from treerank.numerics.random_keys import uniforms
+from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.random_keys import stream, uniform_of
 from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 #: Largest magnitude of a single derivative in steps, and number of words per document.
 PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
-_TOGETHER = 8192  # rows whose numbers stay in the cache while they are packed
 
 
 class Layout(NamedTuple):
@@ -91,23 +90,26 @@ def pack(
     """
     layout = layout_of(gradient, hessian, precision)
     words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
-
-    def pack_part(first: int, last: int) -> None:
-        for start in range(first, last, _TOGETHER):
-            at = slice(start, min(start + _TOGETHER, last))
-            up_gradient = up_hessian = np.float64(0.5)
-            if layout.n_words == 1:
-                own = np.arange(at.start, at.stop) if numbers is None else numbers[at]
-                scaled = uniforms(*key, own) * _HALVES
-                whole = np.floor(scaled)
-                up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
-            g = np.floor(gradient[at] * (1 / layout.gradient_step) + up_gradient)
-            h = np.floor(hessian[at] * (1 / layout.hessian_step) + up_hessian)
-            words[at, -1] = (h.astype(np.int64) << layout.hessian_shift) + 1
-            words[at, 0] += g.astype(np.int64) << layout.gradient_shift
-
-    in_parts(pack_part, len(gradient))
+    draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
+    in_parts(_pack_rows, len(words), (gradient, hessian), draws, layout, words)
     return words, layout
+
+
+@njit(error_model="numpy", nogil=True)
+def _pack_rows(first, last, derivatives, draws, layout, words):
+    """Write the words of some rows; ``words`` are 0 before."""
+    (gradient, hessian), (seed, iteration, numbers) = derivatives, draws
+    state = stream(seed, iteration)
+    up_gradient = up_hessian = 0.5
+    for i in range(first, last):
+        if layout.n_words == 1:
+            scaled = uniform_of(state, numbers[i] if len(numbers) else i) * _HALVES
+            whole = np.floor(scaled)
+            up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
+        g = np.floor(gradient[i] * (1 / layout.gradient_step) + up_gradient)
+        h = np.floor(hessian[i] * (1 / layout.hessian_step) + up_hessian)
+        words[i, -1] = (np.int64(h) << layout.hessian_shift) + 1
+        words[i, 0] += np.int64(g) << layout.gradient_shift
 
 
 @register_jitable(error_model="numpy")
