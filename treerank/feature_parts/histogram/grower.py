@@ -152,35 +152,35 @@ def _work(data, words, how, rows, tree):
             open_pieces(tree.counters, _end_step(data, words, how[0], rows, tree))
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _do_piece(piece, data, words, how, rows, tree):
     """Fill the histogram of a part of the rows, or fill and search some blocks."""
-    step, n_parts = tree.step[0], tree.step[0].n_parts
-    is_alone = len(tree.filled) == step.n_threads
-    small = tree.nodes[step.pair[0]]
+    step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_pieces
+    small, bins = tree.nodes[step.pair[0]], (data.binned, data.zeros)
     own, into = rows[small.begin : small.end], data.histograms[small.slot]
-    n_blocks, n_pieces = len(into), step.n_pieces
+    is_alone, n_blocks = len(tree.filled) == step.n_threads, tree.filled.shape[1]
     if step.kind == _PARTS:
-        own = own[len(own) * piece // n_parts : len(own) * (piece + 1) // n_parts]
-        into, piece, n_pieces = tree.filled[piece], 0, 1
+        part = own[len(own) * piece // n_parts : len(own) * (piece + 1) // n_parts]
+        fill(0, n_blocks, bins, words, part, tree.filled[piece])
+        return
+    if step.kind == _SEARCH:
+        n_blocks = len(into)
     elif not is_alone:
         into = tree.filled[step.n_threads]
-    if step.kind != _SEARCH:
-        n_blocks = len(into)
-    first, last = n_blocks * piece // n_pieces, n_blocks * (piece + 1) // n_pieces
+    first, last = n_blocks * piece // n, n_blocks * (piece + 1) // n
     n_groups = max(1, (last - first + _TOGETHER // 2) // _TOGETHER)
     for group in range(n_groups):
         begin = first + (last - first) * group // n_groups
         end = first + (last - first) * (group + 1) // n_groups
         if step.kind == _FILL and n_parts:
             _add_parts(begin, end, n_parts, tree.filled, into)
-        elif step.kind != _SEARCH:
-            fill(begin, end, (data.binned, data.zeros), words, own, into)
-        if step.kind == _SEARCH or (step.kind == _FILL and is_alone):
+        elif step.kind == _FILL:  # twice in this function: so the compiler makes one of its own
+            fill(begin, end, bins, words, own, into)
+        if step.kind == _SEARCH or is_alone:
             search_blocks(begin, end, data, how, tree)
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _add_parts(first, last, n_parts, filled, into):
     """Write the sums of the histograms of parts of the rows."""
     for block in range(first, last):
@@ -191,7 +191,7 @@ def _add_parts(first, last, n_parts, filled, into):
             into[block, i] = total
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _end_step(data, words, how, rows, tree):
     """Choose the next step after one; return its number of pieces, or -1 if threads have to end."""
     step = tree.step[0]
@@ -216,7 +216,7 @@ def _end_step(data, words, how, rows, tree):
     return -1
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _is_worth_a_search(how, tree):
     """Return whether one of two new leaves may be split."""
     small, large = tree.step[0].pair[0], tree.step[0].pair[1]
@@ -224,7 +224,7 @@ def _is_worth_a_search(how, tree):
     return may or (large >= 0 and may_split(tree.nodes[large], how))
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _first_pieces(data, words, tree):
     """Prepare the search of two new leaves; return the number of pieces of its first step.
 
@@ -247,7 +247,7 @@ def _first_pieces(data, words, tree):
     return step.n_parts
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _keep_best(how, tree):
     """Store the best splits of two leaves, the first among equals, if they gain enough."""
     for child in range(2):
@@ -261,7 +261,7 @@ def _keep_best(how, tree):
             tree.splits[number].gain = gain
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _next_leaf(tree, how):
     """Return the leaf to split next, the first among equals, or -1 if no split gains."""
     chosen, nodes, splits = -1, tree.nodes, tree.splits
@@ -274,7 +274,7 @@ def _next_leaf(tree, how):
     return chosen
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _split(number, data, how, rows, tree):
     """Split a leaf: sort its rows by side, and make two new leaves below it."""
     step, first = tree.step[0], tree.step[0].n_nodes
@@ -304,7 +304,7 @@ def _split(number, data, how, rows, tree):
     step.n_nodes += 2
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _bound(parent, left, right, how, sign):
     """Pass on the bounds of values; the middle of the values of a monotone split is one of both."""
     left.lower = right.lower = parent.lower
