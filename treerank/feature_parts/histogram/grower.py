@@ -152,7 +152,7 @@ def _work(data, words, how, rows, tree):
             open_pieces(tree.counters, _end_step(data, words, how[0], rows, tree))
 
 
-@register_jitable(error_model="numpy")
+@register_jitable(inline="always", error_model="numpy")
 def _do_piece(piece, data, words, how, rows, tree):
     """Fill the histogram of a part of the rows, or fill and search some blocks."""
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_pieces
@@ -191,7 +191,7 @@ def _add_parts(first, last, n_parts, filled, into):
             into[block, i] = total
 
 
-@register_jitable(error_model="numpy")
+@register_jitable(inline="always", error_model="numpy")
 def _end_step(data, words, how, rows, tree):
     """Choose the next step after one; return its number of pieces, or -1 if threads have to end."""
     step = tree.step[0]
