@@ -13,17 +13,12 @@ from timing import say_versions, time_in_turn
 
 from treerank.baselines.boosted import LambdaMART
 from treerank.datasets.web_search import make_web_search
-from treerank.feature_parts.histogram import boost, grower, histogram, splitter
+from treerank.feature_parts.histogram import boost, histogram
+from treerank.feature_parts.histogram.partition import partition
 
 CALLS = 2000
-#: The phases of a fit: where their functions are called, and which argument holds the rows.
-PHASES = {
-    "bin rows": (boost, "bin_rows", None),
-    "round and pack": (boost, "pack", None),
-    "fill": (grower, "fill", 4),
-    "search": (splitter, "search_blocks", None),
-    "partition": (grower, "partition", 0),
-}
+#: The passes over documents of a growing tree, which are parts of one kernel there.
+fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
 
 
 @njit(error_model="numpy")
@@ -57,18 +52,51 @@ def measure_ceilings():
     return [times[name][0] / 1e3 / size for name, size in zip(loops, sizes, strict=True)]
 
 
-def note(phase, module, name, place, seconds, rows):
-    """Let a function note its time, and the rows of the leaf if it gets any."""
-    function = getattr(module, name)
+def time_calls(name, seconds):
+    """Let the fit note the time of one of its functions."""
+    function = getattr(boost, name)
 
     def call(*arguments, **options):
         start = time.perf_counter()
         found = function(*arguments, **options)
-        seconds[phase] += time.perf_counter() - start
-        rows[phase] += 0 if place is None else len(arguments[place])
+        seconds[name] += time.perf_counter() - start
         return found
 
-    setattr(module, name, call)
+    setattr(boost, name, call)
+
+
+def repeat_passes(seconds, rows):
+    """Let the fit do the passes over the documents of each tree once more, and note their time."""
+    grow = boost.grow
+
+    def grow_and_repeat(data, words, layout, rules, by_leaf):
+        found = grow(data, words, layout, rules, by_leaf)
+        seconds["repeated"] -= time.perf_counter()
+        pass_again(data, words, found, by_leaf, seconds, rows)
+        seconds["repeated"] += time.perf_counter()
+        return found
+
+    boost.grow = grow_and_repeat
+
+
+def pass_again(data, words, found, by_leaf, seconds, rows):
+    """Do the passes over the documents of a tree once more; note their time and their rows."""
+    nodes, goes_left = found
+    into, bins = np.empty_like(data.histograms[0]), (data.binned, data.zeros)
+    for number, node in enumerate(nodes):
+        own = np.sort(by_leaf[node["begin"] : node["end"]])  # as they were before it was split
+        sister = nodes[max(number + (1 if number % 2 else -1), 0)]
+        smaller = (node["n_documents"], number % 2 == 0) < (sister["n_documents"], number % 2 == 1)
+        start = time.perf_counter()
+        if number == 0 or smaller:
+            fill(0, len(into), bins, words, own, into)
+            rows["fill"] += len(own)
+        middle = time.perf_counter()
+        if node["place"] >= 0:
+            partition(own, data.columns[node["place"]], goes_left[number])
+            rows["partition"] += len(own)
+        seconds["fill"] += middle - start
+        seconds["partition"] += time.perf_counter() - middle
 
 
 def main():
@@ -77,17 +105,22 @@ def main():
     print(f"an update {1e9 * one:.2f} ns, of two words {1e9 * two:.2f}; {1e-9 / byte:.1f} GB/s")
     X, y, qid = make_web_search(1500, random_state=0)
     size = {"num_leaves": 63, "colsample_bytree": 1.0, "learning_rate": 0.1, "n_jobs": 1}
-    ranker = LambdaMART(60, random_state=0, **size).fit(X, y, qid)
-    seconds, rows = Counter(), Counter()
-    for phase, place in PHASES.items():
-        note(phase, *place, seconds, rows)
-    whole = -time.perf_counter()
-    ranker.fit(X, y, qid)
-    whole += time.perf_counter()
+    seconds, rows, names = Counter(), Counter(), ("bin_rows", "pack", "grow")
+    for name in names:
+        time_calls(name, seconds)
+    repeat_passes(seconds, rows)
+    for _ in range(2):  # the first fit compiles
+        for found in (seconds, rows):
+            found.clear()
+        whole = -time.perf_counter()
+        LambdaMART(60, random_state=0, **size).fit(X, y, qid)
+        whole += time.perf_counter() - seconds.pop("repeated")
+    rest = whole - sum(seconds[name] for name in names)
+    seconds["search and choose"] = seconds.pop("grow") - seconds["fill"] - seconds["partition"]
     n_updates = rows["fill"] * X.shape[1]
     print(f"{n_updates / 60e6:.0f} million updates a tree, {rows['fill'] / 60 / len(X):.2f} passes")
     least = {"fill": n_updates * two, "partition": 13 * byte * rows["partition"]}
-    seconds |= {"gradients and the rest": whole - sum(seconds.values()), "all": whole}
+    seconds |= {"gradients and the rest": rest, "all": whole}
     for phase, used in seconds.items():
         share = f", {least[phase] / used:.0%} at its ceiling" if phase in least else ""
         print(f"{phase:24} {used:6.2f} s, {used / whole:4.0%} of the fit{share}")

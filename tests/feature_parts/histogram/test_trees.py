@@ -10,7 +10,6 @@ from own_objective import HalfSquare
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from treerank.feature_parts.histogram import grower
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.inputs.grouping import QueryGroups
 
@@ -75,9 +74,8 @@ def test_whole_numbers_lose_nothing():
 
 
 @pytest.mark.parametrize("precision", ["float32", "int16"])
-def test_the_same_bits_for_any_number_of_threads_and_any_memory_layout(precision, monkeypatch):
-    monkeypatch.setattr(grower, "_ROWS_OF_PART", 2000)  # threads share the rows of large leaves
-    data = np.random.default_rng(1).normal(size=(20_000, 9))
+def test_the_same_bits_for_any_number_of_threads_and_any_memory_layout(precision):
+    data = np.random.default_rng(1).normal(size=(60_000, 9))  # threads share rows of large leaves
     target = data[:, 0] * data[:, 1]
     params = {"precision": precision, "subsample": 0.8, "n_estimators": 4}
     one = fitted(target, data, **params)

@@ -11,7 +11,7 @@ A fit finds bins once (``binning``); then ``boost`` adds one tree after the othe
 3. ``splitter`` finds in a histogram the best cut of each feature, or the best set of categories.
 4. ``partition`` sorts the rows of a leaf by the side of the split that they go to.
 5. ``grower`` repeats steps 2 to 4 for the leaf that gains most, until no leaf gains; threads share
-   the rows of a large leaf, then blocks of features, and workers add up their histograms.
+   the rows of a large leaf, then blocks of features (``pieces``), and workers add up histograms.
 
 Then ``leaves`` computes the values of the leaves from the derivatives as they are, and adds them to
 the scores; ``forest`` turns bins into thresholds. Who owns which array:
@@ -30,7 +30,8 @@ values of leaves            a tree       ``leaves``
 ==========================  ===========  ===============================================
 
 Random are only rows, features, rounding and projections of several outputs, see ``sampling``.
-The grower is plain Python. It calls one kernel for each pass over documents or bins, for a range of
-blocks, rows or leaves, so that threads share the range. Each kernel is compiled once, and takes
-at most six arguments.
+A tree grows in one kernel, which each thread calls once: a thread that finds the last piece of a
+step done begins the next step, without Python. Only workers meet in Python. Other kernels make one
+pass over a range of rows or leaves, so that threads share the range. Each kernel is compiled once,
+and takes at most six arguments.
 """

@@ -15,6 +15,8 @@ all workers for a share of the blocks, and then all tell each other the best spl
 """
 
 import os
+import time
+from functools import partial
 from typing import NamedTuple
 
 import numba as nb
@@ -53,6 +55,7 @@ _ROWS_OF_PART = 10_000
 #: About how many blocks are filled and searched in turn: histograms stay in the second cache.
 _TOGETHER = 16
 
+_give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
 _START, _PARTS, _FILL, _SEARCH, _CHOOSE, _END = range(6)
 #: The step that threads are in:
 #:
@@ -89,7 +92,7 @@ def grow(
 
     def work(first: int, last: int) -> None:
         while _work(data, words, how, rows, tree):
-            os.sched_yield()
+            _give_way()  # to a thread that the system has stopped
 
     while step["kind"] != _END:
         in_parts(work, nb.get_num_threads())

@@ -1,0 +1,54 @@
+"""Each piece of each step is done once, whoever comes, and whenever."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from treerank.feature_parts.histogram.pieces import (
+    finish_piece,
+    new_counters,
+    open_pieces,
+    take_piece,
+)
+from treerank.numerics.compiling import kernel_for
+
+N_STEPS = 3000
+
+
+@kernel_for(nogil=True)
+def work(counters, done, step):
+    while True:
+        piece = take_piece(counters)
+        if piece <= 0:
+            return piece == 0
+        done[step[0], piece - 1] += 1
+        if finish_piece(counters):
+            step[0] += 1
+            open_pieces(counters, 1 + step[0] % 7 if step[0] < len(done) else -1)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_each_piece_is_done_once(n_threads):
+    counters, done, step = new_counters(), np.zeros((N_STEPS, 7), dtype=int), np.zeros(1, dtype=int)
+
+    def work_on():
+        while work(counters, done, step):
+            pass
+
+    threads = [threading.Thread(target=work_on) for _ in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    sizes = 1 + np.arange(N_STEPS) % 7
+    np.testing.assert_array_equal(done, np.arange(7) < sizes[:, None])
+    assert not work(counters, done, step)  # one that comes late finds nothing to do
+
+
+def test_a_thread_that_finds_no_piece_comes_back():
+    counters, done, step = new_counters(), np.zeros((1, 7), dtype=int), np.zeros(1, dtype=int)
+    counters[0] = 0  # another thread has the only piece
+    assert work(counters, done, step)
+    assert not done.any()
