@@ -165,13 +165,6 @@ def test_values_have_the_text_that_names_a_query():
     assert set(compare(lines(), (X, y, names), cv=2).values["query"]) == set(names)
 
 
-def test_values_come_as_data_frames():
-    values = compare(lines(), DATA, cv=2).values
-    for table in (pd.DataFrame(values), pl.DataFrame(values)):
-        assert list(table.columns) == ["ranker", "split", "query", "metric", "value"]
-        assert len(table) == 2 * 2 * 30
-
-
 def test_progress_is_told():
     told = []
     with listening(lambda *what: told.append(what)):
