@@ -251,6 +251,7 @@ def searched(**grid):
         ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),
+        ({"random_state": -1}, ValueError, "random_state must be a whole number of at least 0"),
         ({"rankers": {"a": Weigher}}, TypeError, "rankers must be objects by name; got 'a'"),
         (of_trees(tau="x"), ValueError, r"rankers\['a'\]: tau must be"),
         ({"grid": {"a": {"wieght": [1.0]}}}, ValueError, "Invalid parameter 'wieght'"),
