@@ -140,15 +140,6 @@ def test_grid_search_routes_qid_everywhere_by_default(scoring, piped):
     np.testing.assert_allclose(search.cv_results_["mean_test_score"][0], np.mean(expected))
 
 
-@pytest.mark.usefixtures("routing")
-def test_cross_validate_routes_qid_by_default():
-    scoring, splitter = {"map": RankingScorer("map")}, SPLITTERS[1]
-    result = cross_validate(OneFeature(), X, Y, scoring=scoring, cv=splitter, params={"qid": QID})
-    splits = splitter.split(X, Y, QID)
-    expected = [AveragePrecision()(Y[test], X[test, 0], QID[test]) for _, test in splits]
-    np.testing.assert_array_equal(result["test_map"], expected)
-
-
 def test_splitters_show_their_parameters_make_fresh_splits_and_ask_for_qid():
     assert repr(QueryKFold(3)) == "QueryKFold(n_splits=3, random_state=None, shuffle=False)"
     assert clone(SPLITTERS[0], safe=False) is not SPLITTERS[0]

@@ -13,8 +13,8 @@ from command_line import ESCAPE, SMALL, run
 import treerank
 from treerank import LightGBMTrees, get_metric
 from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD
-from treerank.cli.fit import make_trees
 from treerank.datasets import read_letor, write_letor, write_parquet
+from treerank.feature_parts.registry import make_feature_part
 from treerank.lazy import load_object
 
 pytestmark = pytest.mark.slow
@@ -118,9 +118,9 @@ def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
     model = tmp_path / "model"
     own = ["--feature-part", part, *SMALL, "--sparse"]
     run("fit", files.train, "--valid", files.valid, "--model", model, *own)
-    expected, trees = treerank.load(model), make_trees(part, n_estimators=6, num_leaves=4)
+    expected, trees = treerank.load(model), make_feature_part(part)
     by_hand = treerank.load(model).set_params(feature_part=trees)
-    trees.set_params(random_state=0, n_jobs=1)
+    trees.set_params(n_estimators=6, num_leaves=4, random_state=0, n_jobs=1)
     valid = tuple(read_letor(files.valid, n_features=8, sparse=True))
     by_hand.fit(*read_letor(files.train, sparse=True), eval_set=valid)
     X = read_letor(files.test, sparse=True).X

@@ -165,13 +165,6 @@ def test_values_have_the_text_that_names_a_query():
     assert set(compare(lines(), (X, y, names), cv=2).values["query"]) == set(names)
 
 
-def test_values_come_as_data_frames():
-    values = compare(lines(), DATA, cv=2).values
-    for table in (pd.DataFrame(values), pl.DataFrame(values)):
-        assert list(table.columns) == ["ranker", "split", "query", "metric", "value"]
-        assert len(table) == 2 * 2 * 30
-
-
 def test_progress_is_told():
     told = []
     with listening(lambda *what: told.append(what)):
@@ -258,6 +251,7 @@ def searched(**grid):
         ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),
+        ({"random_state": -1}, ValueError, "random_state must be a whole number of at least 0"),
         ({"rankers": {"a": Weigher}}, TypeError, "rankers must be objects by name; got 'a'"),
         (of_trees(tau="x"), ValueError, r"rankers\['a'\]: tau must be"),
         ({"grid": {"a": {"wieght": [1.0]}}}, ValueError, "Invalid parameter 'wieght'"),

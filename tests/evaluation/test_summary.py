@@ -175,8 +175,8 @@ def test_summaries_are_exported(tmp_path):
         summary.save(tmp_path / f"table{suffix}")
         assert (tmp_path / f"table{suffix}").read_text(encoding="utf-8") == expected + "\n"
     assert "**" in summary.to_markdown()
-    odd = compare({"<i>|k_5`": Weigher(), "b": LinearRegression()}, DATA, cv=2).summary()
-    assert r"| \<i>\|k\_5\` |" in odd.to_markdown()
-    assert "<td>&lt;i&gt;|k_5`</td>" in odd.to_html()
+    odd = compare({"<i>|k_5`": Weigher(), "b": LinearRegression()}, DATA, cv=2)
+    assert r"| \<i>\|k\_5\` |" in odd.summary().to_markdown()
+    assert "<td>&lt;i&gt;|k_5`</td>" in odd._repr_html_()  # as notebooks show it
     with pytest.raises(ValueError, match=r"path must end in one of .*; got"):
         summary.save(tmp_path / "table.doc")

@@ -28,7 +28,6 @@ from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.feature_parts import Line
 from treerank.feature_parts.registry import feature_part_class
 from treerank.feature_parts.terms import Terms
-from treerank.forests.folding import with_constant_tree
 from treerank.forests.growing import GrowingForest
 from treerank.forests.scoring import forest_scores
 from treerank.inputs import QueryGroups
@@ -55,7 +54,7 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         forest = drawn_forest(random, rule=rule, sum_dtype=single, zeros=zeros, constant=True)
         X = drawn_documents(random, forest, 60)
         conversion = converted(format, Terms(forest), NAMES, X)
-        scores, others = conversion.terms.scores(X), conversion.scores(X)
+        scores, others = forest_scores(forest, X)[:, 0], conversion.scores(X)
         is_off = np.abs(scores - others) > 1e-5
         found = conversion.deviations(X)
         assert sum(len(each.rows) for each in found) >= is_off.sum()
@@ -146,14 +145,6 @@ def test_changed_pairs_are_those_of_brute_force(seed):
     assert report.largest_difference == np.abs(scores - others).max()
 
 
-def test_a_constant_as_a_tree_changes_no_score():
-    random = np.random.default_rng(0)
-    forest = drawn_forest(random, constant=True, rule="exact")
-    X, changed = drawn_documents(random, forest, 50), with_constant_tree(forest)
-    assert changed.constant[0] == 0
-    np.testing.assert_array_equal(forest_scores(changed, X), forest_scores(forest, X))
-
-
 def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_warning(tmp_path):
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     ranker = TreeDirectRanker(TREES, random_state=0).fit(holes, y, qid)
@@ -226,6 +217,8 @@ def test_what_cannot_be_exported_is_refused(ranker, options, message, tmp_path):
 def test_what_is_not_fitted_has_no_folder_or_is_too_deep_is_refused(fitted, tmp_path):
     with pytest.raises(TypeError, match=r"a ranker of treerank; got LightGBMTrees\("):
         export(fitted.feature_part_, tmp_path / "model", format="c")
+    with pytest.raises(TypeError, match=r"a ranker of treerank; got LightGBMTrees\("):
+        write_feature_set(fitted.feature_part_, tmp_path / "f", format="solr")
     with pytest.raises(ValueError, match="not fitted"):
         export(LINE, tmp_path / "model", format="c")
     with pytest.raises(FileNotFoundError):
@@ -293,12 +286,6 @@ def test_features_have_the_name_of_the_model(tmp_path):
         features = json.loads((tmp_path / "f").read_text())
         named = features[0]["store"] if "solr" in format else features["featureset"]["name"]
         assert named == "shop"
-
-
-def test_features_of_what_is_no_ranker_are_refused(tmp_path):
-    pipeline = make_pipeline(StandardScaler().fit(X), clone(LINE).fit(*DATA))
-    with pytest.raises(TypeError, match="In place of a pipeline, fit the ranker alone"):
-        write_feature_set(pipeline, tmp_path / "f", format="solr")
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])

@@ -40,12 +40,6 @@ def test_letor4_is_the_official_script(name, documents):
     assert with_convention(name, "letor4")(y, scores) == pytest.approx(expected, abs=1e-12)
 
 
-def test_letor4_counts_every_query():
-    y, scores, qid = [1, 0, 0, 0], [1.0, 0.0, 1.0, 0.0], [1, 1, 2, 2]
-    assert with_convention("ndcg@2", "letor4")(y, scores, qid) == 0.5
-    assert with_convention("ndcg@2")(y, scores, qid) == 1.0
-
-
 def test_our_own_convention_changes_nothing():
     for metric in METRICS.values():
         assert with_convention(metric) is metric

@@ -73,6 +73,7 @@ def test_many_documents_without_qid_are_told_to_be_one_query():
         (lambda: ERR(max_label=2)([2.5], [0]), r"y must be at most max_label=2\.0; got 2\.5"),
         (lambda: ndcg_bounds([2, np.nan], [1, 0], highest=1), r"highest must .* least 2; got 1"),
         (lambda: exposure_by_group(["x"], [0.0, 1.0]), "group must have 2 entries; got 1"),
+        (lambda: exposure_by_group(["x"], [1.0], discount="e"), r"discount must be one of .*'e'"),
         (lambda: METRICS["map"].prepared([1, 0], QueryGroups.from_qid([1, 1, 2])), "got 3 for 2"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from metric_cases import every_metric, make_judged
 
-from treerank.metrics import Judged, Precision, get_metric
+from treerank.metrics import Judged, Precision
 
 Y, SCORES, QID = make_judged()
 UNJUDGED = np.where(np.random.default_rng(0).random(len(Y)) < 0.4, np.nan, Y)
@@ -29,9 +29,3 @@ def test_judged_is_the_precision_of_having_a_label(ties, k):
     if k is not None:  # by which precision divides short lists, too
         expected *= k / np.minimum(k, np.unique(QID, return_counts=True)[1])
     np.testing.assert_allclose(found, expected)
-
-
-def test_all_documents_of_labels_are_judged():
-    assert get_metric("judged@3") == Judged(k=3)
-    assert Judged(k=3)(Y, SCORES, QID) == 1
-    assert Judged(k=3).prepared(Y, QID)(SCORES) == 1

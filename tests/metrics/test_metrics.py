@@ -200,11 +200,6 @@ def test_threshold_says_from_which_label_on_a_document_is_relevant():
     assert Precision(threshold=1.5, k=4)(y, scores) == 1 / 4
 
 
-def test_max_label_fixes_the_scale_of_err():
-    assert ExpectedReciprocalRank()([1], [0.0]) == 1 / 2
-    assert ExpectedReciprocalRank(max_label=4)([1], [0.0]) == 1 / 16
-
-
 def test_err_of_a_long_tie_is_the_sum_over_subsets_cut_off_where_it_vanishes():
     n, stops = 3000, 3 / 4  # all equal: a_t = (1 - R)^t
     ties = np.zeros(n), np.zeros(n)

@@ -1,11 +1,9 @@
-import copy
-
 import numpy as np
 import pytest
 from example_rankers import PARTS, Column, fitted_rankers, ranking_data, some_ranker
 from sklearn.base import clone
 
-from treerank import NDCG, TreeDirectRanker, get_metric
+from treerank import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 X, y, qid = DATA = ranking_data()
@@ -41,27 +39,12 @@ def test_ranks_and_top_rows_worked_by_hand():
     np.testing.assert_array_equal(ranker.top_k(X, one), [3, 1, 2, 4, 0, 5])
 
 
-def test_score_is_the_metric_of_the_ranker():
-    ranker = fitted_rankers()["lightgbm"]
-    for metric in ("map", "p@5", NDCG(k=3, gain="linear")):
-        measured = copy.copy(ranker).set_params(metric=metric).score(X, y, qid)
-        assert measured == get_metric(metric)(y, ranker.predict(X), qid)
-
-
 def test_score_weighs_queries_by_their_documents():
     ranker = fitted_rankers()["lightgbm"]
     alone = ranker.score(X[qid == 3], y[qid == 3], qid[qid == 3])
     assert ranker.score(X, y, qid, sample_weight=qid == 3) == pytest.approx(alone)
     everywhere = ranker.score(X, y, qid, sample_weight=np.full(160, 0.5))
     assert everywhere == pytest.approx(ranker.score(X, y, qid))
-
-
-def test_the_order_of_rows_does_not_matter_to_weights():
-    ranker = some_ranker(smoothing=0.5)
-    weight, rows = 0.5 + X[:, 1] ** 2, np.random.default_rng(3).permutation(len(X))
-    first = ranker.fit(X, y, qid, sample_weight=weight)
-    again = clone(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=weight[rows])
-    np.testing.assert_array_equal(again.predict(X), first.predict(X))
 
 
 def test_several_outputs_get_a_head_fitted_to_the_pairs():

@@ -9,10 +9,9 @@ import pytest
 from command_line import letor_files, run
 from report_pages import HOSTILE, NAMES, documents, page, ranker
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LinearRegression
 
 import treerank
-from treerank import compare, make_web_search, report
+from treerank import make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickRelevance
 from treerank.inputs.grouping import QueryGroups
@@ -320,9 +319,3 @@ def test_points_of_a_chart_stay_in_it():
     assert intervals.count("<polyline") == 1 + 2
     assert "upper end</th>" not in chart
     assert "upper end</th>" in intervals
-
-
-def test_comparisons_show_themselves_in_notebooks():
-    data = make_web_search(20, n_features=3, random_state=0)
-    comparison = compare({"<a>": LinearRegression()}, data, cv=2)
-    assert "<td>&lt;a&gt;</td>" in comparison._repr_html_()

@@ -18,12 +18,6 @@ from treerank.parameters import check_parameters
 from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
-
-def make_trees(feature_part: str, **sizes: float | None) -> Any:
-    """Make a feature part by its name that grows trees; a size of None is found from the data."""
-    return make_feature_part(feature_part).set_params(**shared.given(**sizes))
-
-
 #: Feature parts of leaves; networks and lines are for Python.
 _TREES = ("lightgbm", "xgboost", "histogram", "streaming")
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
@@ -81,7 +75,8 @@ def fit(
         part = _best_part(n_jobs)
     else:
         sizes = {"n_estimators": n_estimators, "learning_rate": learning_rate}
-        part = make_trees(feature_part, num_leaves=num_leaves, **sizes)
+        part = make_feature_part(feature_part)
+        part.set_params(**shared.given(num_leaves=num_leaves, **sizes))  # others are found
         part.set_params(early_stopping_rounds=early_stopping_rounds or "auto", n_jobs=n_jobs)
     part.set_params(random_state=random_state)
     of_trees = n_estimators, num_leaves, learning_rate, early_stopping_rounds

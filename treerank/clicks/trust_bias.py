@@ -85,9 +85,10 @@ def estimate_trust_bias(
     attracted, other = np.linspace([1.0, 0.1], [0.5, 0.0], counts.n_slots).T  # rates of clicks
     values: list[float] = []
     for _ in range(max_iter):
-        value, items, clicks, skips = _expected(counts, grid, weight, attracted, other)
+        click = other[:, None] + (attracted - other)[:, None] * grid
+        value, items, clicks, skips = _expected(counts, click, weight)
         value += _log_prior(attracted[1:]) + _log_prior(other[:-1])
-        attracted, other = _rates(attracted, other, grid, clicks, skips)
+        attracted, other = _rates(attracted, other, grid, click, clicks, skips)
         weight = items / n_items
         values.append(value / counts.shown.sum())
         if len(values) > 1 and np.diff(values[-2:])[0] < tol:
@@ -96,19 +97,17 @@ def estimate_trust_bias(
     return TrustBias(examination, trust, tuple(values))
 
 
-def _expected(counts, grid, weight, attracted, other):
+def _expected(counts, click, weight):
     """Return the log likelihood, and expected items, clicks and skips of the grid."""
-    click = other[:, None] + (attracted - other)[:, None] * grid
     with np.errstate(divide="ignore"):
         logs = np.log(click), np.log1p(-click), np.log(weight)
-    items, clicks, skips = np.zeros(len(grid)), *np.zeros((2, *click.shape))
+    items, clicks, skips = np.zeros(len(weight)), *np.zeros((2, *click.shape))
     table = counts.item, counts.slot, counts.shown, counts.clicked
     return _expect(*table, *logs, items, clicks, skips), items, clicks, skips
 
 
-def _rates(attracted, other, grid, clicks, skips):
+def _rates(attracted, other, grid, click, clicks, skips):
     """Return the rates of clicks of what attracts and of what does not, by expected clicks."""
-    click = other[:, None] + (attracted - other)[:, None] * grid
     by_attraction = attracted[:, None] * grid / click * clicks
     skipped = (1 - attracted)[:, None] * grid / (1 - click) * skips
     sums = np.array([by_attraction, clicks - by_attraction]).sum(axis=2)

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import joblib
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from treerank.checks import check_count, has_methods, naming, shown
+from treerank.checks import MAX_SEED, check_count, has_methods, naming, shown
 from treerank.datasets.folds import Split
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import adapted
@@ -23,7 +23,7 @@ from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import FunctionMetric, with_convention
-from treerank.parameters import check_arguments, check_parameters
+from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 
@@ -40,7 +40,7 @@ def compare(
     inner_cv: Any = 3,
     n_jobs: int = 1,
     store: str | Path | None = None,
-    random_state: int = 0,
+    random_state: Annotated[int, Rule(check_count, at_least=0, at_most=MAX_SEED)] = 0,
 ) -> Comparison:
     """Fit and score rankers on the same splits.
 
@@ -94,7 +94,7 @@ def compare(
     >>> comparison.by_split("ndcg@10").shape
     (4, 2)
     """
-    _check(rankers, random_state, n_jobs)
+    _check(rankers, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
         raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {shown(metrics)}.")
@@ -194,7 +194,7 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     return sorted(outcomes, key=lambda outcome: place[outcome.ranker, outcome.split])
 
 
-def _check(rankers, random_state, n_jobs):
+def _check(rankers, n_jobs):
     """Refuse wrong arguments before the work begins."""
     if not rankers:
         raise TypeError("rankers must name some, such as {'ours': TreeDirectRanker()}; got none.")
@@ -207,7 +207,6 @@ def _check(rankers, random_state, n_jobs):
         _check_settings(name, ranker)
     if n_jobs != -1:
         check_count("n_jobs", n_jobs)
-    check_count("random_state", random_state, at_least=0, at_most=2**32 - 1)
 
 
 def _check_search(rankers, grid, inner_cv):

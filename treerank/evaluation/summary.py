@@ -156,13 +156,11 @@ class Summary:
             rows.append([as_cell(name, False), *means, as_cell(seconds, False)])
         return rows
 
-    def __repr__(self) -> str:
-        """Return the table as text."""
-        return self.to_text()
-
     def to_text(self) -> str:
         """Return the table as text with aligned columns."""
         return LAYOUTS[".txt"](self)
+
+    __repr__ = to_text
 
     def to_markdown(self) -> str:
         """Return a Markdown table with the notes below."""

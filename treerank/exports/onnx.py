@@ -116,10 +116,6 @@ def _add_network(graph: Graph, network: Network) -> str:
     return graph.add("Mul", rounded, network.weight)
 
 
-def _function(graph: Graph, values: str, layer: Function) -> str:
-    return graph.add(layer.name.capitalize(), values)
-
-
 def _affine(graph: Graph, values: str, layer: Affine) -> str:
     products = graph.add("MatMul", values, np.ascontiguousarray(layer.weight.T))
     return graph.add("Add", products, layer.bias)
@@ -159,7 +155,7 @@ def _soft_splits(graph: Graph, values: str, layer: SoftSplits) -> str:
 
 _LAYERS: dict[type, Any] = {
     Affine: _affine,
-    Function: _function,
+    Function: lambda graph, values, layer: graph.add(layer.name.capitalize(), values),
     Products: _products,
     SoftSplits: _soft_splits,
 }

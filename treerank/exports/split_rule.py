@@ -58,7 +58,8 @@ class SplitRule:
             Thresholds in the precision of the rule. Where nothing parts ``low`` and ``high``, the
             first guess.
         """
-        first = self._first(wanted)
+        limit = np.finfo(self.dtype).max  # files have no infinite numbers, nor have documents
+        first = np.clip(self.guess(wanted).astype(self.dtype), -limit, limit)
         best, quality = first.copy(), np.full(len(wanted), -1)
         for steps in _ULPS:
             tried = _moved(first, steps)
@@ -70,11 +71,6 @@ class SplitRule:
             better = (found > quality) & np.isfinite(tried)
             best, quality = np.where(better, tried, best), np.where(better, found, quality)
         return best
-
-    def _first(self, wanted: np.ndarray) -> np.ndarray:
-        """Return the first guess; files have no infinite numbers, and neither have documents."""
-        limit = np.finfo(self.dtype).max
-        return np.clip(self.guess(wanted).astype(self.dtype), -limit, limit)
 
 
 def _moved(thresholds: np.ndarray, steps: int) -> np.ndarray:

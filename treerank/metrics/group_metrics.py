@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, check_choice, check_column, check_count, shown
+from treerank.checks import as_numbers, check_column, check_count, shown
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS
@@ -154,7 +154,7 @@ def exposure_by_group(
     qid: ByRow = None,
     *,
     k: Count | None = None,
-    discount: str = "log2",
+    discount: Annotated[str, Rule.one_of(DISCOUNTS)] = "log2",
 ) -> dict[Any, float]:
     """Return the mean exposure of the documents of each group, such as those of one seller.
 
@@ -185,7 +185,6 @@ def exposure_by_group(
     1.0
     """
     scores = check_column("scores", scores)
-    check_choice("discount", discount, DISCOUNTS)
     groups = QueryGroups.from_qid(qid, len(scores))
     order = np.lexsort((-scores, groups.codes))
     position = groups.places

@@ -40,8 +40,9 @@ def line_chart(
     1
     """
     known = {name: np.array(line, dtype=np.float64) for name, line in lines.items()}
-    ranges = ([line[place] for line in known.values()] for place in (0, 1))
-    axes = _Axes(*([(0.0, 1.0)] * 2 if of_shares else map(_extent, ranges)))
+    points = np.concatenate([line[:2] for line in known.values()], axis=1)
+    ranges = np.column_stack([points.min(axis=1), points.max(axis=1)]).tolist()
+    axes = _Axes(*([(0.0, 1.0)] * 2 if of_shares else ranges))
     drawn = [axes.grid(x, y)]
     if of_shares:
         drawn.append(axes.polyline(axes.x_range, axes.x_range, "reference"))
@@ -138,12 +139,6 @@ def ticks(low: float, high: float) -> list[float]:
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= 0.999 * raw)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{n * step:.12g}") for n in range(first, last + 1)] or [float(low)]
-
-
-def _extent(columns):
-    """Return the lowest and the highest of several columns of numbers."""
-    values = np.concatenate([np.asarray(column, dtype=np.float64) for column in columns])
-    return float(values.min()), float(values.max())
 
 
 def _figure(title, drawn, names, columns, rows):

@@ -47,8 +47,7 @@ def _columns(subject: Subject) -> list[tuple[str, Any]]:
     """Return the name and the values of each column."""
     groups, y = subject.groups, subject.y
     relevant = np.add.reduceat((y > 0)[groups.order].astype(np.int64), groups.indptr[:-1])
-    columns = [("query", subject.query_names), ("documents", groups.sizes)]
-    columns.append(("relevant", relevant))
+    columns = [("query", subject.query_names), ("documents", groups.sizes), ("relevant", relevant)]
     columns += list(subject.values.items())
     if subject.baseline_values:
         columns.append((f"baseline {subject.main}", subject.baseline_values[subject.main]))

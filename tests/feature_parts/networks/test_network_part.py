@@ -176,12 +176,6 @@ def test_every_optimizer_learns(optimizer):
     assert accuracy(part.fit(X, OBJECTIVE).transform(X)) > 0.85
 
 
-def test_an_objective_of_several_outputs_is_refused():
-    objective = HalfSquare(np.zeros((len(X), 2)), groups=OBJECTIVE.groups)
-    with pytest.raises(ValueError, match=r"objective must have a single output .*; got 2"):
-        clone(PARTS["mlp"]).fit(X, objective)
-
-
 def test_one_merged_query_is_learned_in_pieces():
     objective = make_objective(Y, loss="half_squared_tanh", pairs="adjacent")
     part = LinearNetwork(batch_size=25, learning_rate=0.05, n_epochs=10, random_state=0)
@@ -246,6 +240,8 @@ def test_what_cannot_be_trained_is_refused():
         MLP(early_stopping_rounds=3).fit(X, OBJECTIVE)
     with pytest.raises(ValueError, match="X must have 4 features; got 3"):
         clone(PARTS["mlp"]).fit(X, OBJECTIVE).transform(X[:, :3])
+    with pytest.raises(ValueError, match=r"objective must have a single output .*; got 2"):
+        MLP().fit(X, HalfSquare(np.zeros((len(X), 2)), groups=OBJECTIVE.groups))
     with pytest.raises(ValueError, match="at most 100000 monomials"):
         Polynomial(9).fit(np.tile(X, (1, 10)), OBJECTIVE)
 

@@ -35,10 +35,6 @@ def array_of(tensor: torch.Tensor) -> np.ndarray:
     return numbers
 
 
-def _sequential(module: Any) -> list[Layer]:
-    return [layer for child in module for layer in layers_of(child)]
-
-
 def _linear(module: Any) -> list[Layer]:
     weight = array_of(module.weight)
     return [Affine(weight, np.zeros(len(weight)) if module.bias is None else array_of(module.bias))]
@@ -49,7 +45,7 @@ _RULES: dict[type, Callable[[Any], list[Layer]]] = {
     nn.Identity: lambda module: [],
     nn.Linear: _linear,
     nn.ReLU: lambda module: [Function("relu")],
-    nn.Sequential: _sequential,
+    nn.Sequential: lambda module: [layer for child in module for layer in layers_of(child)],
     nn.Sigmoid: lambda module: [Function("sigmoid")],
     nn.Tanh: lambda module: [Function("tanh")],
 }
