@@ -22,25 +22,12 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
+from treerank.feature_parts.histogram import pieces, splitter
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
-from treerank.feature_parts.histogram.pieces import (
-    finish_piece,
-    new_counters,
-    open_pieces,
-    take_piece,
-)
-from treerank.feature_parts.histogram.splitter import (
-    SPLIT,
-    TreeRules,
-    may_split,
-    newton_step,
-    record_of,
-    search_blocks,
-    whole_gain,
-)
+from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
 from treerank.feature_parts.histogram.tree import NODE, Data, shares_of
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
@@ -88,7 +75,7 @@ def grow(
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
     team, tree = current_team(), _planted(data, words, layout, rows)
-    step, how = tree.step[0], record_of(layout, rules)
+    step, how = tree.step[0], splitter.record_of(layout, rules)
 
     def work(first: int, last: int) -> None:
         while _work(data, words, how, rows, tree):
@@ -124,7 +111,7 @@ def _planted(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) ->
         found=np.zeros((max(1, n_own), 2), dtype=SPLIT),
         filled=np.empty(filled, dtype=np.int64),
         step=np.array([(_START, 1, n_threads, first_place, 0, 1, (0, -1))], dtype=_STEP),
-        counters=new_counters(),
+        counters=pieces.new_counters(),
     )
 
 
@@ -147,12 +134,12 @@ def _meet(team: Team, data: Data, tree: Growth) -> None:
 def _work(data, words, how, rows, tree):
     """Do pieces of steps; return whether there may be more of them later."""
     while True:
-        piece = take_piece(tree.counters)
+        piece = pieces.take_piece(tree.counters)
         if piece <= 0:
             return piece == 0
         _do_piece(piece - 1, data, words, how[0], rows, tree)
-        if finish_piece(tree.counters):
-            open_pieces(tree.counters, _end_step(data, words, how[0], rows, tree))
+        if pieces.finish_piece(tree.counters):
+            pieces.open_pieces(tree.counters, _end_step(data, words, how[0], rows, tree))
 
 
 @register_jitable(inline="always", error_model="numpy")
@@ -180,7 +167,7 @@ def _do_piece(piece, data, words, how, rows, tree):
         elif step.kind == _FILL:  # twice in this function: so the compiler makes one of its own
             fill(begin, end, bins, words, own, into)
         if step.kind == _SEARCH or is_alone:
-            search_blocks(begin, end, data, how, tree)
+            splitter.search_blocks(begin, end, data, how, tree)
 
 
 @register_jitable(error_model="numpy")
@@ -223,8 +210,8 @@ def _end_step(data, words, how, rows, tree):
 def _is_worth_a_search(how, tree):
     """Return whether one of two new leaves may be split."""
     small, large = tree.step[0].pair[0], tree.step[0].pair[1]
-    may = may_split(tree.nodes[small], how)
-    return may or (large >= 0 and may_split(tree.nodes[large], how))
+    may = splitter.may_split(tree.nodes[small], how)
+    return may or (large >= 0 and splitter.may_split(tree.nodes[large], how))
 
 
 @register_jitable(error_model="numpy")
@@ -260,7 +247,7 @@ def _keep_best(how, tree):
                 best = block
         if number >= 0:
             tree.splits[number] = tree.found[best, child]
-            gain = whole_gain(tree.splits[number].gain, tree.nodes[number], how)
+            gain = splitter.whole_gain(tree.splits[number].gain, tree.nodes[number], how)
             tree.splits[number].gain = gain
 
 
@@ -312,8 +299,8 @@ def _bound(parent, left, right, how, sign):
     """Pass on the bounds of values; the middle of the values of a monotone split is one of both."""
     left.lower = right.lower = parent.lower
     left.upper = right.upper = parent.upper
-    middle = newton_step(left.gradient, left.hessian, how, parent)
-    middle = (middle + newton_step(right.gradient, right.hessian, how, parent)) / 2
+    middle = splitter.newton_step(left.gradient, left.hessian, how, parent)
+    middle = (middle + splitter.newton_step(right.gradient, right.hessian, how, parent)) / 2
     if sign > 0:
         left.upper = right.lower = middle
     elif sign < 0:
