@@ -254,7 +254,7 @@ def _stream(name, searches, pages, noise):
 
 def _whole_page(streams):
     """Return the counts of the whole page: sums over the streams, and the best coverage."""
-    length, _, total, least, most, _ = map(sum, zip(*streams, strict=True))
+    length, _, total, least, most, _ = map(np.add.reduce, zip(*streams, strict=True))
     covered = np.maximum.reduce([stream.covered for stream in streams])
     return Stream(length, covered, total, least, most, streams[0].usual_log_length)
 
