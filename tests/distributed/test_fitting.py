@@ -299,10 +299,9 @@ def test_hashes_are_equal_where_query_ids_are():
 
 
 def test_the_first_worker_tells_its_iterations_and_metrics(launcher):
-    told = []
+    told, eval_set = [], (2 * X, Y, QID)
     launcher.n_workers = 2
     with listening(lambda *message: told.append(message)):
-        eval_set = 2 * X, Y, QID
         ranker = fit(TreeDirectRanker(TREES), X, Y, QID, workers=launcher, eval_set=eval_set)
     values = ranker.evals_result_["validation"]["ndcg@10"]
     assert told == [(t, len(values), {"ndcg@10": value}) for t, value in enumerate(values, 1)]
