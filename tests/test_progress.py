@@ -10,6 +10,7 @@ from treerank.progress import Progress, current_listener, ignore_progress, liste
 from treerank.progress_bar import FIRST, progress_bar
 
 DATA = ranking_data()
+HELD_OUT = 2 * DATA[0], *DATA[1:]
 RANKERS = {
     "LightGBM": lambda n: TreeDirectRanker(LightGBMTrees(n), random_state=0),
     "XGBoost": lambda n: TreeDirectRanker(XGBoostTrees(n), random_state=0),
@@ -28,7 +29,7 @@ def test_a_listener_gets_each_iteration_the_total_and_the_last_value(name, watch
     told = []
     ranker = RANKERS[name](3)
     with listening(lambda *what: told.append(what)):
-        ranker.fit(*DATA, eval_set=DATA if watched else None)
+        ranker.fit(*DATA, eval_set=HELD_OUT if watched else None)
     assert [done for done, _, _ in told] == [1, 2, 3]
     assert {total for _, total, _ in told} == {3}
     if watched:
@@ -44,10 +45,10 @@ def test_a_callback_gets_the_values_and_ends_the_fit(name):
         told.append(values)
         return n_done == 2
 
-    ranker = RANKERS[name](4).fit(*DATA, eval_set=DATA, callbacks=[stop, lambda *_: None])
+    ranker = RANKERS[name](4).fit(*DATA, eval_set=HELD_OUT, callbacks=[stop, lambda *_: None])
     assert len(told) == 2
     assert len(ranker.evals_result_["validation"]["ndcg@10"]) in (1, 2)
-    assert RANKERS[name](4).fit(*DATA, eval_set=DATA, callbacks=[]).evals_result_
+    assert RANKERS[name](4).fit(*DATA, eval_set=HELD_OUT, callbacks=[]).evals_result_
 
 
 def too_late(*_):
@@ -67,7 +68,7 @@ def too_late(*_):
 def test_functions_of_other_arguments_are_refused_before_training(callbacks, metric, message):
     ranker = RANKERS["LightGBM"](2).set_params(metric=metric)
     with pytest.raises(TypeError, match=message):
-        ranker.fit(*DATA, eval_set=DATA, callbacks=callbacks)
+        ranker.fit(*DATA, eval_set=HELD_OUT, callbacks=callbacks)
 
 
 def test_listeners_of_other_arguments_are_refused():
@@ -105,7 +106,7 @@ def test_only_the_innermost_listener_is_called():
 def test_a_pipe_gets_five_lines_and_the_metric(capsys):
     with show_progress("growing"):
         trees = LightGBMTrees(10, early_stopping_rounds=None)
-        TreeDirectRanker(trees, random_state=0).fit(*DATA, eval_set=DATA)
+        TreeDirectRanker(trees, random_state=0).fit(*DATA, eval_set=HELD_OUT)
     text, sizes, *lines = capsys.readouterr().err.splitlines()
     assert text == "growing"
     assert "10 trees of 4 leaves" in sizes

@@ -7,6 +7,8 @@ import pytest
 from command_line import SMALL, run
 
 import treerank
+from treerank.clicks import ClickLog
+from treerank.datasets import Qrels
 from treerank.datasets.formats import read_batches, read_ranking_data
 from treerank.datasets.parquet import read_csv, read_parquet, write_parquet
 
@@ -46,7 +48,7 @@ def test_text_is_read_as_parquet_is(files, name):
     assert np.concatenate([b.doc_ids for b in batches]).tolist() == TABLE["sku"].tolist()
 
 
-def test_cells_may_end_at_semicolons_and_be_empty_in_many_words(tmp_path):
+def test_cells_may_end_at_semicolons_be_empty_in_many_words_and_have_decimal_commas(tmp_path):
     words = ["", "NA", "N/A", "NaN", "None", "null", "-", "?", "1.5"]
     lines = ["query;label;price;title", *(f"a;1;{word};x, y" for word in words)]
     (tmp_path / "a.csv").write_text("\n".join(lines))
@@ -55,9 +57,6 @@ def test_cells_may_end_at_semicolons_and_be_empty_in_many_words(tmp_path):
         X = read_csv(tmp_path / name).X.to_pydict()
         assert X["title"] == ["x, y"] * 9
         np.testing.assert_array_equal(np.array(X["price"], float), [np.nan] * 8 + [1.5])
-
-
-def test_numbers_between_semicolons_may_have_decimal_commas_and_ids_are_none(tmp_path):
     path = tmp_path / "a.csv"
     rows = "1,1;1;1,5;0,25;1,5;5\n1,10;0;-2;;1,5 kg;5,1\n"
     path.write_text(f"query;label;price;rate;title;id\n{rows}")
@@ -68,9 +67,17 @@ def test_numbers_between_semicolons_may_have_decimal_commas_and_ids_are_none(tmp
     assert [*qid, *data.doc_ids] == ["1,1", "1,10", "5", "5,1"]
 
 
-def test_words_of_other_readers_are_answered():
-    with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas or semicolons"):
-        read_csv("a.csv", sep=";")
+def test_ids_keep_every_character_and_are_joined_as_text(tmp_path):
+    path, names = tmp_path / "a.csv", "query,document,position,click,label,f\n"
+    path.write_text(f"{names}007,1.10,1,0,3,1\n7,1e2,1,1,0,2\n8,true,1,0,0,2\n")
+    data = read_csv(path, document="document")
+    assert [*data.qid, *data.doc_ids] == ["007", "7", "8", "1.10", "1e2", "true"]
+    assert ClickLog.from_table(path, session="query").items.document.tolist() == [*data.doc_ids]
+    path.write_text(f"{names} 7,1.0,1,0,3,1\n-8,2.5,1,1,0,2\n")
+    data = read_csv(path, document="document")
+    ids = np.array(["7", "-8", "07"]), np.array(["1", "2.5", "1"])
+    assert Qrels(*ids, np.array([3, 1, 0])).labels_of(data.qid, data.doc_ids).tolist() == [3, 1]
+    assert read_csv(path, features="document").X["document"].to_pylist() == [1, 2.5]
 
 
 @pytest.mark.parametrize("name", ["b.csv", "b.tsv.gz"])
@@ -101,7 +108,7 @@ def test_errors_name_file_column_row_and_rule(tmp_path, text):
         read_csv(path)
 
 
-def test_the_shell_reads_text_by_names_of_columns_and_prints_ids(files, tmp_path):
+def test_the_shell_reads_text_by_names_of_columns_prints_ids_and_refuses_others(files, tmp_path):
     model, columns = tmp_path / "m", ["--label", "clicks", "--query", "session"]
     named = [*columns, "--id", "sku", "--drop", "new"]
     run("fit", files / "a.csv", "--model", model, *named, *SMALL)
@@ -111,10 +118,7 @@ def test_the_shell_reads_text_by_names_of_columns_and_prints_ids(files, tmp_path
     assert sorted(rows) == sorted(zip(TABLE["session"], TABLE["sku"], strict=True))
     one, other = (run("evaluate", model, files / n, *columns) for n in ("a.csv", "a.parquet"))
     assert one.stdout == other.stdout
-
-
-def test_an_id_that_would_be_a_feature_is_refused_in_words_of_the_shell(tmp_path):
-    path = tmp_path / "t.csv"
+    path = tmp_path / "t.csv"  # an id that would be a feature
     path.write_text("label,query,doc_id,a\n1,q,7,2\n0,q,8,3\n")
     refused = run("fit", path, "--model", tmp_path / "m", code=1).stderr
     assert "--id doc_id" in refused
@@ -124,7 +128,9 @@ def test_an_id_that_would_be_a_feature_is_refused_in_words_of_the_shell(tmp_path
     assert text == "1 qid:q 1:2 # docid = 7\n0 qid:q 1:3 # docid = 8\n"
 
 
-def test_a_pipe_of_text_is_refused(tmp_path):
+def test_a_pipe_and_words_of_other_readers_are_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas or semicolons"):
+        read_csv("a.csv", sep=";")
     os.mkfifo(tmp_path / "a.csv")
     with pytest.raises(ValueError, match=r"a.csv: must be a regular file, which can be read twice"):
         read_csv(tmp_path / "a.csv")

@@ -37,14 +37,11 @@ def test_columns_of_tables_may_have_any_name_and_qrels_have_none(tmp_path):
         read(tmp_path, FILES["rre.json"], query="q")
 
 
-def test_a_training_set_tells_the_ids_in_its_comments_and_qrels_may_have_odd_ones(tmp_path):
+def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_ones(tmp_path):
     write_letor(tmp_path / "a.txt", [[1.0]], [2], ["q"], comments=["docid = GX1 inc = 1"])
     assert [*zip(*read_judgments(tmp_path / "a.txt"), strict=True)] == [("q", "GX1", 2)]
     found = read(tmp_path, "q1 0 x-qid:5 2\n", "a.qrels")
     assert [*zip(*found, strict=True)] == [("q1", "x-qid:5", 2)]
-
-
-def test_lines_of_training_sets_are_no_qrels(tmp_path):
     found = read(tmp_path, '3 qid:1 # a\n0    qid:1 #    b;c; "shoes"\n', "case_ltr.txt")
     assert list(zip(*found, strict=True)) == [("1", "a", 3), ("1", "b;c", 0)]
 
@@ -79,7 +76,9 @@ def test_a_damaged_file_is_named(name, tmp_path):
         read_judgments(path)
 
 
-def test_judges_are_merged_in_any_order():
+def test_judges_who_differ_have_to_be_merged_in_any_order():
+    with pytest.raises(ValueError, match=r"got several for \('q', 'a'\). merged\(\) makes one"):
+        qrels([("q", "a", 1.0), ("q", "a", 2.0)]).labels_of(["q"], ["a"])
     rows = [("q", "a", label) for label in (0.1, 0.7, 0.2, 0.7, 0.1)] + [("p", "a", 3.0)]
     orders = [qrels(each) for each in (rows, rows[::-1], rows[2:] + rows[:2])]
     means = [judged.merged().y.tolist() for judged in orders]
@@ -107,22 +106,14 @@ def test_a_line_ends_at_its_newline_alone(tmp_path):
     assert read(tmp_path, lines, "a.ndjson").qid.tolist() == ["a\u2028b", "c"]
 
 
-def test_labels_that_differ_have_to_be_merged_first():
-    with pytest.raises(ValueError, match=r"got several for \('q', 'a'\). merged\(\) makes one"):
-        qrels([("q", "a", 1.0), ("q", "a", 2.0)]).labels_of(["q"], ["a"])
-
-
 #: The example of Krippendorff (2011): four observers of twelve units, - where one did not look.
 OBSERVERS = ["123321412---", "1233224125-3", "-3332342251-", "12332441251-"]
 
 
-def test_agreement_is_that_of_the_literature():
+def test_agreement_is_that_of_the_literature_and_needs_two_judges_and_two_labels():
     units = [enumerate(labels) for labels in OBSERVERS]
     rows = [("q", str(unit), float(y)) for pairs in units for unit, y in pairs if y != "-"]
     assert qrels(rows).agreement() == pytest.approx(0.815, abs=5e-4)
-
-
-def test_agreement_needs_two_judges_and_two_labels():
     with pytest.raises(ValueError, match="a document with two judges"):
         qrels(JUDGED).agreement()
     assert np.isnan(qrels([("q", "a", 1.0)] * 2).agreement())

@@ -120,7 +120,7 @@ def test_all_columns_are_computed_before_workers_wait_for_each_other(client):
 def test_the_client_hears_the_iterations_of_the_first_worker(client):
     told = []
     with listening(lambda *progress: told.append(progress)):
-        fitted = fit(RANKER, X, Y, QID, eval_set=(X, Y, QID), workers=DaskWorkers(client))
+        fitted = fit(RANKER, X, Y, QID, eval_set=(2 * X, Y, QID), workers=DaskWorkers(client))
     values = fitted.evals_result_["validation"]["ndcg@10"]
     assert told == [(t, 4, {"ndcg@10": value}) for t, value in enumerate(values, 1)]
 

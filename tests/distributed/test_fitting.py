@@ -111,7 +111,7 @@ def test_histogram_trees_too(launcher, name):
     trees = HistogramTrees(n_estimators=5, n_jobs=1, **HISTOGRAM_SETTINGS[name])
     values = X.copy()
     values[QID == 3, 1] = np.nan  # one worker alone has missing values
-    eval_set = X[QID > 2], Y[QID > 2], QID[QID > 2]
+    eval_set = 2 * X[QID > 2], Y[QID > 2], QID[QID > 2]
     ranker = TreeDirectRanker(trees, random_state=number)
     assert_same(ranker, launcher, 2 + number % 2, values, Y, QID, eval_set=eval_set)
 
@@ -299,10 +299,10 @@ def test_hashes_are_equal_where_query_ids_are():
 
 
 def test_the_first_worker_tells_its_iterations_and_metrics(launcher):
-    told = []
+    told, eval_set = [], (2 * X, Y, QID)
     launcher.n_workers = 2
     with listening(lambda *message: told.append(message)):
-        ranker = fit(TreeDirectRanker(TREES), X, Y, QID, workers=launcher, eval_set=(X, Y, QID))
+        ranker = fit(TreeDirectRanker(TREES), X, Y, QID, workers=launcher, eval_set=eval_set)
     values = ranker.evals_result_["validation"]["ndcg@10"]
     assert told == [(t, len(values), {"ndcg@10": value}) for t, value in enumerate(values, 1)]
 

@@ -62,6 +62,6 @@ def test_a_start_goes_with_its_rows_and_with_the_convex_form():
 def test_early_stopping_of_the_last_part_watches_the_sum():
     trees = LightGBMTrees(n_estimators=50, early_stopping_rounds=5, n_jobs=1)
     ranker = TreeDirectRanker(Chain([Line(), trees]), random_state=0)
-    ranker.fit(X, Y, QID, eval_set=(X, Y, QID))
+    ranker.fit(X, Y, QID, eval_set=(2 * X, Y, QID))
     (curve,) = ranker.evals_result_["validation"].values()
-    assert max(curve) == pytest.approx(ranker.score(X, Y, QID))
+    assert max(curve) == pytest.approx(ranker.score(2 * X, Y, QID))

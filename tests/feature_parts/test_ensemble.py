@@ -208,8 +208,9 @@ def test_validation_is_measured_and_chooses_nothing():
     ranker = TreeDirectRanker(["line", TREES], random_state=0)
     scores = ranker.fit(X, Y, QID).predict(X)
     assert ranker.evals_result_ == {}
-    np.testing.assert_array_equal(ranker.fit(X, Y, QID, eval_set=(X, Y, QID)).predict(X), scores)
-    assert ranker.evals_result_ == {"validation": {"ndcg@10": [ranker.score(X, Y, QID)]}}
+    other = 2 * X, Y, QID
+    np.testing.assert_array_equal(ranker.fit(X, Y, QID, eval_set=other).predict(X), scores)
+    assert ranker.evals_result_ == {"validation": {"ndcg@10": [ranker.score(*other)]}}
 
 
 def test_a_bag_stops_early_without_an_eval_set():

@@ -207,7 +207,7 @@ def test_histories_of_continued_fits_and_of_chains_are_of_one_length(several):
         ranker = TreeDirectRanker(part, warm_start=part is trees)
         for n_estimators in [3, 5] if part is trees else [3]:
             trees.set_params(n_estimators=n_estimators)
-            ranker.fit(X, y, QID, eval_set=(X, y, QID), **given)
+            ranker.fit(X, y, QID, eval_set=(2 * X, y, QID), **given)
         curves = ranker.evals_result_["validation"]
         assert {len(values) for values in curves.values()} == {n_estimators}
-        assert curves["ndcg@10"][-1] == pytest.approx(ranker.score(X, y, QID))
+        assert curves["ndcg@10"][-1] == pytest.approx(ranker.score(2 * X, y, QID))

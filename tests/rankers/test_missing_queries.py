@@ -79,8 +79,8 @@ def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
         ranker.fit(X, Y, QID, eval_set=(X, Y))
     assert len(seen) == 1
     assert seen[0].filename == __file__
-    ranker.fit(X, Y, QID, eval_set=(X, Y, QID))
-    ranker.fit(X, Y, eval_set=(X, Y))
+    ranker.fit(X, Y, QID, eval_set=(2 * X, Y, QID))
+    ranker.fit(X, Y, eval_set=(2 * X, Y))
 
 
 def test_a_fit_of_one_query_of_many_documents_warns():

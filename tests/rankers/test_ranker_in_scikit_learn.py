@@ -79,7 +79,7 @@ def test_names_of_columns_outlast_a_continued_fit(part):
     frame = pl.DataFrame(X, schema=list("abcd"))
     ranker = TreeDirectRanker(part, warm_start=True, random_state=0)
     ranker.set_params(feature_part__n_estimators=2).fit(frame, y, qid)
-    ranker.set_params(feature_part__n_estimators=4).fit(frame, y, qid, eval_set=(frame, y, qid))
+    ranker.set_params(feature_part__n_estimators=4).fit(frame, y, qid, eval_set=(frame * 2, y, qid))
     assert list(ranker.feature_names_in_) == list("abcd")
     before = ranker.predict(frame)
     ranker.set_params(feature_part__n_estimators=5)

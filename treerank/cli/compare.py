@@ -120,7 +120,8 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
 
     found = {}
     for word, name in names.items():
-        files = ParquetFiles.open(path, None, name, [name], arguments={name: word})
+        ids = [] if word == "time" else [name]
+        files = ParquetFiles.open(path, None, name, [name], arguments={name: word}, ids=ids)
         (column,) = files.columns([name])
         found[word] = as_ids(str(path), name, column)
     if "time" in found:

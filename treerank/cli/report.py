@@ -62,7 +62,8 @@ def report(
     if train is not None:
         others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:
-        ids, values = named_columns(texts, {"ids of --texts": "id", "texts of --texts": "text"})
+        columns = {"ids of --texts": "id", "texts of --texts": "text"}
+        ids, values = named_columns(texts, columns, columns.values())
         others["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
     with reporter.counting("writing the report"):
         page = make_report(

@@ -93,7 +93,7 @@ class ClickCounts:
         """
         names = {"query": query, "document": document, "position": position}
         names |= {"shown": shown, "clicked": clicked}
-        columns = named_columns(table, names)
+        columns = named_columns(table, names, [query, document])
         ids = check_ids("query", columns[0]), check_ids("document", columns[1])
         lengths = list(map(len, (*ids, *columns[2:])))
         if min(lengths) < max(lengths):

@@ -132,7 +132,7 @@ class ClickLog:
         names = {"session" if i == 0 else f"session[{i}]": name for i, name in enumerate(ids)}
         names |= dict(zip(COLUMNS[1:], (query, document, position, click), strict=True))
         names |= {f"extra[{i}]": name for i, name in enumerate(extra)}
-        columns = named_columns(table, names)
+        columns = named_columns(table, names, [*ids, query, document])
         others = columns[len(ids) :]
         kept = dict(zip(extra, others[len(COLUMNS) - 1 :], strict=True))
         found = columns[0] if len(ids) == 1 else _joined(columns[: len(ids)])

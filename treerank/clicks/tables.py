@@ -1,6 +1,6 @@
 """Tables of logs and counts: columns by name from a file, a data frame or a mapping."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +8,18 @@ from treerank.checks import shown
 from treerank.inputs.columns import as_frame
 
 
-def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
+def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) -> list[Any]:
     """Return columns of a file, a data frame or a mapping from names to columns.
 
     ``names`` has the name of each column by what it is for: the argument that names it, if any.
+    ``ids`` are the names of those of ids.
     """
     if isinstance(table, str | Path):
-        return _columns_of_file(table, names)
+        return _columns_of_file(table, names, ids)
     frame: Any = table if isinstance(table, Mapping) else as_frame(table, "table")
     if frame is None:
-        rule = (
-            "table must be a Parquet or CSV file, a data frame or a mapping from names to columns"
-        )
-        raise TypeError(f"{rule}; got {type(table).__name__}.")
+        kinds = "a Parquet or CSV file, a data frame or a mapping from names to columns"
+        raise TypeError(f"table must be {kinds}; got {type(table).__name__}.")
     found = list(frame) if isinstance(table, Mapping) else frame.columns
     for role, name in names.items():
         if name not in found:
@@ -31,15 +30,15 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
 
 
-def _columns_of_file(path: str | Path, arguments: Mapping[str, str]) -> list[Any]:
+def _columns_of_file(path, arguments, ids):
     """Return columns of numbers, or of ids; what is missing is nan or None."""
     from pyarrow import types
 
     from treerank.datasets.parquet_files import ParquetFiles, as_ids, is_number
 
-    names, found = list(arguments.values()), list[Any]()
+    names, found = list(arguments.values()), []
     by_name = {name: argument for argument, name in arguments.items() if argument.isidentifier()}
-    files = ParquetFiles.open(path, None, None, names, arguments=by_name)
+    files = ParquetFiles.open(path, None, None, names, arguments=by_name, ids=ids)
     for name, column in zip(names, files.columns(names), strict=True):
         if not is_number(column.type) and not column.null_count:
             found.append(as_ids(str(path), name, column))

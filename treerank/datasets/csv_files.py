@@ -1,8 +1,9 @@
 """CSV and TSV files: tables of text, which are read as Parquet files in memory.
 
 The first line names the columns. Types are those of the cells: a column is of numbers, of truth
-values or of dates if all its cells are, and of text otherwise. A cell without text, or with ``NA``,
-``NaN``, ``None``, ``null``, ``-`` or ``?`` alone, is missing. Cells of a CSV file end at commas or,
+values or of dates if all its cells are, and of text otherwise. One of ids is of numbers if all are
+plain, and else of text: 007 is not 7. A cell without text, or with ``NA``, ``NaN``, ``None``,
+``null``, ``-`` or ``?`` alone, is missing. Cells of a CSV file end at commas or,
 if its first line has none, at semicolons; numbers may then have decimal commas. A file is held in
 memory while it is read.
 """
@@ -28,6 +29,11 @@ _MOSTLY = 0.9
 _LONGEST_LINE = 1 << 20
 #: What stands in a cell without a value.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "-", "?")
+#: Ids that are numbers: no character of them is lost, as in 007, 1.10 or 1e5.
+_PLAIN = {
+    pa.int64(): r"^(0|-?[1-9]\d{0,17})$",
+    pa.float64(): r"^(0|-?[1-9]\d{0,9})(\.0|\.\d{0,4}[1-9])?$",
+}
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
@@ -41,26 +47,30 @@ def column_error(path: str | Path, name: str, rule: str) -> ValueError:
     return ValueError(f"{path}, column {shown(name)}: {rule}")
 
 
-def csv_as_parquet(path: Path, texts: Collection[str | None] = ()) -> io.BytesIO:
-    r"""Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
+def csv_as_parquet(path: Path, ids: Collection[str] = ()) -> io.BytesIO:
+    """Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
-    Decimal commas in the columns ``texts``, which hold ids or comments, are left as they are.
+    Columns ``ids`` are of numbers only if no character is lost; they have no decimal commas.
     """
-    delimiter = _delimiter_in(path)
+    delimiter, types = _delimiter_in(path), dict.fromkeys(ids, pa.string())
     table = csv.read_csv(
         path,
         read_options=csv.ReadOptions(use_threads=False),  # so that an error tells the row
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True),
+        convert_options=csv.ConvertOptions(
+            column_types=types, null_values=MISSING, strings_can_be_null=True
+        ),
     )
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
-    if delimiter == ";":
-        for place, name in enumerate(table.column_names):
-            if name not in texts:
-                table = table.set_column(place, name, _pointed(table.column(place)))
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        _check_column(path, name, column)
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        if name in ids:
+            column = _plain(column)
+        else:
+            column = _pointed(column) if delimiter == ";" else column
+            _check_column(path, name, column)
+        table = table.set_column(place, name, column)
     parquet = io.BytesIO()
     pq.write_table(table, parquet)
     return parquet
@@ -81,6 +91,15 @@ def _delimiter_in(path):
         first = text.stream.readline(_LONGEST_LINE)
     usual = _delimiter(path)
     return ";" if usual.encode() not in first and b";" in first else usual
+
+
+def _plain(ids):
+    """Return ids as numbers, if all of them are plain ones, and else as they are."""
+    trimmed = compute.utf8_trim_whitespace(ids)
+    for kind, plain in _PLAIN.items():
+        if compute.all(compute.match_substring_regex(trimmed, plain)).as_py():
+            return trimmed.cast(kind)
+    return ids
 
 
 def _pointed(column):

@@ -82,12 +82,7 @@ def load_folds(folder: str | Path, **options: Any) -> Iterator[Split]:
     [('Fold1', (2, 1))]
     """
     folders = fold_folders(folder)
-    missing = [
-        str(place / f"{part}{next(iter(FORMATS))}")
-        for place in folders
-        for part in _PARTS
-        if _find(place, part) is None
-    ]
+    missing = [f"{each / part}.txt" for each in folders for part in _PARTS if not _find(each, part)]
     if missing:
         raise FileNotFoundError(
             f"folder must hold {', '.join(_PARTS)} as {' or '.join(FORMATS)}, itself or in folders "

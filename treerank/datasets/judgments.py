@@ -210,12 +210,6 @@ def _of_pairs(outer: str, query: str, inner: str, document: str, whole: Any) -> 
             yield own[query], (own | each)[document], each["rating"]
 
 
-def _of_found(whole: dict[str, Any]) -> Triples:
-    """Yield those of the plugin's index, as a search returns them."""
-    for hit in whole["hits"]["hits"]:
-        yield from _of_json(hit["_source"])
-
-
 def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Triples:
     """Yield the documents of a query: ``{document: {"gain": 3}}`` or ``{"3": [document]}``."""
     (query,) = [placeholders["$query"]] if len(placeholders) > 1 else placeholders.values()
@@ -245,7 +239,7 @@ def _of_queries(whole: dict[str, Any]) -> Triples:
 
 _SHAPES: dict[str, Callable[[Any], Triples]] = {
     "judgmentRatings": partial(_of_pairs, "judgmentRatings", "query", "ratings", "docId"),
-    "hits": _of_found,
+    "hits": lambda whole: _of_json([hit["_source"] for hit in whole["hits"]["hits"]]),  # a search
     "requests": partial(_of_pairs, "requests", "id", "ratings", "_id"),
     "query_doc_pairs": partial(_of_pairs, "query_doc_pairs", "query_text", "judgements", "doc_id"),
     **dict.fromkeys(("topics", "query_groups", "queries"), _of_queries),

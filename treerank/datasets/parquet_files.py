@@ -6,7 +6,7 @@ counted from 0.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,29 +67,30 @@ class ParquetFiles:
         drop: Sequence[str] | str = (),
         comments: bool = False,
         arguments: Mapping[str, str] | None = None,
+        ids: Collection[str] | None = None,
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names.
 
-        ``arguments`` are what users write to name a column, by the column, for messages. All others
-        are those of :func:`~treerank.datasets.parquet.read_parquet`.
+        ``arguments`` are what users write to name a column, by the column, for messages. ``ids``
+        are columns of ids; by default, those of queries and documents. All others are those of
+        :func:`~treerank.datasets.parquet.read_parquet`.
         """
-        texts = {query, document, "document", "comment"}
-        files = {place: _part(place, texts) for place in map(str, _places(Path(path)))}
+        chosen = [features] if isinstance(features, str) else features
+        known = {"document", "comment"}.difference(chosen or ()) | {query, document}
+        of_ids = {name for name in (known if ids is None else ids) if name is not None}
+        files = {place: _part(place, of_ids) for place in map(str, _places(Path(path)))}
         first = next(iter(files))
         schema = files[first].schema
         for place, file in files.items():
             _check_names(place, file.schema)
             _check_same(place, file.schema, first, schema)
         dropped = [drop] if isinstance(drop, str) else list(drop)
-        chosen = [features] if isinstance(features, str) else features
         if chosen is None:
             other = {*RESERVED, label, query, document, *_index_columns(schema)}
             chosen = [name for name in schema.names if name not in other]
         chosen = [name for name in chosen if name not in dropped]
-        comment = None
-        if comments:
-            is_there = "comment" in schema.names and is_text(schema.field("comment").type)
-            comment = "comment" if is_there else None
+        kept = comments and "comment" in schema.names and is_text(schema.field("comment").type)
+        comment = "comment" if kept else None
         opened = cls(files, schema, chosen, label, query, document, comment)
         if opened.n_rows == 0:
             raise ValueError(f"{path}: a table must have rows; got none.")
@@ -111,10 +112,8 @@ class ParquetFiles:
         """float32 where it represents all numbers exactly and a column has it, else float64."""
         kinds = [self.schema.field(name).type for name in self.features]
         numbers = [kind for kind in kinds if is_number(kind) and not types.is_null(kind)]
-        narrow = [kind for kind in numbers if types.is_floating(kind) and kind.bit_width <= 32]
-        small = [kind for kind in numbers if types.is_integer(kind) and kind.bit_width <= 16]
-        n_exact = len(narrow) + len(small) + sum(map(types.is_boolean, numbers))
-        return np.float32 if narrow and n_exact == len(numbers) else np.float64
+        exact = all(kind.bit_width <= (32 if types.is_floating(kind) else 16) for kind in numbers)
+        return np.float32 if exact and any(map(types.is_floating, numbers)) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
         """Yield whole columns; a few at a time are read."""
@@ -299,14 +298,14 @@ def _places(path):
     return places
 
 
-def _part(place: str, texts: set[str | None]) -> _Part:
-    """Return a file; ``texts`` are columns of a CSV file that hold no numbers."""
+def _part(place: str, ids: Collection[str]) -> _Part:
+    """Return a file; ``ids`` are columns of a CSV file that hold ids."""
     if not is_regular_file(place):
         raise ValueError(f"{place}: must be a regular file, which can be read twice.")
     with open(place, "rb"):  # an error of the system names the file
         pass
     with naming_file(place):
-        source = csv_as_parquet(Path(place), texts) if is_csv(place) else place
+        source = csv_as_parquet(Path(place), ids) if is_csv(place) else place
         with _parquet_file(source) as file:
             file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
             return _Part(source, file.metadata, file.schema_arrow)

@@ -165,10 +165,8 @@ def make_web_search(
     y = _labels(signal + 2.3 * rng.standard_normal(len(qid)))
     X = np.empty((len(qid), n_features))
     chosen = np.rint(np.linspace(0, _N_COLUMNS - 1, n_features)).astype(np.int64)
-    place_of = {column: place for place, column in enumerate(chosen.tolist())}
     for column, values in _feature_columns(searches, pages, signal):
-        if column in place_of:
-            X[:, place_of[column]] = values
+        X[:, chosen == column] = values[:, np.newaxis]
     return X, y, qid
 
 
@@ -256,10 +254,7 @@ def _stream(name, searches, pages, noise):
 
 def _whole_page(streams):
     """Return the counts of the whole page: sums over the streams, and the best coverage."""
-    length, total, least, most = (
-        sum(getattr(stream, name) for stream in streams)
-        for name in ("length", "total", "least", "most")
-    )
+    length, _, total, least, most, _ = map(np.add.reduce, zip(*streams, strict=True))
     covered = np.maximum.reduce([stream.covered for stream in streams])
     return Stream(length, covered, total, least, most, streams[0].usual_log_length)
 
