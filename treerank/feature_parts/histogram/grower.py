@@ -267,13 +267,9 @@ def _next_leaf(tree, how):
 @register_jitable(error_model="numpy")
 def _split(number, data, how, rows, tree):
     """Split a leaf: sort its rows by side, and make two new leaves below it."""
-    step, first = tree.step[0], tree.step[0].n_nodes
-    parent, split, left, right = (
-        tree.nodes[number],
-        tree.splits[number],
-        tree.nodes[first],
-        tree.nodes[first + 1],
-    )
+    step, nodes, split = tree.step[0], tree.nodes, tree.splits[number]
+    first = step.n_nodes
+    parent, left, right = nodes[number], nodes[first], nodes[first + 1]
     own = rows[parent.begin : parent.end]
     middle = parent.begin + partition(own, data.columns[split.place], split.goes_left)
     parent.place, parent.bin, parent.missing_left = split.place, split.bin, split.missing_left
@@ -286,7 +282,7 @@ def _split(number, data, how, rows, tree):
     left.depth = right.depth = parent.depth + 1
     small = first + np.int64(left.n_documents > right.n_documents)  # it gets a new histogram
     step.pair[0], step.pair[1] = small, 2 * first + 1 - small
-    tree.nodes[small].slot, tree.nodes[step.pair[1]].slot = (first + 1) // 2, parent.slot
+    nodes[small].slot, nodes[step.pair[1]].slot = (first + 1) // 2, parent.slot
     _bound(parent, left, right, how, data.places[split.place].sign)
     for group in range(len(data.groups)):
         is_open = tree.paths[number, group] and data.groups[group, split.place]
