@@ -1,7 +1,7 @@
 """How near is a fit of our own trees to what one core can do?
 
-Ceilings: a loop that only updates histograms in the fastest cache, and one that only reads bins. Of
-each phase of a fit on one thread: its time, and what share of it its work would take at a ceiling.
+Ceiling: a loop that only updates histograms in the fastest cache. Of each phase of a fit on one
+thread: its time, and of filling what share of it its updates would take at the ceiling.
 """
 
 import time
@@ -17,7 +17,6 @@ from treerank.feature_parts.histogram import boost, histogram
 from treerank.feature_parts.histogram.partition import partition
 
 CALLS = 2000
-#: The passes over documents of a growing tree, which are parts of one kernel there.
 fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
 
 
@@ -28,60 +27,34 @@ def update(bins, words, sums):
         histogram._add(bins, np.uint64(0), words, sums)
 
 
-@njit(error_model="numpy")
-def read(words):
-    """Read all bins in their order."""
-    seen = np.uint64(0)
-    for word in words.ravel():
-        seen |= word
-    return seen
-
-
 def measure_ceilings():
-    """Return seconds per update with one word and with two, and seconds per byte read."""
+    """Return seconds per update with one word and with two."""
     rng = np.random.default_rng(0)
     bins, sums = rng.integers(2**63, size=histogram.BATCH), np.zeros(16 * histogram.STRIDE, int)
-    words, many = rng.integers(2**20, size=(2, len(bins))), rng.integers(2**63, size=3_000_000)
-    loops = {
-        "one": lambda: update(bins, words[:1], sums),
-        "two": lambda: update(bins, words, sums),
-        "read": lambda: read(many.view(np.uint64)),
-    }
-    sizes = CALLS * 8 * len(bins), CALLS * 8 * len(bins), many.nbytes
-    times = time_in_turn(loops, 9)
-    return [times[name][0] / 1e3 / size for name, size in zip(loops, sizes, strict=True)]
+    words = rng.integers(2**20, size=(2, len(bins)))
+    loops = {n: lambda n=n: update(bins, words[:n], sums) for n in (1, 2)}
+    return [wall / 1e3 / (CALLS * 8 * len(bins)) for wall, _ in time_in_turn(loops, 9).values()]
 
 
-def time_calls(name, seconds):
-    """Let the fit note the time of one of its functions."""
+def watch(name, seconds, repeat):
+    """Let the fit note the time of one of its functions, and then repeat what it did."""
     function = getattr(boost, name)
 
     def call(*arguments, **options):
         start = time.perf_counter()
         found = function(*arguments, **options)
         seconds[name] += time.perf_counter() - start
+        seconds["repeat"] -= time.perf_counter()
+        repeat(arguments, found)
+        seconds["repeat"] += time.perf_counter()
         return found
 
     setattr(boost, name, call)
 
 
-def repeat_passes(seconds, rows):
-    """Let the fit do the passes over the documents of each tree once more, and note their time."""
-    grow = boost.grow
-
-    def grow_and_repeat(data, words, layout, rules, by_leaf):
-        found = grow(data, words, layout, rules, by_leaf)
-        seconds["repeated"] -= time.perf_counter()
-        pass_again(data, words, found, by_leaf, seconds, rows)
-        seconds["repeated"] += time.perf_counter()
-        return found
-
-    boost.grow = grow_and_repeat
-
-
-def pass_again(data, words, found, by_leaf, seconds, rows):
+def pass_again(arguments, found, seconds, rows):
     """Do the passes over the documents of a tree once more; note their time and their rows."""
-    nodes, goes_left = found
+    (data, words, *_, by_leaf), (nodes, goes_left) = arguments, found
     into, bins = np.empty_like(data.histograms[0]), (data.binned, data.zeros)
     for number, node in enumerate(nodes):
         own = np.sort(by_leaf[node["begin"] : node["end"]])  # as they were before it was split
@@ -94,36 +67,32 @@ def pass_again(data, words, found, by_leaf, seconds, rows):
         middle = time.perf_counter()
         if node["place"] >= 0:
             partition(own, data.columns[node["place"]], goes_left[number])
-            rows["partition"] += len(own)
         seconds["fill"] += middle - start
         seconds["partition"] += time.perf_counter() - middle
 
 
 def main():
     say_versions("numba")
-    one, two, byte = measure_ceilings()
-    print(f"an update {1e9 * one:.2f} ns, of two words {1e9 * two:.2f}; {1e-9 / byte:.1f} GB/s")
+    one, two = measure_ceilings()
+    print(f"an update {1e9 * one:.2f} ns, of two words {1e9 * two:.2f}")
     X, y, qid = make_web_search(1500, random_state=0)
     size = {"num_leaves": 63, "colsample_bytree": 1.0, "learning_rate": 0.1, "n_jobs": 1}
-    seconds, rows, names = Counter(), Counter(), ("bin_rows", "pack", "grow")
-    for name in names:
-        time_calls(name, seconds)
-    repeat_passes(seconds, rows)
+    seconds, rows = Counter(), Counter()
+    for name in ("bin_rows", "pack", "grow"):
+        watch(name, seconds, lambda *tree, n=name: n == "grow" and pass_again(*tree, seconds, rows))
     for _ in range(2):  # the first fit compiles
-        for found in (seconds, rows):
-            found.clear()
+        seconds.clear()
+        rows.clear()
         whole = -time.perf_counter()
         LambdaMART(60, random_state=0, **size).fit(X, y, qid)
-        whole += time.perf_counter() - seconds.pop("repeated")
-    rest = whole - sum(seconds[name] for name in names)
+        whole += time.perf_counter() - seconds.pop("repeat")
+    seconds["the rest"] = whole - sum(seconds[name] for name in ("bin_rows", "pack", "grow"))
     seconds["search and choose"] = seconds.pop("grow") - seconds["fill"] - seconds["partition"]
-    n_updates = rows["fill"] * X.shape[1]
-    print(f"{n_updates / 60e6:.0f} million updates a tree, {rows['fill'] / 60 / len(X):.2f} passes")
-    least = {"fill": n_updates * two, "partition": 13 * byte * rows["partition"]}
-    seconds |= {"gradients and the rest": rest, "all": whole}
+    n_updates, passes = rows["fill"] * X.shape[1], rows["fill"] / 60 / len(X)
+    print(f"{n_updates / 60e6:.0f} million updates a tree in {passes:.2f} passes")
     for phase, used in seconds.items():
-        share = f", {least[phase] / used:.0%} at its ceiling" if phase in least else ""
-        print(f"{phase:24} {used:6.2f} s, {used / whole:4.0%} of the fit{share}")
+        print(f"{phase:24} {used:6.2f} s, {used / whole:4.0%} of the fit of {whole:.2f} s")
+    print(f"fill at {n_updates * two / seconds['fill']:.0%} of its ceiling")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from types import SimpleNamespace
@@ -97,6 +98,28 @@ def test_few_rows_are_grown_by_one_thread():
     with shared_by(2):
         HistogramTrees(n_estimators=1).fit(np.arange(50.0).reshape(-1, 1), objective)
     assert noted == {1}
+
+
+def test_no_part_waits_for_a_thread_that_has_other_work():
+    begun, ended = threading.Event(), threading.Event()
+
+    def wait_in_the_other_thread(first, last):
+        if first:
+            begun.set()
+            assert ended.wait(60)
+
+    def in_two_parts(kernel):
+        with shared_by(2):
+            in_parts(kernel, 2)
+
+    found = []
+    other = threading.Thread(target=in_two_parts, args=(wait_in_the_other_thread,))
+    other.start()
+    assert begun.wait(60)
+    in_two_parts(lambda first, last: found.append((first, last)))
+    assert found == [(0, 1), (1, 2)]
+    ended.set()
+    other.join()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import joblib
@@ -109,11 +109,14 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
     with suppress(RuntimeError):  # pools take no calls once the main thread has ended
         calls.extend(submit(kernel, *part, *arguments) for part in others)
     try:
-        for part in (own, *others[len(calls) :]):
-            kernel(*part, *arguments)
+        kernel(*own, *arguments)
+        for call, part in zip_longest(calls, others):
+            if call is None or call.cancel():  # no thread has begun it
+                kernel(*part, *arguments)
     finally:
-        wait(calls)  # after an error, too, nobody writes to the arrays any more
-    for call in calls:
+        begun = [call for call in calls if not call.cancelled()]
+        wait(begun)  # after an error, too, nobody writes to the arrays any more
+    for call in begun:
         call.result()
 
 

@@ -1,3 +1,5 @@
+import itertools
+import threading
 from dataclasses import replace
 from functools import partial
 
@@ -8,8 +10,10 @@ from boosted_regression import RNG, SMALL, TARGET, TARGETS, X
 from forest_cases import values_of_trees
 from own_objective import HalfSquare
 from scipy.sparse import csr_matrix
+from shared_kernels import shared_by
 from sklearn.base import clone
 
+from treerank.feature_parts.histogram import grower
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.inputs.grouping import QueryGroups
 
@@ -164,3 +168,20 @@ def test_nothing_to_learn_gives_a_constant():
     assert np.ptp(fitted(np.zeros(600)).transform(X)) == 0
     assert np.ptp(fitted(data=np.ones((600, 2))).transform(X[:, :2])) == 0
     assert fitted(TARGET[:1], X[:1]).transform(X).shape == (600, 1)
+
+
+def test_a_thread_that_fails_ends_the_others(monkeypatch):
+    work, failed, n_calls = grower._work, threading.Event(), itertools.count()
+
+    def fail_in_this_thread(data, words, how, rows, tree):
+        if threading.current_thread() is threading.main_thread():
+            tree.counters[0] = 0  # has taken the only piece
+            failed.set()
+            raise MemoryError
+        assert failed.wait(60)
+        return next(n_calls) < 1000 and work(data, words, how, rows, tree)
+
+    monkeypatch.setattr(grower, "_work", fail_in_this_thread)
+    with pytest.raises(MemoryError), shared_by(2):
+        fitted(RNG.normal(size=2000), RNG.normal(size=(2000, 3)), n_jobs=2)
+    assert next(n_calls) < 1000

@@ -9,15 +9,15 @@ A split costs one pass over the documents of its smaller child. The steps are:
   split of each leaf;
 - choose the leaf to split next, sort its rows by side, and make two new leaves of it.
 
-Threads share the first two steps, and who finishes the second one alone does the third, see
-``pieces``. Workers do so with their own rows. Before they search, each adds up the histograms of
-all workers for a share of the blocks, and then all tell each other the best splits they have found.
+Threads share the first two steps, and the one that finishes the last piece of the second one does
+the third, see ``pieces``. Workers do so with their own rows. Before they search, each adds up the
+histograms of all workers for a share of the blocks, and then all tell each other the best splits
+they have found.
 """
 
 import os
 import time
 from functools import partial
-from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -28,12 +28,12 @@ from treerank.feature_parts.histogram.histogram import fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
-from treerank.feature_parts.histogram.tree import NODE, Data, shares_of
+from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth, shares_of
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
 from treerank.team import Team, current_team
 
-#: From how many bins of eight features on threads share a step; fewer take less than to meet.
+#: From how many rows times blocks on threads share a step; fewer take less time than to meet.
 _SHARED = 10_000
 #: Rows of a leaf whose histogram takes as long to fill as a search.
 _SEARCH_IN_ROWS = 1500
@@ -42,29 +42,11 @@ _ROWS_OF_PART = 10_000
 #: About how many blocks are filled and searched in turn: histograms stay in the second cache.
 _TOGETHER = 16
 
+#: Lets a thread run that has taken a piece and has no core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
+#: The kinds of steps. Workers meet before ``_SEARCH`` and before ``_CHOOSE``. ``_START`` and
+#: ``_CHOOSE`` have one piece without work: when it is finished, a leaf is chosen.
 _START, _PARTS, _FILL, _SEARCH, _CHOOSE, _END = range(6)
-#: The step that threads are in:
-#:
-#: - kind: one of the above; workers meet before ``_SEARCH`` and before ``_CHOOSE``.
-#: - n_nodes: number of nodes so far.
-#: - n_threads, first_place: of this worker; the place is the first that it searches.
-#: - n_parts, n_pieces: of rows to fill, 0 or more, and of blocks to fill or search.
-#: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
-_FIELDS = ("kind", "n_nodes", "n_threads", "first_place", "n_parts", "n_pieces")
-_STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
-
-
-class Growth(NamedTuple):
-    """A tree that grows."""
-
-    nodes: np.ndarray
-    splits: np.ndarray  # the best one of each node
-    paths: np.ndarray  # whether all features above a node are of a group; (n_nodes, n_groups)
-    found: np.ndarray  # best splits of two leaves in each block, or from there on
-    filled: np.ndarray  # histograms of parts of the rows, and of all rows of one of many workers
-    step: np.ndarray  # the step that threads are in
-    counters: np.ndarray  # of its pieces
 
 
 def grow(
@@ -74,12 +56,16 @@ def grow(
 
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
-    team, tree = current_team(), _planted(data, words, layout, rows)
+    team, tree = current_team(), _new_tree(data, words, layout, rows)
     step, how = tree.step[0], splitter.record_of(layout, rules)
 
     def work(first: int, last: int) -> None:
-        while _work(data, words, how, rows, tree):
-            _give_way()  # to a thread that the system has stopped
+        try:
+            while _work(data, words, how, rows, tree):
+                _give_way()
+        except BaseException:
+            tree.counters[:] = pieces.new_counters(-1)
+            raise
 
     while step["kind"] != _END:
         in_parts(work, nb.get_num_threads())
@@ -90,7 +76,7 @@ def grow(
     return tree.nodes[:n].copy(), tree.splits["goes_left"][:n] * is_split
 
 
-def _planted(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -> Growth:
+def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -> Growth:
     """Return a tree that is only a root, whose sums are those over the rows of all workers."""
     team, n_most = current_team(), 2 * len(data.histograms) - 1
     words = words if len(rows) == len(words) else words[rows]
@@ -101,16 +87,18 @@ def _planted(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) ->
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
         nodes[name][0] = value
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
-    n_threads, (_, n_own, n_words) = nb.get_num_threads(), data.histograms.shape
-    filled = n_threads + (team.size > 1), data.binned.shape[1], n_words
-    first_place = WIDTH * shares_of(filled[1])[team.rank].start
+    n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
+    n_leaves, n_own, n_words = data.histograms.shape
+    n_filled = _n_parts(len(rows), words, n_threads, n_leaves) + (team.size > 1)
+    first_place = WIDTH * shares_of(n_blocks)[team.rank].start
+    step = _START, 1, n_threads, team.size, first_place, 0, 1, (0, -1)
     return Growth(
         nodes,
         splits,
         paths=np.ones((n_most, len(data.groups)), dtype=bool),
         found=np.zeros((max(1, n_own), 2), dtype=SPLIT),
-        filled=np.empty(filled, dtype=np.int64),
-        step=np.array([(_START, 1, n_threads, first_place, 0, 1, (0, -1))], dtype=_STEP),
+        filled=np.empty((n_filled, n_blocks, n_words), dtype=np.int64),
+        step=np.array([step], dtype=STEP),
         counters=pieces.new_counters(),
     )
 
@@ -127,7 +115,7 @@ def _meet(team: Team, data: Data, tree: Growth) -> None:
         told = np.frombuffer(b"".join(team.gather(best.tobytes())), dtype=SPLIT).reshape(-1, 2)
         tree.found["gain"] = -np.inf
         tree.found[0] = told[told["gain"].argmax(axis=0), [0, 1]]
-    tree.counters[:] = n_pieces
+    tree.counters[:] = pieces.new_counters(n_pieces)
 
 
 @njit(error_model="numpy", nogil=True)
@@ -148,7 +136,7 @@ def _do_piece(piece, data, words, how, rows, tree):
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_pieces
     small, bins = tree.nodes[step.pair[0]], (data.binned, data.zeros)
     own, into = rows[small.begin : small.end], data.histograms[small.slot]
-    is_alone, n_blocks = len(tree.filled) == step.n_threads, tree.filled.shape[1]
+    is_alone, n_blocks = step.n_workers == 1, tree.filled.shape[1]
     if step.kind == _PARTS:
         part = own[len(own) * piece // n_parts : len(own) * (piece + 1) // n_parts]
         fill(0, n_blocks, bins, words, part, tree.filled[piece])
@@ -156,7 +144,7 @@ def _do_piece(piece, data, words, how, rows, tree):
     if step.kind == _SEARCH:
         n_blocks = len(into)
     elif not is_alone:
-        into = tree.filled[step.n_threads]
+        into = tree.filled[len(tree.filled) - 1]
     first, last = n_blocks * piece // n, n_blocks * (piece + 1) // n
     n_groups = max(1, (last - first + _TOGETHER // 2) // _TOGETHER)
     for group in range(n_groups):
@@ -164,9 +152,9 @@ def _do_piece(piece, data, words, how, rows, tree):
         end = first + (last - first) * (group + 1) // n_groups
         if step.kind == _FILL and n_parts:
             _add_parts(begin, end, n_parts, tree.filled, into)
-        elif step.kind == _FILL:  # twice in this function: so the compiler makes one of its own
+        elif step.kind == _FILL:  # called at two places, so that the compiler copies it to none
             fill(begin, end, bins, words, own, into)
-        if step.kind == _SEARCH or is_alone:
+        if step.kind == _SEARCH or (step.kind == _FILL and is_alone):
             splitter.search_blocks(begin, end, data, how, tree)
 
 
@@ -188,7 +176,7 @@ def _end_step(data, words, how, rows, tree):
     if step.kind == _PARTS:
         step.kind = _FILL
         return step.n_pieces
-    if step.kind == _SEARCH or (step.kind == _FILL and len(tree.filled) > step.n_threads):
+    if step.kind == _SEARCH or (step.kind == _FILL and step.n_workers > 1):
         step.kind = _CHOOSE if step.kind == _SEARCH else _SEARCH
         return -1
     if step.kind != _START:
@@ -228,13 +216,18 @@ def _first_pieces(data, words, tree):
         tree.found[block, 0].gain = tree.found[block, 1].gain = -np.inf
     is_shared = (n_rows + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
     step.n_pieces = min(step.n_threads, n_blocks) if is_shared else 1
-    n_parts = n_rows // (_ROWS_OF_PART * words.shape[1])
-    step.n_parts = min(n_parts, step.n_threads, len(data.histograms))
-    if step.n_parts < 2:
-        step.n_parts = 0
+    step.n_parts = _n_parts(n_rows, words, step.n_threads, len(data.histograms))
+    if step.n_parts == 0:
         return step.n_pieces
     step.kind = _PARTS
     return step.n_parts
+
+
+@register_jitable(error_model="numpy")
+def _n_parts(n_rows, words, n_threads, n_leaves):
+    """Return in how many parts the rows of a leaf are filled, 0 if not in several."""
+    n_parts = min(n_rows // (_ROWS_OF_PART * words.shape[1]), n_threads, n_leaves)
+    return n_parts if n_parts > 1 else 0
 
 
 @register_jitable(error_model="numpy")

@@ -1,8 +1,9 @@
 """Pieces: the parts of a step of work, which threads take inside a kernel, without Python.
 
 Threads share two counters: of the pieces that nobody has taken, and of those that are not finished.
-Who finishes the last piece of a step opens the next one. So no thread waits for a certain other
-one: a thread that comes late, or never, only leaves more pieces to the others.
+Who finishes the last piece of a step opens the next one. A thread that comes late, or never, only
+leaves more pieces to the others. All wait for one that has taken a piece: if it cannot finish it,
+it has to close the counters.
 """
 
 import numpy as np
@@ -18,14 +19,14 @@ _UNFINISHED = np.uint64(128)
 _PATIENCE = 20_000
 
 
-def new_counters() -> np.ndarray:
-    """Return the counters of a step of one piece."""
-    return np.ones(32, dtype=np.int64)
+def new_counters(n: int = 1) -> np.ndarray:
+    """Return the counters of a step of ``n`` pieces; of -1 if there are no more."""
+    return np.full(32, n, dtype=np.int64)
 
 
 @register_jitable
 def take_piece(counters: np.ndarray) -> int:
-    """Return the number of a piece, from 1; 0 if there is none for now, -1 if there are no more."""
+    """Return a number above 0, that of a piece; 0 if there is none for now, -1 if no more."""
     for _ in range(_PATIENCE):
         piece = _take_one(address(counters))
         if piece:
@@ -43,7 +44,7 @@ def finish_piece(counters: np.ndarray) -> bool:
 def open_pieces(counters: np.ndarray, n: int) -> None:
     """Open a step of ``n`` pieces after the one that is finished; -1 means that there is none."""
     begin = address(counters)
-    for counter in (begin + _UNFINISHED, begin):
+    for counter in (begin + _UNFINISHED, begin):  # who takes a piece may finish it at once
         _replace(counter, 0, n)  # type: ignore[call-arg]
 
 

@@ -102,7 +102,7 @@ def search_blocks(first: int, last: int, data: Any, how: Any, tree: Any) -> None
 
     The histogram of the second one is that of its parent, from which that of the first one is
     subtracted here. Row ``first`` of ``tree.found`` gets the best splits; their gains are -inf
-    before.
+    before. ``data`` is a ``tree.Data``, ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
     """
     sums, pair = np.empty((3, N_BINS)), tree.step[0].pair
     for block in range(first, last):
@@ -126,7 +126,7 @@ def search_blocks(first: int, last: int, data: Any, how: Any, tree: Any) -> None
 
 @register_jitable(error_model="numpy")
 def _is_open(place, groups, path):
-    """Return whether a leaf may be split by a place, of a group that all features above are of."""
+    """Return whether one group has a place and all features above the leaf."""
     for group in range(len(groups)):  # noqa: SIM110  (numba compiles no generators)
         if groups[group, place] and path[group]:
             return True

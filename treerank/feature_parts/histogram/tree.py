@@ -27,6 +27,18 @@ _NUMBERS = ("gain", "gradient", "hessian", "n_documents", "lower", "upper")
 NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _NUMBERS])
 
 
+#: The step that threads are in:
+#:
+#: - kind: see ``grower``.
+#: - n_nodes: number of nodes so far.
+#: - n_threads, n_workers: how many there are.
+#: - first_place: the first one that this worker searches.
+#: - n_parts, n_pieces: parts of the rows, 0 or at least 2; pieces of the blocks.
+#: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
+_FIELDS = ("kind", "n_nodes", "n_threads", "n_workers", "first_place", "n_parts", "n_pieces")
+STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
+
+
 class Data(NamedTuple):
     """What all trees of a fit are grown on."""
 
@@ -40,6 +52,21 @@ class Data(NamedTuple):
     #: Histograms of all leaves of a tree, for the blocks that this worker searches; of int64 and
     #: shape (n_leaves, n_own_blocks, words).
     histograms: np.ndarray
+
+
+class Growth(NamedTuple):
+    """A tree that grows."""
+
+    nodes: np.ndarray
+    splits: np.ndarray  # the best one of each node
+    paths: np.ndarray  # whether all features above a node are of a group; (n_nodes, n_groups)
+    #: Best splits of the new leaves; a row is of the blocks that are searched together, from its
+    #: own on.
+    found: np.ndarray
+    #: A histogram for each part of the rows; with workers one more, of all rows of this one.
+    filled: np.ndarray
+    step: np.ndarray  # the step that threads are in
+    counters: np.ndarray  # of its pieces
 
 
 def make_histograms(binned: np.ndarray, n_words: int, rules: TreeRules) -> np.ndarray:
