@@ -27,21 +27,10 @@ JUDGMENTS = {
         "query,docid,Ann Lee,Anonymous\nlamp,7,3.0,\nlamp,8,1.0,2.0\n",
         [("lamp", "7", 3), ("lamp", "8", 1), ("lamp", "8", 2)],
     ),
-    "o19s/quepid app/assets/javascripts/services/caseCSVSvc.js": (
-        "case_7_detail.csv",
-        "Team Name,Case Name,Case ID,Query Text,Doc ID,Doc Position,Title,Rating,brand\n"
-        "T,C,7,lamp,d1,1,Lamp,2,B\nT,C,7,lamp,d2,2,Lamp,,B\n",
-        [("lamp", "d1", 2)],
-    ),
     "o19s/quepid app/views/api/v1/export/ratings/show_trec.txt.erb": (
         "case_7_trec.txt",
         "\n\n12 0 d1 3.0\n\n\n12 0 d2 0.0\n",
         [("12", "d1", 3), ("12", "d2", 0)],
-    ),
-    "o19s/quepid app/views/api/v1/export/ratings/show_ltr.txt.erb": (
-        "case_7_ltr.txt",
-        "\n\n3.0 qid:12 # d1 red lamp\n\n",
-        [("12", "d1", 3)],
     ),
     "o19s/quepid db/sample_data/haystack_rating_party_case.json.zip": (
         "case.json",
@@ -54,15 +43,6 @@ JUDGMENTS = {
             ],
         },
         [("lamp", "d", 2)],
-    ),
-    "o19s/quepid db/sample_data/haystack_rating_party_snapshot_no-vector.json.zip": (
-        "snapshot.json",
-        {
-            "name": "S",
-            "docs": {"5": [{"id": "d", "explain": {"value": 1.5}}]},
-            "queries": [{"query_id": 5, "query_text": "lamp", "ratings": {"d": 3.0, "e": 0.0}}],
-        },
-        [("lamp", "d", 3), ("lamp", "e", 0)],
     ),
     "o19s/quepid db/sample_data/haystack_rating_party_book.json.zip": (
         "book.json",
