@@ -238,6 +238,8 @@ def test_what_cannot_be_trained_is_refused():
         part.fit(X, make_objective(Y, QID, loss="half_squared"))
     with pytest.raises(ValueError, match="validation must be given where early_stopping_rounds is"):
         MLP(early_stopping_rounds=3).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match=r"X must have \d+ rows, one per document; got \d+"):
+        MLP().fit(np.vstack([X, X]), OBJECTIVE)
     with pytest.raises(ValueError, match="X must have 4 features; got 3"):
         clone(PARTS["mlp"]).fit(X, OBJECTIVE).transform(X[:, :3])
     with pytest.raises(ValueError, match=r"objective must have a single output .*; got 2"):

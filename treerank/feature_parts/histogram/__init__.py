@@ -31,7 +31,8 @@ values of leaves            a tree       ``leaves``
 
 Random are only rows, features, rounding and projections of several outputs, see ``sampling``.
 A tree grows in one kernel, which each thread calls once: a thread that finds the last piece of a
-step done begins the next step, without Python. Only workers meet in Python. Other kernels make one
-pass over a range of rows or leaves, so that threads share the range. Each kernel is compiled once,
-and takes at most six arguments.
+step done begins the next step, without Python. Only workers meet in Python, and Ctrl-C is heard
+between trees. Other kernels make one pass over a range of rows or leaves, so that threads share the
+range. Each is compiled once, that of growing once more if bins are in a file, and takes at most six
+arguments.
 """

@@ -153,6 +153,8 @@ class NetworkPart(BaseEstimator):
         """
         objective, rows = as_objective(objective), as_rows(X)
         self._check(objective, validation)
+        if len(rows) != (n := objective.groups.n_documents):
+            raise ValueError(f"X must have {n} rows, one per document; got {len(rows)}.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_features_in_, self.n_outputs_ = rows.shape[1], self.n_outputs
         self._standardization = Standardization.of(rows)
