@@ -33,7 +33,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     binned, scores = bin_rows(task.rows, bins), _earlier_scores(task, task.rows)
     histograms = make_histograms(binned, PRECISIONS[part.precision][1], rules)
     columns = by_column(binned, in_file=task.rows.is_batched)
-    groups = np.take(groups, bins.places["feature"], axis=1)  # by row: kernels are for that
+    groups = np.take(groups, bins.places["feature"], axis=1)  # in C order, as kernels expect
     data = Data(bins.places, bins.zeros, groups, binned, columns, histograms)
     if held_out is not None:
         held_out_binned = bin_rows(held_out, bins)

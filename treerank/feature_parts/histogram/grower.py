@@ -63,7 +63,7 @@ def grow(
         try:
             while _work(data, words, how, rows, tree):
                 _give_way()
-        except BaseException:
+        except BaseException:  # others would wait for the piece of this thread
             tree.counters[:] = pieces.new_counters(-1)
             raise
 
