@@ -8,7 +8,7 @@ import pytest
 from treerank.feature_parts.histogram import pieces
 from treerank.numerics.compiling import kernel_for
 
-N_STEPS = 3000
+N_STEPS = 200_000  # long enough for threads to get in each other's way
 
 
 @kernel_for(nogil=True)
@@ -27,6 +27,7 @@ def work(counters, done, step):
 def test_each_piece_is_done_once(n_threads):
     counters, step = pieces.new_counters(), np.zeros(1, dtype=int)
     done = np.zeros((N_STEPS, 7), dtype=int)
+    counters[0] = 0  # until all threads have begun
 
     def work_on():
         while work(counters, done, step):
@@ -35,6 +36,7 @@ def test_each_piece_is_done_once(n_threads):
     threads = [threading.Thread(target=work_on) for _ in range(n_threads)]
     for thread in threads:
         thread.start()
+    counters[0] = 1
     for thread in threads:
         thread.join(60)
         assert not thread.is_alive()
