@@ -62,7 +62,7 @@ def pass_again(arguments, found, seconds, rows):
         smaller = (node["n_documents"], number % 2 == 0) < (sister["n_documents"], number % 2 == 1)
         start = time.perf_counter()
         if number == 0 or smaller:
-            fill(0, len(into), bins, words, own, into)
+            fill(0, np.arange(len(into)), bins, words, own, into)
             rows["fill"] += len(own)
         middle = time.perf_counter()
         if node["place"] >= 0:

@@ -89,13 +89,12 @@ def test_constant_features_have_no_place_but_one_that_is_sometimes_missing_has()
     np.testing.assert_array_equal(bins.places["feature"], features)
 
 
-def test_large_data_are_sampled_and_bins_do_not_depend_on_threads():
+def test_large_data_are_sampled():
     X = np.random.default_rng(0).normal(size=(2 * SAMPLE_SIZE, 2))
     rows = as_rows(X)
     bins = find_bins(rows, seed=3)
     share = (X[:, :1] <= bins.bounds[0, :254]).mean(axis=0)
     np.testing.assert_allclose(share, np.arange(1, 255) / 255, atol=0.01)
-    np.testing.assert_array_equal(find_bins(rows, seed=3, n_threads=2).bounds, bins.bounds)
     assert (find_bins(rows, seed=4).bounds != bins.bounds).any()
 
 

@@ -194,7 +194,7 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
     hessian = rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6)
     words, layout = pack(gradient, hessian, precision, (seed, 0))
     sums = np.empty((3, n))
-    unpack(words.ravel(), n, layout, sums)
+    unpack(words.ravel(), 0, n, layout, sums)
     np.testing.assert_array_equal(sums[2], np.arange(1, n + 1))
     steps = layout.gradient_step, layout.hessian_step
     for total, values, step in zip(sums, (gradient, hessian), steps, strict=False):
@@ -208,7 +208,7 @@ def test_random_rounding_is_right_on_average():
     gradient[0] = 100.0
     words, layout = pack(gradient, gradient, "int8", (1, 2))
     sums = np.empty((3, len(gradient)))
-    unpack(words.ravel(), len(gradient), layout, sums)
+    unpack(words.ravel(), 0, len(gradient), layout, sums)
     assert layout.gradient_step > 0.3
     np.testing.assert_allclose(sums[:2, -1] - sums[:2, 0], 0.3001 * 199_999, rtol=0.01)
     assert (pack(gradient, gradient, "int8", (1, 3))[0] != words).any()
@@ -216,7 +216,7 @@ def test_random_rounding_is_right_on_average():
 
 @pytest.mark.parametrize("precision", ["float32", "int16"])
 def test_a_histogram_is_the_naive_one(precision):
-    n, n_blocks = 3000, 3
+    n, n_blocks = 3000, 4
     codes = RNG.integers(0, 256, size=(n, n_blocks * WIDTH)).astype(np.uint8)
     zeros = RNG.integers(0, 256, size=n_blocks * WIDTH).astype(np.uint8)
     codes[::3, WIDTH:] = zeros[WIDTH:]
@@ -228,11 +228,11 @@ def test_a_histogram_is_the_naive_one(precision):
     for row in rows:
         for place in range(n_blocks * WIDTH):
             naive[place, codes[row, place]] += words[row]
-    naive = naive.reshape(n_blocks, -1)
+    naive = naive.reshape(n_blocks, -1)[1:]
     found = np.full_like(naive, -1)
-    fill(1, 3, bins, words, rows, found)  # the last two of three blocks
-    np.testing.assert_array_equal(found[1:], naive[1:])
-    assert (found[0] == -1).all()
+    fill(1, np.array([1, 3]), bins, words, rows, found)  # two of the blocks from number 1 on
+    np.testing.assert_array_equal(found[::2], naive[::2])
+    assert (found[1] == -1).all()
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 30_001])

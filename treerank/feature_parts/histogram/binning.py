@@ -23,7 +23,7 @@ from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import scratch_array
 from treerank.numerics.compiling import njit
-from treerank.numerics.threads import in_parts, in_threads
+from treerank.numerics.threads import in_parts
 
 #: Largest number of bins of values: a byte has 256 values, and one is for missing values.
 MOST_BINS = 255
@@ -54,14 +54,9 @@ class Bins(NamedTuple):
 
 
 def find_bins(
-    rows: Rows,
-    *,
-    most: int = MOST_BINS,
-    categorical: Collection[int] = (),
-    seed: int = 0,
-    n_threads: int = 1,
+    rows: Rows, *, most: int = MOST_BINS, categorical: Collection[int] = (), seed: int = 0
 ) -> Bins:
-    """Return at most ``most`` bins of each feature; they do not depend on the number of threads.
+    """Return at most ``most`` bins of each feature.
 
     Examples
     --------
@@ -88,7 +83,7 @@ def find_bins(
         n_values = max(1, write(distinct, counts, most, bounds[f]))
         return n_values if n_values > 1 or len(known) < len(values) else 0
 
-    n_values = np.array(in_threads(n_threads, bin_feature, range(n_features)), dtype=np.int64)
+    n_values = np.array([bin_feature(f) for f in range(n_features)], dtype=np.int64)
     varying = np.flatnonzero(n_values)
     places = np.zeros(-(-len(varying) // WIDTH) * WIDTH, dtype=PLACE)
     places["feature"] = -1
@@ -229,6 +224,10 @@ def by_column(binned: np.ndarray, *, in_file: bool = False) -> np.ndarray:
     if in_file:
         return by_row.T
     columns = np.empty(by_row.shape[::-1], dtype=np.uint8)
-    for start in range(0, len(by_row), _TURNED):
-        columns[:, start : start + _TURNED] = by_row[start : start + _TURNED].T
+
+    def turn(first: int, last: int) -> None:
+        for start in range(first * _TURNED, last * _TURNED, _TURNED):
+            columns[:, start : start + _TURNED] = by_row[start : start + _TURNED].T
+
+    in_parts(turn, -(-len(by_row) // _TURNED))
     return columns

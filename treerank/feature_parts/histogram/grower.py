@@ -40,7 +40,7 @@ _SEARCH_IN_ROWS = 1500
 #: Fewest rows of a part, per word: to add the part and to wait for it takes much less.
 _ROWS_OF_PART = 10_000
 #: About how many blocks are filled and searched in turn: histograms stay in the second cache.
-_TOGETHER = 16
+_TOGETHER, _MOST_TOGETHER = 16, 24
 
 #: Lets a thread run that has taken a piece and has no core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
@@ -81,7 +81,7 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
     team, n_most = current_team(), 2 * len(data.histograms) - 1
     words = words if len(rows) == len(words) else words[rows]
     sums = np.empty((3, 1))
-    unpack(team.total(np.array([column.sum() for column in words.T])), 1, layout, sums)
+    unpack(team.total(np.array([column.sum() for column in words.T])), 0, 1, layout, sums)
     nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
@@ -89,15 +89,17 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, n_own, n_words = data.histograms.shape
-    n_filled = _n_parts(len(rows), words, n_threads, n_leaves) + (team.size > 1)
+    n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (team.size > 1)
     first_place = WIDTH * shares_of(n_blocks)[team.rank].start
     step = _START, 1, n_threads, team.size, first_place, 0, 1, (0, -1)
     return Growth(
         nodes,
         splits,
         paths=np.ones((n_most, len(data.groups)), dtype=bool),
+        is_open=np.ones((n_most, n_blocks), dtype=bool),
         found=np.zeros((max(1, n_own), 2), dtype=SPLIT),
         filled=np.empty((n_filled, n_blocks, n_words), dtype=np.int64),
+        near=np.empty((n_threads, _MOST_TOGETHER, n_words), dtype=np.int64),
         step=np.array([step], dtype=STEP),
         counters=pieces.new_counters(),
     )
@@ -135,27 +137,49 @@ def _do_piece(piece, data, words, how, rows, tree):
     """Fill the histogram of a part of the rows, or fill and search some blocks."""
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_pieces
     small, bins = tree.nodes[step.pair[0]], (data.binned, data.zeros)
-    own, into = rows[small.begin : small.end], data.histograms[small.slot]
-    is_alone, n_blocks = step.n_workers == 1, tree.filled.shape[1]
+    own, is_alone = rows[small.begin : small.end], step.n_workers == 1
+    n_blocks = data.histograms.shape[1] if step.kind == _SEARCH else tree.filled.shape[1]
     if step.kind == _PARTS:
         part = own[len(own) * piece // n_parts : len(own) * (piece + 1) // n_parts]
-        fill(0, n_blocks, bins, words, part, tree.filled[piece])
+        fill(0, _open_blocks(0, n_blocks, tree), bins, words, part, tree.filled[piece])
+    if step.kind != _FILL and step.kind != _SEARCH:
         return
-    if step.kind == _SEARCH:
-        n_blocks = len(into)
-    elif not is_alone:
-        into = tree.filled[len(tree.filled) - 1]
     first, last = n_blocks * piece // n, n_blocks * (piece + 1) // n
     n_groups = max(1, (last - first + _TOGETHER // 2) // _TOGETHER)
     for group in range(n_groups):
         begin = first + (last - first) * group // n_groups
         end = first + (last - first) * (group + 1) // n_groups
-        if step.kind == _FILL and n_parts:
-            _add_parts(begin, end, n_parts, tree.filled, into)
-        elif step.kind == _FILL:  # called at two places, so that the compiler copies it to none
-            fill(begin, end, bins, words, own, into)
-        if step.kind == _SEARCH or (step.kind == _FILL and is_alone):
-            splitter.search_blocks(begin, end, data, how, tree)
+        if step.kind == _SEARCH:
+            into = data.histograms[small.slot][begin:end]
+        else:
+            into = tree.near[piece] if is_alone else tree.filled[len(tree.filled) - 1][begin:end]
+            if n_parts:
+                _add_parts(begin, end, n_parts, tree.filled, into)
+            else:  # called at two places, so that the compiler copies it to none
+                fill(begin, _open_blocks(begin, end, tree), bins, words, own, into)
+        if step.kind == _SEARCH or is_alone:
+            splitter.search_blocks(begin, end, into, data, how, tree)
+        if is_alone:
+            _keep(begin, end, into, tree, data.histograms[small.slot])
+
+
+@register_jitable(error_model="numpy")
+def _open_blocks(first, last, tree):
+    """Return those of some blocks that may split one of the leaves."""
+    is_open, blocks, n = tree.is_open[tree.step[0].pair[0]], np.empty(last - first, np.int64), 0
+    for block in range(first, last):
+        blocks[n] = block
+        n += is_open[block]
+    return blocks[:n]
+
+
+@register_jitable(error_model="numpy")
+def _keep(first, last, found, tree, histogram):
+    """Keep the histograms of the smaller leaf where one below it may be split."""
+    is_open = tree.is_open[tree.step[0].pair[0]]
+    for block in range(first, last):
+        if is_open[block]:
+            histogram[block] = found[block - first]
 
 
 @register_jitable(error_model="numpy")
@@ -166,7 +190,7 @@ def _add_parts(first, last, n_parts, filled, into):
             total = np.int64(0)
             for part in range(n_parts):
                 total += filled[part, block, i]
-            into[block, i] = total
+            into[block - first, i] = total
 
 
 @register_jitable(inline="always", error_model="numpy")
@@ -216,7 +240,7 @@ def _first_pieces(data, words, tree):
         tree.found[block, 0].gain = tree.found[block, 1].gain = -np.inf
     is_shared = (n_rows + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
     step.n_pieces = min(step.n_threads, n_blocks) if is_shared else 1
-    step.n_parts = _n_parts(n_rows, words, step.n_threads, len(data.histograms))
+    step.n_parts = _n_parts(n_rows, words, step.n_threads, n_blocks, len(data.histograms))
     if step.n_parts == 0:
         return step.n_pieces
     step.kind = _PARTS
@@ -224,8 +248,10 @@ def _first_pieces(data, words, tree):
 
 
 @register_jitable(error_model="numpy")
-def _n_parts(n_rows, words, n_threads, n_leaves):
+def _n_parts(n_rows, words, n_threads, n_blocks, n_leaves):
     """Return in how many parts the rows of a leaf are filled, 0 if not in several."""
+    if n_blocks >= n_threads * _TOGETHER:  # then threads can just as well share the blocks
+        return 0
     n_parts = min(n_rows // (_ROWS_OF_PART * words.shape[1]), n_threads, n_leaves)
     return n_parts if n_parts > 1 else 0
 
@@ -280,6 +306,9 @@ def _split(number, data, how, rows, tree):
     for group in range(len(data.groups)):
         is_open = tree.paths[number, group] and data.groups[group, split.place]
         tree.paths[first, group] = tree.paths[first + 1, group] = is_open
+    for block in range(tree.is_open.shape[1]):
+        is_open = tree.is_open[number, block]
+        tree.is_open[first, block] = tree.is_open[first + 1, block] = is_open
     step.n_nodes += 2
 
 

@@ -24,8 +24,8 @@ STRIDE = 264
 #: Documents copied at a time. Not a power of two: then all blocks would compete for the same few
 #: lines of the cache.
 BATCH = 1016
-#: Blocks of a row in a line of the cache.
-_LINE = np.uint64(8)
+#: Bytes of a block.
+_BYTES = np.uint64(8)
 _BYTE = np.uint64(255)
 #: Rows between the one that is copied and the one whose memory is asked for.
 _AHEAD = 64
@@ -34,43 +34,36 @@ _AHEAD = 64
 @register_jitable(error_model="numpy")
 def fill(
     first: int,
-    last: int,
+    blocks: np.ndarray,
     binned: tuple[np.ndarray, np.ndarray],
     words: np.ndarray,
     rows: np.ndarray,
     histograms: np.ndarray,
 ) -> None:
-    """Write the histograms of the documents ``rows`` for the blocks from ``first`` to ``last``.
+    """Write the histograms of the documents ``rows`` for some blocks.
 
     ``binned`` are the bins of all rows and those of a row of zeros, and ``words`` those of all
-    rows. ``histograms``, of shape (n_blocks, 8 * STRIDE * n_words), are overwritten.
+    rows. ``histograms``, of shape (n, 8 * STRIDE * n_words), are those of blocks from ``first`` on.
     """
-    (bins, zeros), n_words, n_blocks = binned, words.shape[1], last - first
-    near = np.empty((n_words + n_blocks, BATCH), dtype=np.int64)
-    histograms[first:last] = 0
+    (bins, zeros), n_words, n_blocks = binned, np.uint64(words.shape[1]), np.uint64(len(blocks))
+    near = np.empty((words.shape[1] + len(blocks), BATCH), dtype=np.int64)
+    for k in range(n_blocks):
+        histograms[blocks[k] - first] = 0
     for start in range(0, len(rows), BATCH):
         n = min(BATCH, len(rows) - start)
         for i in range(np.uint64(n)):
-            _fetch_later_row(first, last, bins, words, rows, start + np.int64(i) + _AHEAD)
-            row = np.uint64(rows[start + i])
-            for k in range(np.uint64(n_words)):
+            row, later = np.uint64(rows[start + i]), _later(rows, start + np.int64(i))
+            later_bins = _address_of_row(bins, later)
+            _fetch(_address_of_row(words, later))  # type: ignore[call-arg]
+            for k in range(n_words):
                 near[k, i] = words[row, k]
-            for block in range(np.uint64(n_blocks)):
-                near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
-        for block in range(n_blocks):
-            own, zero = near[n_words + block, :n], zeros[first + block]
-            _add(own, zero, near[:n_words], histograms[first + block])
-
-
-@register_jitable(error_model="numpy")
-def _fetch_later_row(first, last, bins, words, rows, at):
-    """Ask for the lines of the cache with the data of a row, or with those of the last row."""
-    row, size = np.uint64(rows[min(at, len(rows) - 1)]), np.uint64(bins.itemsize)
-    own_bins = address(bins) + row * np.uint64(bins.strides[0])
-    for block in range(np.uint64(first), np.uint64(last), _LINE):
-        _fetch(own_bins + size * block)  # type: ignore[call-arg]
-    _fetch(own_bins + size * np.uint64(last - 1))  # type: ignore[call-arg]
-    _fetch(address(words) + row * np.uint64(words.strides[0]))
+            for k in range(n_blocks):  # each asks for its line: so the compiler uses no vectors
+                block = np.uint64(blocks[k])
+                _fetch(later_bins + _BYTES * block)
+                near[n_words + k, i] = np.int64(bins[row, block])
+        for k in range(n_blocks):
+            own_bins, zero = near[n_words + k, :n], zeros[blocks[k]]
+            _add(own_bins, zero, near[: words.shape[1]], histograms[blocks[k] - first])
 
 
 @register_jitable(error_model="numpy")
@@ -99,6 +92,18 @@ def _add(bins, zeros, words, histogram):
 def address(array: np.ndarray) -> np.uint64:
     """Return where an array begins in memory."""
     return np.uint64(array.ctypes.data)
+
+
+@register_jitable
+def _later(rows, i):
+    """Return the row that is copied some rows after the one of number ``i``, or the last one."""
+    return np.uint64(rows[min(i + _AHEAD, len(rows) - 1)])
+
+
+@register_jitable
+def _address_of_row(array, row):
+    """Return where a row of an array begins in memory."""
+    return address(array) + row * np.uint64(array.strides[0])
 
 
 @register_jitable(error_model="numpy")

@@ -28,6 +28,7 @@ from treerank.team import current_team
 
 #: Largest magnitude of a single derivative in steps, and number of words per document.
 PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
 
 
@@ -113,21 +114,24 @@ def _pack_rows(first, last, derivatives, draws, layout, words):
 
 
 @register_jitable(error_model="numpy")
-def unpack(words: np.ndarray, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
-    """Write the running sums over the bins: gradient, hessian and count, one row each."""
+def unpack(words: np.ndarray, first: int, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
+    """Write the running sums over some bins: gradient, hessian and count, one row each.
+
+    ``first`` is the first bin.
+    """
     # Local names: the compiler reads fields of records anew in each round of a loop.
     n_words, h_shift, g_shift = layout.n_words, layout.hessian_shift, layout.gradient_shift
     g_step, h_step = layout.gradient_step, layout.hessian_step
     count_mask, hessian_mask = (np.int64(1) << h_shift) - 1, (np.int64(1) << g_shift) - 1
-    upper, lower = np.int64(0), np.int64(0)
-    for b in range(n_bins):
+    upper, lower, begin = np.int64(0), np.int64(0), np.uint64(first * n_words)
+    for b in range(np.uint64(n_bins)):
         if n_words == 1:
-            lower += words[b]
+            lower += words[begin + b]
             sums[0, b] = g_step * np.float64(lower >> g_shift)
             counted = lower & hessian_mask
         else:
-            upper += words[2 * b]
-            lower += words[2 * b + 1]
+            upper += words[begin + _TWO * b]
+            lower += words[begin + _TWO * b + _ONE]
             sums[0, b] = g_step * np.float64(upper)
             counted = lower
         sums[1, b] = h_step * np.float64(counted >> h_shift)

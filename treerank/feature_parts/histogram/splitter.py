@@ -97,35 +97,52 @@ def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
 
 
 @register_jitable(error_model="numpy")
-def search_blocks(first: int, last: int, data: Any, how: Any, tree: Any) -> None:
+def search_blocks(first: int, last: int, small: np.ndarray, data: Any, how: Any, tree: Any) -> None:
     """Find the best splits of one leaf or two sisters in the blocks from ``first`` to ``last``.
 
-    The histogram of the second one is that of its parent, from which that of the first one is
-    subtracted here. Row ``first`` of ``tree.found`` gets the best splits; their gains are -inf
-    before. ``data`` is a ``tree.Data``, ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
+    ``small`` are the histograms of the first leaf. Those of the second one are those of its parent,
+    from which they are subtracted here, of features that may still split it. Row ``first`` of
+    ``tree.found`` gets the best splits; their gains are -inf before. ``data`` is a ``tree.Data``,
+    ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
     """
-    sums, pair = np.empty((3, N_BINS)), tree.step[0].pair
-    for block in range(first, last):
-        for child in range(1 + (pair[1] >= 0)):
-            leaf, split = tree.nodes[pair[child]], tree.found[first, child]
-            if not may_split(leaf, how):
+    sums, step = np.empty((3, N_BINS)), tree.step[0]
+    for own_block in range(first, last):
+        block, sister = step.first_place // WIDTH + own_block, small[own_block - first]
+        for child in range(1 + (step.pair[1] >= 0)):
+            number, is_open = step.pair[child], False
+            leaf, split = tree.nodes[number], tree.found[first, child]
+            if not (tree.is_open[number, block] and may_split(leaf, how)):
                 continue
-            words = data.histograms[leaf.slot, block]
-            if child:
-                of_sister = data.histograms[tree.nodes[pair[0]].slot, block]
-                for i in range(len(words)):
-                    words[i] -= of_sister[i]
-            begin = tree.step[0].first_place + block * WIDTH
-            for number in range(begin, begin + WIDTH):
-                if not _is_open(number, data.groups, tree.paths[pair[child]]):
+            words = data.histograms[leaf.slot, own_block] if child else sister
+            for at in range(block * WIDTH, (block + 1) * WIDTH):
+                if not _is_on_path(at, data.groups, tree.paths[number]):
                     continue
-                own = words[number % WIDTH * STRIDE * how.n_words :]
-                if _search_feature(own, data.places[number], leaf, how, sums, split):
-                    split.place = number
+                place, begin = data.places[at], at % WIDTH * STRIDE
+                zero, n = begin + place.zero, place.n_values + place.is_category
+                if child:
+                    _subtract(words, sister, zero, zero + 1, how.n_words)
+                unpack(words, zero, 1, how, sums)
+                if leaf.n_documents - sums[2, 0] < how.min_child_samples:
+                    continue  # so are all cuts of its bins, in this leaf and below
+                is_open = True
+                if child:
+                    _subtract(words, sister, begin, zero, how.n_words)
+                    _subtract(words, sister, zero + 1, begin + n, how.n_words)
+                unpack(words, begin, n, how, sums)
+                if _search_feature(sums, n, place, leaf, how, split):
+                    split.place = at
+            tree.is_open[number, block] = is_open
 
 
 @register_jitable(error_model="numpy")
-def _is_open(place, groups, path):
+def _subtract(words, of_sister, first, last, n_words):
+    """Subtract the words of some bins."""
+    for i in range(np.uint64(first * n_words), np.uint64(last * n_words)):
+        words[i] -= of_sister[i]
+
+
+@register_jitable(error_model="numpy")
+def _is_on_path(place, groups, path):
     """Return whether one group has a place and all features above the leaf."""
     for group in range(len(groups)):  # noqa: SIM110  (numba compiles no generators)
         if groups[group, place] and path[group]:
@@ -134,16 +151,11 @@ def _is_open(place, groups, path):
 
 
 @register_jitable(error_model="numpy")
-def _search_feature(words, place, leaf, how, sums, split):
+def _search_feature(sums, n, place, leaf, how, split):
     """Write the best split by one feature to ``split`` if it is better; return whether it is.
 
-    ``sums`` is memory for the running sums of gradient, hessian and count over the bins.
+    ``sums`` are the running sums of gradient, hessian and count over its ``n`` bins.
     """
-    unpack(words[place.zero * how.n_words :], 1, how, sums)
-    if leaf.n_documents - sums[2, 0] < how.min_child_samples:  # so are all cuts of bins on one side
-        return False
-    n = place.n_values + place.is_category  # codes without a bin are one more category
-    unpack(words, n, how, sums)
     if place.is_category:
         order = _sort_bins(sums, n, how.cat_smooth)
         n = len(order)

@@ -60,11 +60,14 @@ class Growth(NamedTuple):
     nodes: np.ndarray
     splits: np.ndarray  # the best one of each node
     paths: np.ndarray  # whether all features above a node are of a group; (n_nodes, n_groups)
+    #: Whether a feature of a block may split a node, or one below it; of shape (n_nodes, n_blocks).
+    is_open: np.ndarray
     #: Best splits of the new leaves; a row is of the blocks that are searched together, from its
     #: own on.
     found: np.ndarray
     #: A histogram for each part of the rows; with workers one more, of all rows of this one.
     filled: np.ndarray
+    near: np.ndarray  # histograms of some blocks for each piece, which stay in its cache
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its pieces
 

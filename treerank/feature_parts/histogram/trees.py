@@ -105,8 +105,7 @@ class HistogramTrees(BoostedTrees):
         categorical = self._categorical_columns(task.rows)
         signs, groups = self._constraints(task.rows, categorical, task.derivatives.n_outputs)
         n_threads = self.n_threads_for(task.rows)
-        options = {"most": self.max_bin, "seed": task.seed, "n_threads": n_threads}
-        bins = find_bins(task.rows, categorical=categorical, **options)
+        bins = find_bins(task.rows, most=self.max_bin, categorical=categorical, seed=task.seed)
         with kernel_threads(n_threads):
             rules = self._rules(task.sizes, bool(signs.any()))
             bins.places["sign"] = signs[bins.places["feature"]]
