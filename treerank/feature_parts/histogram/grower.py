@@ -23,7 +23,6 @@ import numba as nb
 import numpy as np
 
 from treerank.feature_parts.histogram import pieces, splitter
-from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
@@ -90,13 +89,14 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, n_own, n_words = data.histograms.shape
     n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (team.size > 1)
-    first_place = WIDTH * shares_of(n_blocks)[team.rank].start
-    step = _START, 1, n_threads, team.size, first_place, 0, 1, (0, -1)
+    first_block = shares_of(n_blocks)[team.rank].start
+    step = _START, 1, n_threads, team.size, first_block, 0, 1, (0, -1)
     return Growth(
         nodes,
         splits,
         paths=np.ones((n_most, len(data.groups)), dtype=bool),
-        is_open=np.ones((n_most, n_blocks), dtype=bool),
+        slots=np.zeros((n_most, n_blocks), dtype=np.int64),
+        n_kept=np.zeros(n_own, dtype=np.int64),
         found=np.zeros((max(1, n_own), 2), dtype=SPLIT),
         filled=np.empty((n_filled, n_blocks, n_words), dtype=np.int64),
         near=np.empty((n_threads, _MOST_TOGETHER, n_words), dtype=np.int64),
@@ -110,8 +110,7 @@ def _meet(team: Team, data: Data, tree: Growth) -> None:
     step, n_pieces = tree.step[0], 1
     if step["kind"] == _SEARCH:
         of_all = [tree.filled[-1, share] for share in shares_of(tree.filled.shape[1])]
-        slot = tree.nodes["slot"][step["pair"][0]]
-        data.histograms[slot], n_pieces = team.total_of_own(of_all), step["n_pieces"]
+        of_all[team.rank][:], n_pieces = team.total_of_own(of_all), step["n_pieces"]
     elif step["kind"] == _CHOOSE:
         best = tree.found[tree.found["gain"].argmax(axis=0), [0, 1]]
         told = np.frombuffer(b"".join(team.gather(best.tobytes())), dtype=SPLIT).reshape(-1, 2)
@@ -138,48 +137,36 @@ def _do_piece(piece, data, words, how, rows, tree):
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_pieces
     small, bins = tree.nodes[step.pair[0]], (data.binned, data.zeros)
     own, is_alone = rows[small.begin : small.end], step.n_workers == 1
-    n_blocks = data.histograms.shape[1] if step.kind == _SEARCH else tree.filled.shape[1]
+    first, last = 0, tree.filled.shape[1]
     if step.kind == _PARTS:
         part = own[len(own) * piece // n_parts : len(own) * (piece + 1) // n_parts]
-        fill(0, _open_blocks(0, n_blocks, tree), bins, words, part, tree.filled[piece])
+        fill(0, _open_blocks(0, last, tree), bins, words, part, tree.filled[piece])
     if step.kind != _FILL and step.kind != _SEARCH:
         return
-    first, last = n_blocks * piece // n, n_blocks * (piece + 1) // n
+    if step.kind == _SEARCH:
+        first, last = step.first_block, step.first_block + data.histograms.shape[1]
+    first, last = first + (last - first) * piece // n, first + (last - first) * (piece + 1) // n
     n_groups = max(1, (last - first + _TOGETHER // 2) // _TOGETHER)
     for group in range(n_groups):
         begin = first + (last - first) * group // n_groups
         end = first + (last - first) * (group + 1) // n_groups
-        if step.kind == _SEARCH:
-            into = data.histograms[small.slot][begin:end]
-        else:
-            into = tree.near[piece] if is_alone else tree.filled[len(tree.filled) - 1][begin:end]
-            if n_parts:
-                _add_parts(begin, end, n_parts, tree.filled, into)
-            else:  # called at two places, so that the compiler copies it to none
-                fill(begin, _open_blocks(begin, end, tree), bins, words, own, into)
+        into = tree.near[piece] if is_alone else tree.filled[len(tree.filled) - 1][begin:end]
+        if step.kind == _FILL and n_parts:
+            _add_parts(begin, end, n_parts, tree.filled, into)
+        elif step.kind == _FILL:  # called at two places, so that the compiler copies it to none
+            fill(begin, _open_blocks(begin, end, tree), bins, words, own, into)
         if step.kind == _SEARCH or is_alone:
             splitter.search_blocks(begin, end, into, data, how, tree)
-        if is_alone:
-            _keep(begin, end, into, tree, data.histograms[small.slot])
 
 
 @register_jitable(error_model="numpy")
 def _open_blocks(first, last, tree):
     """Return those of some blocks that may split one of the leaves."""
-    is_open, blocks, n = tree.is_open[tree.step[0].pair[0]], np.empty(last - first, np.int64), 0
+    slots, blocks, n = tree.slots[tree.step[0].pair[0]], np.empty(last - first, np.int64), 0
     for block in range(first, last):
         blocks[n] = block
-        n += is_open[block]
+        n += slots[block] >= 0
     return blocks[:n]
-
-
-@register_jitable(error_model="numpy")
-def _keep(first, last, found, tree, histogram):
-    """Keep the histograms of the smaller leaf where one below it may be split."""
-    is_open = tree.is_open[tree.step[0].pair[0]]
-    for block in range(first, last):
-        if is_open[block]:
-            histogram[block] = found[block - first]
 
 
 @register_jitable(error_model="numpy")
@@ -301,14 +288,12 @@ def _split(number, data, how, rows, tree):
     left.depth = right.depth = parent.depth + 1
     small = first + np.int64(left.n_documents > right.n_documents)  # it gets a new histogram
     step.pair[0], step.pair[1] = small, 2 * first + 1 - small
-    nodes[small].slot, nodes[step.pair[1]].slot = (first + 1) // 2, parent.slot
     _bound(parent, left, right, how, data.places[split.place].sign)
     for group in range(len(data.groups)):
         is_open = tree.paths[number, group] and data.groups[group, split.place]
         tree.paths[first, group] = tree.paths[first + 1, group] = is_open
-    for block in range(tree.is_open.shape[1]):
-        is_open = tree.is_open[number, block]
-        tree.is_open[first, block] = tree.is_open[first + 1, block] = is_open
+    for block in range(tree.slots.shape[1]):
+        tree.slots[first, block] = tree.slots[first + 1, block] = tree.slots[number, block]
     step.n_nodes += 2
 
 

@@ -100,20 +100,22 @@ def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
 def search_blocks(first: int, last: int, small: np.ndarray, data: Any, how: Any, tree: Any) -> None:
     """Find the best splits of one leaf or two sisters in the blocks from ``first`` to ``last``.
 
-    ``small`` are the histograms of the first leaf. Those of the second one are those of its parent,
-    from which they are subtracted here, of features that may still split it. Row ``first`` of
-    ``tree.found`` gets the best splits; their gains are -inf before. ``data`` is a ``tree.Data``,
-    ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
+    ``small`` are the histograms of the first leaf, which are kept where a node below may need them.
+    Those of the second one are those of its parent, from which they are subtracted here, of
+    features that may still split it. A row of ``tree.found`` gets the best splits; their gains are
+    -inf before. ``data`` is a ``tree.Data``, ``tree`` a ``tree.Growth``, and ``how`` layout and
+    rules.
     """
     sums, step = np.empty((3, N_BINS)), tree.step[0]
-    for own_block in range(first, last):
-        block, sister = step.first_place // WIDTH + own_block, small[own_block - first]
+    for block in range(first, last):
+        own_block, sister = block - step.first_block, small[block - first]
         for child in range(1 + (step.pair[1] >= 0)):
             number, is_open = step.pair[child], False
-            leaf, split = tree.nodes[number], tree.found[first, child]
-            if not (tree.is_open[number, block] and may_split(leaf, how)):
+            leaf, split = tree.nodes[number], tree.found[first - step.first_block, child]
+            slot = tree.slots[number, block]
+            if slot < 0 or not may_split(leaf, how):
                 continue
-            words = data.histograms[leaf.slot, own_block] if child else sister
+            words = data.histograms[slot, own_block] if child else sister
             for at in range(block * WIDTH, (block + 1) * WIDTH):
                 if not _is_on_path(at, data.groups, tree.paths[number]):
                     continue
@@ -131,7 +133,20 @@ def search_blocks(first: int, last: int, small: np.ndarray, data: Any, how: Any,
                 unpack(words, begin, n, how, sums)
                 if _search_feature(sums, n, place, leaf, how, split):
                     split.place = at
-            tree.is_open[number, block] = is_open
+            if not is_open:
+                tree.slots[number, block] = -1
+            elif child == 0:
+                _keep(sister, own_block, number, data, tree)
+
+
+@register_jitable(error_model="numpy")
+def _keep(words, block, number, data, tree):
+    """Keep the histogram of a node."""
+    slot = tree.n_kept[block]
+    tree.n_kept[block] += 1
+    tree.slots[number, block + tree.step[0].first_block] = slot
+    for i in range(len(words)):  # to assign a slice takes longer to compile
+        data.histograms[slot, block, i] = words[i]
 
 
 @register_jitable(error_model="numpy")

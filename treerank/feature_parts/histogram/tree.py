@@ -18,11 +18,10 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 #: - first: left child; the right child is the node after it.
 #: - begin, end: its rows of this worker, as a range of the sorted rows.
 #: - depth: number of splits above it.
-#: - slot: number of its histogram.
 #: - gain: of the split.
 #: - gradient, hessian, n_documents: sums over its rows of all workers.
 #: - lower, upper: bounds of its value, from monotone constraints.
-_INTEGERS = ("place", "bin", "missing_left", "first", "begin", "end", "depth", "slot")
+_INTEGERS = ("place", "bin", "missing_left", "first", "begin", "end", "depth")
 _NUMBERS = ("gain", "gradient", "hessian", "n_documents", "lower", "upper")
 NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _NUMBERS])
 
@@ -32,10 +31,10 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: - kind: see ``grower``.
 #: - n_nodes: number of nodes so far.
 #: - n_threads, n_workers: how many there are.
-#: - first_place: the first one that this worker searches.
+#: - first_block: the first one that this worker searches.
 #: - n_parts, n_pieces: parts of the rows, 0 or at least 2; pieces of the blocks.
 #: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
-_FIELDS = ("kind", "n_nodes", "n_threads", "n_workers", "first_place", "n_parts", "n_pieces")
+_FIELDS = ("kind", "n_nodes", "n_threads", "n_workers", "first_block", "n_parts", "n_pieces")
 STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
 
 
@@ -49,8 +48,8 @@ class Data(NamedTuple):
     groups: np.ndarray
     binned: np.ndarray  # bins of all rows, see ``binning.bin_rows``
     columns: np.ndarray  # the same by column, see ``binning.by_column``
-    #: Histograms of all leaves of a tree, for the blocks that this worker searches; of int64 and
-    #: shape (n_leaves, n_own_blocks, words).
+    #: Histograms of the leaves of a tree, for the blocks that this worker searches; of int64 and
+    #: shape (n_leaves, n_own_blocks, words). See ``Growth.slots``.
     histograms: np.ndarray
 
 
@@ -60,8 +59,10 @@ class Growth(NamedTuple):
     nodes: np.ndarray
     splits: np.ndarray  # the best one of each node
     paths: np.ndarray  # whether all features above a node are of a group; (n_nodes, n_groups)
-    #: Whether a feature of a block may split a node, or one below it; of shape (n_nodes, n_blocks).
-    is_open: np.ndarray
+    #: Which of the histograms of a block is that of a node, -1 if no feature of the block can split
+    #: it, or a node below; of shape (n_nodes, n_blocks).
+    slots: np.ndarray
+    n_kept: np.ndarray  # number of histograms of each block
     #: Best splits of the new leaves; a row is of the blocks that are searched together, from its
     #: own on.
     found: np.ndarray
