@@ -101,10 +101,9 @@ def search_blocks(first: int, last: int, small: np.ndarray, data: Any, how: Any,
     """Find the best splits of one leaf or two sisters in the blocks from ``first`` to ``last``.
 
     ``small`` are the histograms of the first leaf, which are kept where a node below may need them.
-    Those of the second one are those of its parent, from which they are subtracted here, of
-    features that may still split it. A row of ``tree.found`` gets the best splits; their gains are
-    -inf before. ``data`` is a ``tree.Data``, ``tree`` a ``tree.Growth``, and ``how`` layout and
-    rules.
+    Those of the second one are those of its parent, from which they are subtracted here. A row of
+    ``tree.found`` gets the best splits; their gains are -inf before. ``data`` is a ``tree.Data``,
+    ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
     """
     sums, step = np.empty((3, N_BINS)), tree.step[0]
     for block in range(first, last):
@@ -120,16 +119,15 @@ def search_blocks(first: int, last: int, small: np.ndarray, data: Any, how: Any,
                 if not _is_on_path(at, data.groups, tree.paths[number]):
                     continue
                 place, begin = data.places[at], at % WIDTH * STRIDE
-                zero, n = begin + place.zero, place.n_values + place.is_category
+                n = place.n_values + place.is_category  # codes without a bin are a category, too
                 if child:
-                    _subtract(words, sister, zero, zero + 1, how.n_words)
-                unpack(words, zero, 1, how, sums)
+                    start, stop = begin * how.n_words, (begin + n) * how.n_words
+                    for i in range(np.uint64(start), np.uint64(stop)):  # unsigned: in vectors
+                        words[i] -= sister[i]
+                unpack(words, begin + place.zero, 1, how, sums)
                 if leaf.n_documents - sums[2, 0] < how.min_child_samples:
                     continue  # so are all cuts of its bins, in this leaf and below
                 is_open = True
-                if child:
-                    _subtract(words, sister, begin, zero, how.n_words)
-                    _subtract(words, sister, zero + 1, begin + n, how.n_words)
                 unpack(words, begin, n, how, sums)
                 if _search_feature(sums, n, place, leaf, how, split):
                     split.place = at
@@ -147,13 +145,6 @@ def _keep(words, block, number, data, tree):
     tree.slots[number, block + tree.step[0].first_block] = slot
     for i in range(len(words)):  # to assign a slice takes longer to compile
         data.histograms[slot, block, i] = words[i]
-
-
-@register_jitable(error_model="numpy")
-def _subtract(words, of_sister, first, last, n_words):
-    """Subtract the words of some bins."""
-    for i in range(np.uint64(first * n_words), np.uint64(last * n_words)):
-        words[i] -= of_sister[i]
 
 
 @register_jitable(error_model="numpy")
