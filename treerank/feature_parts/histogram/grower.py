@@ -9,6 +9,9 @@ A split costs one pass over the documents of its smaller child. The steps are:
   split of each leaf;
 - choose the leaf to split next, sort its rows by side, and make two new leaves of it.
 
+Blocks whose features are 0 in nearly all documents of a leaf can split neither it nor a leaf below:
+there they are not filled any more, and their histogram is not kept.
+
 Threads share the first two steps, and the one that finishes the last piece of the second one does
 the third, see ``pieces``. Workers do so with their own rows. Before they search, each adds up the
 histograms of all workers for a share of the blocks, and then all tell each other the best splits
@@ -97,7 +100,7 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
         paths=np.ones((n_most, len(data.groups)), dtype=bool),
         slots=np.zeros((n_most, n_blocks), dtype=np.int64),
         n_kept=np.zeros(n_own, dtype=np.int64),
-        found=np.zeros((max(1, n_own), 2), dtype=SPLIT),
+        found=np.zeros((n_threads, 2), dtype=SPLIT),
         filled=np.empty((n_filled, n_blocks, n_words), dtype=np.int64),
         near=np.empty((n_threads, _MOST_TOGETHER, n_words), dtype=np.int64),
         step=np.array([step], dtype=STEP),
@@ -150,13 +153,16 @@ def _do_piece(piece, data, words, how, rows, tree):
     for group in range(n_groups):
         begin = first + (last - first) * group // n_groups
         end = first + (last - first) * (group + 1) // n_groups
-        into = tree.near[piece] if is_alone else tree.filled[len(tree.filled) - 1][begin:end]
+        if is_alone:
+            into = tree.near[piece][: end - begin]
+        else:
+            into = tree.filled[len(tree.filled) - 1][begin:end]
         if step.kind == _FILL and n_parts:
             _add_parts(begin, end, n_parts, tree.filled, into)
         elif step.kind == _FILL:  # called at two places, so that the compiler copies it to none
             fill(begin, _open_blocks(begin, end, tree), bins, words, own, into)
         if step.kind == _SEARCH or is_alone:
-            splitter.search_blocks(begin, end, into, data, how, tree)
+            splitter.search_blocks(piece, begin, into, data, how, tree)
 
 
 @register_jitable(error_model="numpy")
@@ -223,8 +229,8 @@ def _first_pieces(data, words, tree):
     step = tree.step[0]
     small = tree.nodes[step.pair[0]]
     n_rows, n_blocks = small.end - small.begin, tree.filled.shape[1]
-    for block in range(len(tree.found)):
-        tree.found[block, 0].gain = tree.found[block, 1].gain = -np.inf
+    for piece in range(len(tree.found)):
+        tree.found[piece, 0].gain = tree.found[piece, 1].gain = -np.inf
     is_shared = (n_rows + _SEARCH_IN_ROWS) * n_blocks >= _SHARED
     step.n_pieces = min(step.n_threads, n_blocks) if is_shared else 1
     step.n_parts = _n_parts(n_rows, words, step.n_threads, n_blocks, len(data.histograms))
@@ -248,9 +254,9 @@ def _keep_best(how, tree):
     """Store the best splits of two leaves, the first among equals, if they gain enough."""
     for child in range(2):
         number, best = tree.step[0].pair[child], 0
-        for block in range(len(tree.found)):
-            if tree.found[block, child].gain > tree.found[best, child].gain:
-                best = block
+        for piece in range(len(tree.found)):
+            if tree.found[piece, child].gain > tree.found[best, child].gain:
+                best = piece
         if number >= 0:
             tree.splits[number] = tree.found[best, child]
             gain = splitter.whole_gain(tree.splits[number].gain, tree.nodes[number], how)

@@ -97,20 +97,22 @@ def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
 
 
 @register_jitable(error_model="numpy")
-def search_blocks(first: int, last: int, small: np.ndarray, data: Any, how: Any, tree: Any) -> None:
-    """Find the best splits of one leaf or two sisters in the blocks from ``first`` to ``last``.
+def search_blocks(
+    piece: int, first: int, small: np.ndarray, data: Any, how: Any, tree: Any
+) -> None:
+    """Find the best splits of one leaf or two sisters in some blocks, from number ``first`` on.
 
     ``small`` are the histograms of the first leaf, which are kept where a node below may need them.
-    Those of the second one are those of its parent, from which they are subtracted here. A row of
-    ``tree.found`` gets the best splits; their gains are -inf before. ``data`` is a ``tree.Data``,
-    ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
+    Those of the second one are those of its parent, from which they are subtracted here. Splits
+    that are better than those that the piece has found before replace them. ``data`` is a
+    ``tree.Data``, ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
     """
     sums, step = np.empty((3, N_BINS)), tree.step[0]
-    for block in range(first, last):
+    for block in range(first, first + len(small)):
         own_block, sister = block - step.first_block, small[block - first]
         for child in range(1 + (step.pair[1] >= 0)):
             number, is_open = step.pair[child], False
-            leaf, split = tree.nodes[number], tree.found[first - step.first_block, child]
+            leaf, split = tree.nodes[number], tree.found[piece, child]
             slot = tree.slots[number, block]
             if slot < 0 or not may_split(leaf, how):
                 continue

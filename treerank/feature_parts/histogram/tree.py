@@ -63,9 +63,7 @@ class Growth(NamedTuple):
     #: it, or a node below; of shape (n_nodes, n_blocks).
     slots: np.ndarray
     n_kept: np.ndarray  # number of histograms of each block
-    #: Best splits of the new leaves; a row is of the blocks that are searched together, from its
-    #: own on.
-    found: np.ndarray
+    found: np.ndarray  # best splits of the new leaves that each piece has found
     #: A histogram for each part of the rows; with workers one more, of all rows of this one.
     filled: np.ndarray
     near: np.ndarray  # histograms of some blocks for each piece, which stay in its cache
