@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treerank.checks import check_column, refuse_where, shown
+from treerank.checks import check_column, quote, refuse_where
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -44,7 +44,7 @@ def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarr
         s = int(np.searchsorted(groups.indptr, np.argmax(wrong), side="right")) - 1
         found = position[groups.indptr[s] : groups.indptr[s + 1]].tolist()
         raise ValueError(
-            f"position must be 1, 2, ... in each session; got {shown(found)} in session "
+            f"position must be 1, 2, ... in each session; got {quote(found)} in session "
             f"{_named(groups.first_of(session), s)}."
             + (" first_position=0 counts from 0." if found[0] == 0 else "")
         )
@@ -66,4 +66,4 @@ def check_documents(
 
 def _named(ids, row):
     """Return the text of an id for a message."""
-    return shown(ids[row : row + 1].tolist()[0])
+    return quote(ids[row : row + 1].tolist()[0])

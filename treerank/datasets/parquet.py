@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from treerank.checks import refuse_masked, shown
+from treerank.checks import quote, refuse_masked
 from treerank.datasets.csv_files import csv_writer, is_csv
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
 from treerank.datasets.ranking_data import Batches, RankingData, checked_comments, rows_at_once
@@ -269,7 +269,7 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
     taken = features.keys() & special.keys()
     if taken or label == query:
         rule = "label and query must be names that no other column has"
-        raise ValueError(f"{rule}; got {shown(label)} and {shown(query)}.")
+        raise ValueError(f"{rule}; got {quote(label)} and {quote(query)}.")
     return pa.table(special | features)
 
 
@@ -279,7 +279,7 @@ def _ids(qid):
     try:
         return pa.array(ids)
     except (pa.ArrowException, OverflowError) as error:
-        raise TypeError(f"qid must be numbers, text or dates; got {shown(qid)}.") from error
+        raise TypeError(f"qid must be numbers, text or dates; got {quote(qid)}.") from error
 
 
 def _named_columns(X):

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.datasets.csv_files import column_error, csv_as_parquet, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
 from treerank.files.compression import is_regular_file
@@ -201,7 +201,7 @@ class ParquetFiles:
             role = self.role_of(name)
             argument = arguments.get(name, role)
             if name not in known:
-                rule = f"must exist; got {shown(self.schema.names)}."
+                rule = f"must exist; got {quote(self.schema.names)}."
                 if argument != "feature":
                     rule = f"the column for {argument} {rule} Write {argument}='NAME' for another."
                 raise column_error(place, name, rule)
@@ -227,7 +227,7 @@ def naming_file(place: str) -> Iterator[None]:
         lines = str(error).splitlines() or [type(error).__name__]
         kind, advice = ("CSV", "") if is_csv(place) else ("Parquet", _OTHER_NAMES)
         raise ValueError(
-            f"{place}: a {kind} file must be whole and readable; got {shown(lines[0])}.{advice}"
+            f"{place}: a {kind} file must be whole and readable; got {quote(lines[0])}.{advice}"
         ) from error
 
 
@@ -251,7 +251,7 @@ def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
         for text in texts:
             if isinstance(text, str) and (len(text.encode()) > LONGEST_QID or "\0" in text):
                 rule = f"a query id must be text of at most {LONGEST_QID} bytes without NUL"
-                raise column_error(place, name, f"{rule}; got {shown(text)}.")
+                raise column_error(place, name, f"{rule}; got {quote(text)}.")
         return np.asarray(texts)[np.asarray(encoded.indices)]
     values = column.to_numpy()
     return values.astype(np.int64) if values.dtype.kind in "iu" and values.itemsize < 8 else values
@@ -259,7 +259,7 @@ def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
 
 def kind_name(kind: Any) -> str:
     """Return the name of a type, cut where it is long."""
-    return shown(str(kind)).strip("'")
+    return quote(str(kind)).strip("'")
 
 
 def is_text(kind: pa.DataType) -> bool:

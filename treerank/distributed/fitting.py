@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, naming, shown, warn_user
+from treerank.checks import check_count, naming, quote, warn_user
 from treerank.distributed.columns import dense_columns
 from treerank.distributed.dask_workers import DaskWorkers
 from treerank.distributed.parts import Arguments, Part, read_file_share
@@ -91,7 +91,7 @@ def fit(
         check_count("workers", workers, at_most=1000)
     elif not isinstance(workers, Launcher):
         rule = "workers must be a number of processes, or a launcher as DaskWorkers(client)"
-        raise TypeError(f"{rule}; got {shown(workers)}.")
+        raise TypeError(f"{rule}; got {quote(workers)}.")
     seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
     reader: Any = clone(ranker)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
@@ -147,7 +147,7 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
     if needed is None:
         raise ValueError(
             "feature_part must be 'histogram' or 'xgboost' for several workers, as in "
-            f'TreeDirectRanker("histogram"); got {shown(part)}.'
+            f'TreeDirectRanker("histogram"); got {quote(part)}.'
         )
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
         raise _refusal("loss", "compare documents", ranker.loss)
@@ -162,4 +162,4 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
 
 
 def _refusal(name: str, rule: str, value: Any) -> ValueError:
-    return ValueError(f"{name} must {rule} for several workers; got {shown(value)}.")
+    return ValueError(f"{name} must {rule} for several workers; got {quote(value)}.")

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treerank.checks import check_choice, shown
+from treerank.checks import check_choice, quote
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_fitted, shown_names
@@ -127,7 +127,7 @@ def check_ranker(ranker: Any) -> None:
     check_fitted("ranker", ranker)
     if not isinstance(ranker, Ranker):
         raise TypeError(
-            f"ranker must be a ranker of treerank; got {shown(ranker)}. For trees of another "
+            f"ranker must be a ranker of treerank; got {quote(ranker)}. For trees of another "
             "program, write ForestRanker(read_forest(model)). In place of a pipeline, fit the "
             "ranker alone: trees need no scaled columns, and lines and networks scale their own."
         )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import as_numbers, naming, shown
+from treerank.checks import as_numbers, naming, quote
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Several, check_arguments
 from treerank.statistics.paired import adjust_holm, check_values, format_p
@@ -142,7 +142,7 @@ def _by_query(name, column, groups):
     values = np.asarray(column)
     if values.shape != (groups.n_documents,):
         raise ValueError(
-            f"column {shown(name)} must have {groups.n_documents} entries; got {values.shape}."
+            f"column {quote(name)} must have {groups.n_documents} entries; got {values.shape}."
         )
     try:
         column = as_numbers(name, column)
