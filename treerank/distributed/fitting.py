@@ -57,6 +57,13 @@ def fit(
     :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
     on from them.
 
+    Workers connect to the first of them. Who reaches its port can connect, but is closed after ten
+    seconds without the secret of the fit, which only the launcher tells, and never over these
+    connections. Messages are JSON and arrays: reading them runs no code. They are encrypted where
+    those of Dask are; else, who listens on the network reads the data, and the secret where Dask
+    sends it. XGBoost's workers also have connections of its own, which ask for no secret: train
+    histogram trees where you do not trust the network.
+
     Parameters
     ----------
     ranker : DirectRanker
