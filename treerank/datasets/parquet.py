@@ -146,14 +146,14 @@ def _batches(files, comments, batch_size, share):
 
 def _data(files, comments, n_rows, read):
     """Return rows, given a function that yields columns by their names."""
-    place, notes = next(iter(files.files)), None
+    first, notes = next(iter(files.files)), None
     y, qid, ids = np.full(n_rows, np.nan), np.zeros(n_rows, dtype=np.int64), None
     if files.label is not None:
         y = as_floats(next(read([files.label])), np.float64)
     if files.query is not None:
-        qid = as_ids(place, files.query, next(read([files.query])))
+        qid = as_ids(first, files.query, next(read([files.query])))
     if files.document is not None:
-        ids = as_ids(place, files.document, next(read([files.document])))
+        ids = as_ids(first, files.document, next(read([files.document])))
     if comments:
         texts = next(read([files.comment])).to_pylist() if files.comment else [""] * n_rows
         notes = np.array([text or "" for text in texts], dtype=object)

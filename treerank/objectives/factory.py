@@ -123,8 +123,8 @@ def make_objective(
         Query of each row, of any dtype and in any order; None is a single query.
     loss : str or object, default="logistic"
         A name of ``LOSSES``; a :class:`~treerank.objectives.pairs.losses.PairLoss` or a function
-        of the margin; :class:`~treerank.objectives.ApproxNDCG` of another temperature; or any object
-        with a method ``bind(judgments)`` that returns an objective.
+        of the margin; :class:`~treerank.objectives.ApproxNDCG` of another temperature; or any
+        object with a method ``bind(judgments)`` that returns an objective.
     weight : str or PairWeight, default=None
         Weight of a pair, see :mod:`treerank.objectives.pairs.weights`; None is "uniform". This and
         all up to ``query_normalization`` are for pair losses only; other losses refuse them.
