@@ -13,7 +13,7 @@ def check_clicks(click: object, n_rows: int | None = None) -> np.ndarray:
     return click == 1
 
 
-def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
+def check_impressions(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of impressions and of clicks; refuse what cannot be."""
     of = check_column("shown", impressions)  # type: ignore[arg-type]
     clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
         )
 
 
-def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
+def check_all_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
     """Refuse positions, sorted by session, that are not 1, 2, ... in each session."""
     expected = 1 + groups.places
     wrong = position != expected
@@ -50,7 +50,7 @@ def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarr
         )
 
 
-def check_documents(
+def check_no_document_twice(
     item: np.ndarray, groups: QueryGroups, document: np.ndarray, session: np.ndarray
 ) -> None:
     """Refuse rows of documents that their session shows a second time."""

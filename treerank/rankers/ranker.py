@@ -38,7 +38,7 @@ from treerank.rankers.held_out import HeldOut, hold_out
 from treerank.rankers.reading import (
     Clicks,
     check_labels_by_name,
-    check_propensities,
+    check_saved_propensities,
     documents_of_batches,
     refuse_arrays,
     relevance_of_clicks,
@@ -284,7 +284,7 @@ class Ranker(Scored):
         check_number("steepness", state["steepness"], at_least=0)
         array("float64", "n_outputs")("The weight of the head", state["head"]["weight"], {})
         check_columns(names, state["categories"], n_features)
-        check_propensities("propensities", state.get("propensities"), {})
+        check_saved_propensities("propensities", state.get("propensities"), {})
         check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.relevance_scale_ = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])

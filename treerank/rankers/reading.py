@@ -172,7 +172,7 @@ def _check_clicks(name: str, value: Any) -> None:
 
 
 @optional
-def check_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
+def check_saved_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
     """Refuse what are no propensities of positions; that of one without documents is NaN."""
     is_column = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1
     if not is_column or np.isinf(value).any() or (value < 0).any():
