@@ -12,10 +12,9 @@ from command_line import ESCAPE, SMALL, run
 
 import treerank
 from treerank import LightGBMTrees, get_metric
-from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD
+from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD, function_of
 from treerank.datasets import read_letor, write_letor, write_parquet
 from treerank.feature_parts.registry import make_feature_part
-from treerank.lazy import load_object
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +29,7 @@ def loaded(files):
 def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
     shown = re.sub(r"\s+", " ", run(name, "--help").stdout)  # older versions of typer break lines
     command = COMMANDS[name]
-    assert load_object(command.path).__doc__.startswith(command.summary + "\n")
+    assert function_of(name).__doc__.startswith(command.summary + "\n")
     assert command.summary in run(code=None).stdout
     for example in command.examples:
         assert re.search(rf"(^|\| )treerank {name} ", example + " ")

@@ -63,19 +63,18 @@ def _plugin_model(content: str, names: list[str], name: str, kind: str | None = 
     return {"model": {"name": name, "model": {"type": kind, "definition": content}}}
 
 
-def _solr_8_features(names: list[str], name: str, by_trees: bool) -> Any:
+def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
+    """Documents without the field have a missing value, if the model has trees to take it."""
     kind = "org.apache.solr.ltr.feature.FieldValueFeature"
+    missing = {"defaultValue": "NaN"} if by_trees else {}
     return [
-        {"store": name, "name": each, "class": kind, "params": {"field": each}} for each in names
+        {"store": name, "name": each, "class": kind, "params": {"field": each} | missing}
+        for each in names
     ]
 
 
-def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
-    """Documents without the field have a missing value, if the model has trees to take it."""
-    features = _solr_8_features(names, name, by_trees)
-    for feature in features if by_trees else []:
-        feature["params"]["defaultValue"] = "NaN"
-    return features
+def _solr_8_features(names: list[str], name: str, by_trees: bool) -> Any:
+    return _solr_features(names, name, by_trees=False)
 
 
 def _solr_model(content: str, names: list[str], name: str) -> Any:
