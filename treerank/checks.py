@@ -53,7 +53,7 @@ def check_count(
         is_told = most < MANY or (is_whole(value) and value > most)
         bounds = f"at least {at_least}" + (f" and at most {most}" if is_told else "")
         other = "" if no_limit is None else f"{no_limit} for no limit or "
-        raise ValueError(f"{name} must be {other}a whole number of {bounds}; got {shown(value)}.")
+        raise ValueError(f"{name} must be {other}a whole number of {bounds}; got {quote(value)}.")
 
 
 def check_number(
@@ -81,19 +81,19 @@ def check_number(
     if is_finite and number != 0 and not 1 / LARGEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
         raise ValueError(
             f"{name} must be from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g} in size, or 0; "
-            f"got {shown(value)}."
+            f"got {quote(value)}."
         )
     if not is_finite or not (above < number < below and at_least <= number <= at_most):
         rules = {"above": above, "of at least": at_least, "of at most": at_most, "below": below}
         bounds = [f"{rule} {bound:g}" for rule, bound in rules.items() if math.isfinite(bound)]
         allowed = " ".join(["a finite number", " and ".join(bounds)]).strip()
-        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+        raise ValueError(f"{name} must be {allowed}; got {quote(value)}.")
 
 
 def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {shown(value)}.")
+        raise ValueError(f"{name} must be True or False; got {quote(value)}.")
 
 
 def check_seed(name: str, value: Any) -> None:
@@ -111,27 +111,27 @@ got -1.
     if not is_seed and not (is_whole(value) and 0 <= value <= MAX_SEED):
         raise ValueError(
             f"{name} must be None, a RandomState or a whole number from 0 to {MAX_SEED}; "
-            f"got {shown(value)}."
+            f"got {quote(value)}."
         )
 
 
 def check_n_jobs(name: str, value: Any) -> None:
     """Refuse what is neither ``None`` nor a number of workers, as joblib takes it: not 0."""
     if value is not None and (not is_whole(value) or value == 0):
-        raise ValueError(f"{name} must be None or a whole number but 0; got {shown(value)}.")
+        raise ValueError(f"{name} must be None or a whole number but 0; got {quote(value)}.")
 
 
 def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
     """Refuse what is of none of the classes."""
     if not isinstance(value, tuple(classes)):
         names = " or a ".join(cls.__name__ for cls in classes if cls is not type(None))
-        raise TypeError(f"{name} must be a {names}; got {shown(value)}.")
+        raise TypeError(f"{name} must be a {names}; got {quote(value)}.")
 
 
 def check_mapping(name: str, value: Any) -> None:
     """Refuse what is no dict with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise TypeError(f"{name} must be a dict like {{'name': ...}}; got {shown(value)}.")
+        raise TypeError(f"{name} must be a dict like {{'name': ...}}; got {quote(value)}.")
 
 
 def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
@@ -140,7 +140,7 @@ def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
     is_allowed = or_mapping or not isinstance(value, Mapping)
     if not is_sized or not is_allowed or isinstance(value, str | bytes):
         other = " or a dict" if or_mapping else ""
-        raise TypeError(f"{name} must be a sequence{other}; got {shown(value)}.")
+        raise TypeError(f"{name} must be a sequence{other}; got {quote(value)}.")
 
 
 def check_counts(
@@ -158,7 +158,7 @@ def check_counts(
     check_sequence(name, value)
     if not shortest <= len(value) <= MOST_COUNTS:
         rule = f"from {shortest} to {MOST_COUNTS} entries"
-        raise ValueError(f"{name} must have {rule}; got {shown(value)}.")
+        raise ValueError(f"{name} must have {rule}; got {quote(value)}.")
     for entry in value:
         check_count(f"each of {name}", entry, at_least=at_least, at_most=at_most)
 
@@ -178,7 +178,7 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     if not is_plain or isinstance(value, bool) or value not in allowed:
         meant = closest(value, allowed)
         ordered = sorted(allowed, key=lambda each: (each is not None, each))
-        raise ValueError(f"{name} must be one of {ordered}; got {shown(value)}.{meant}")
+        raise ValueError(f"{name} must be one of {ordered}; got {quote(value)}.{meant}")
 
 
 def closest(value: Any, allowed: Iterable[Any]) -> str:
@@ -201,7 +201,7 @@ def by_name(name: str, value: Any, known: Mapping[str, Any], kind: type) -> Any:
     if isinstance(value, str) and value in known:
         return known[value]
     allowed = f"a {kind.__name__} or one of {sorted(known)}"
-    raise ValueError(f"{name} must be {allowed}; got {shown(value)}.{closest(value, known)}")
+    raise ValueError(f"{name} must be {allowed}; got {quote(value)}.{closest(value, known)}")
 
 
 def check_signature(name: str, function: Any, *arguments: str) -> None:
@@ -248,7 +248,7 @@ def check_column(
             f"{name} must have one entry per document; got {len(column)} for {n_documents}."
         )
     if len(column) == 0 and n_documents != 0:
-        raise ValueError(f"{name} must have at least one entry; got {shown(values)}.")
+        raise ValueError(f"{name} must have at least one entry; got {quote(values)}.")
     with np.errstate(over="ignore", invalid="ignore"):
         # If the sum is finite, so are all entries; otherwise each entry is tested.
         is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
@@ -305,7 +305,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
             text = f"text{order}. np.asarray({name}, float) reads text of digits"
     except (TypeError, ValueError, OverflowError):  # refused below
         pass
-    raise TypeError(f"{name} must be numbers; got {text or shown(values)}.")
+    raise TypeError(f"{name} must be numbers; got {text or quote(values)}.")
 
 
 def _holds_text(values: np.ndarray) -> bool:
@@ -386,12 +386,12 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """Return the text of a value for a message, cut where it is long.
 
     Examples
     --------
-    >>> shown("no"), shown([0] * 1000)[-12:]
+    >>> quote("no"), quote([0] * 1000)[-12:]
     ("'no'", '0, 0, 0, ...')
     """
     try:

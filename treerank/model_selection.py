@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_number, is_whole, shown
+from treerank.checks import check_number, is_whole, quote
 from treerank.inputs.grouping import ByRow, QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
 
@@ -173,7 +173,7 @@ class QueryTimeSplit(QuerySplitter):
         is_span = isinstance(self.gap, timedelta | np.timedelta64)
         if self.gap is not None and time.dtype.kind not in ("mMO" if is_span else "iuf"):
             rule = "gap must be a timedelta where time is dates, and a number where it is numbers"
-            raise TypeError(f"{rule}; got {shown(self.gap)}.")
+            raise TypeError(f"{rule}; got {quote(self.gap)}.")
         if self.gap is not None:
             check_number("gap", self.gap / timedelta(1) if is_span else self.gap, at_least=0)
         if self.n_splits >= groups.n_queries:
@@ -189,7 +189,7 @@ class QueryTimeSplit(QuerySplitter):
             if self.gap is not None:
                 is_known &= latest <= begin - self.gap
             if not is_known.any():
-                found = f"none before {begin!s} with gap={shown(self.gap)}"
+                found = f"none before {begin!s} with gap={quote(self.gap)}"
                 raise ValueError(f"time must leave queries before each test set; got {found}.")
             yield np.flatnonzero(is_known), test
 
@@ -244,6 +244,6 @@ def _held_out_count(size: Any, n_queries: int) -> int:
     if not 1 <= n_test < n_queries:
         raise ValueError(
             f"test_size must be a fraction between 0 and 1 or a number of queries that leaves "
-            f"both sets at least one of the {n_queries} queries; got {shown(size)}."
+            f"both sets at least one of the {n_queries} queries; got {quote(size)}."
         )
     return n_test

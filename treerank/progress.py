@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from treerank.checks import check_signature, shown
+from treerank.checks import check_signature, quote
 
 #: The last value of each metric, by name, or a text.
 Note = Mapping[str, float] | str
@@ -68,7 +68,7 @@ def check_callbacks(callbacks: Any) -> Sequence[Listener]:
     True
     """
     if not isinstance(callbacks, list | tuple) or not all(map(callable, callbacks)):
-        raise TypeError(f"callbacks must be a list of functions; got {shown(callbacks)}.")
+        raise TypeError(f"callbacks must be a list of functions; got {quote(callbacks)}.")
     for number, callback in enumerate(callbacks):
         check_signature(f"callbacks[{number}]", callback, "n_done", "n_total", "note")
     return callbacks

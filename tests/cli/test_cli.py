@@ -12,10 +12,9 @@ from command_line import ESCAPE, SMALL, run
 
 import treerank
 from treerank import LightGBMTrees, get_metric
-from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD
+from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD, function_of
 from treerank.datasets import read_letor, write_letor, write_parquet
 from treerank.feature_parts.registry import make_feature_part
-from treerank.lazy import load_object
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +29,7 @@ def loaded(files):
 def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
     shown = re.sub(r"\s+", " ", run(name, "--help").stdout)  # older versions of typer break lines
     command = COMMANDS[name]
-    assert load_object(command.path).__doc__.startswith(command.summary + "\n")
+    assert function_of(name).__doc__.startswith(command.summary + "\n")
     assert command.summary in run(code=None).stdout
     for example in command.examples:
         assert re.search(rf"(^|\| )treerank {name} ", example + " ")
@@ -255,15 +254,18 @@ def test_export_writes_what_the_library_would(files, loaded, tmp_path):
     assert "0 pairs change order" in result.stdout
 
 
-def test_export_checks_by_documents_without_labels(files, loaded, tmp_path):
+def test_export_checks_by_documents_without_labels_or_with_ids(files, loaded, tmp_path):
     table = tmp_path / "documents.parquet"
     X = pl.DataFrame(loaded[1].X, schema=[f"f{i}" for i in range(8)])
-    X.with_columns(query=pl.Series(loaded[1].qid)).write_parquet(table)
+    X = X.with_columns(query=pl.Series(loaded[1].qid))
+    X.write_parquet(table)
     command = ("export", files.model, tmp_path / "model", "--format", "solr", "--check", table)
     found = run(*command)
     assert "0 pairs change order." in found.stdout, found.stderr
     assert "Write --label NAME" in run(*command, "--label", "grade", code=1).stderr
     assert "Write --query NAME" in run(*command, "--query", "search", code=1).stderr
+    X.with_columns(doc=pl.Series(range(len(X))), label=1).write_parquet(table)
+    assert f"solr: {len(X)} documents" in run(*command, "--id", "doc").stdout
 
 
 def test_trees_of_other_programs_rank_files_in_batches(files, tmp_path):
@@ -282,14 +284,6 @@ def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path
     assert ("NaN" in paths[1].read_text()) == (format == "solr")
     assert [feature["name"] for feature in features] == [f"f{i}" for i in range(8)]
     assert '"f0"' in paths[0].read_text()
-
-
-def test_export_reads_a_table_with_ids(files, tmp_path):
-    X = pl.DataFrame(np.eye(8), schema=[f"f{i}" for i in range(8)])
-    X = X.with_columns(doc=pl.Series(range(8)), query=1, label=pl.Series(range(8)))
-    X.write_csv(tmp_path / "a.csv")
-    command = ["export", files.model, tmp_path / "m", "--format", "solr", "--check"]
-    assert "solr: 8 documents" in run(*command, tmp_path / "a.csv", "--id", "doc").stdout
 
 
 def test_export_refuses_before_it_writes(files, tmp_path):

@@ -20,8 +20,7 @@ from command_line import letor_files, run
 from typer.testing import CliRunner
 
 from tests.fuzz import pick
-from treerank.cli.app import COMMANDS, app
-from treerank.lazy import load_object
+from treerank.cli.app import COMMANDS, app, function_of
 
 SECONDS = 300  # a comparison compiles what it uses for the first time
 #: Longest line on stderr; help texts of choices are of this order.
@@ -105,7 +104,7 @@ def prepared() -> Path:
 def options_of(name: str) -> dict[str, bool]:
     """Return the options of a command, each with whether it is a flag."""
     made = typer.Typer()
-    made.command()(load_object(COMMANDS[name].path))
+    made.command()(function_of(name))
     return {
         max(option.opts, key=len): getattr(option, "is_flag", False)
         for option in typer.main.get_command(made).params

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from treerank.metrics import alpha_ndcg, err_ia, exposure_by_group
+from treerank.metrics import NDCG, alpha_ndcg, err_ia, exposure_by_group
 
 RNG = np.random.default_rng(0)
 ASPECTS = (RNG.random((60, 4)) < 0.3).astype(int)
@@ -21,8 +21,6 @@ def test_queries_are_measured_alone_in_the_order_of_their_ids(measure):
 
 
 def test_one_aspect_without_redundancy_is_ndcg():
-    from treerank.metrics import NDCG
-
     one = ASPECTS[:, :1]
     expected = NDCG(k=5).per_query(one[:, 0], SCORES, QID)
     np.testing.assert_allclose(alpha_ndcg(one, SCORES, QID, k=5, alpha=0.0), expected)

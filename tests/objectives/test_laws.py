@@ -14,6 +14,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from shared_kernels import shared_by
 
+from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import query_batches
 from treerank.objectives.factory import LOSSES
@@ -21,6 +22,7 @@ from treerank.objectives.lists.losses import POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.rules import PAIRS
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
+from treerank.objectives.sums import SomeRows
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +45,13 @@ def drawn_sum(y, qid, **weights):
     return make_objective(y, qid, **weights) + make_objective(y, qid, loss="xendcg", **weights)
 
 
+def with_gaps(y, qid, **weights):
+    """A loss of a label that some rows lack."""
+    rows = np.flatnonzero(y != 2)
+    some = {name: weight[rows] for name, weight in weights.items()}
+    return SomeRows(make_objective(y[rows], qid[rows], **some), rows, QueryGroups.from_qid(qid))
+
+
 def of(**settings):
     return functools.partial(make_objective, **settings)
 
@@ -51,6 +60,7 @@ BY_LOSS = {loss: of(loss=loss) for loss in LOSSES} | {"sum": sum_of_two}
 ALL = BY_LOSS | {f"weight {weight}": of(weight=weight) for weight in PAIR_WEIGHTS}
 ALL |= {f"pairs {name}": of(pairs=pairs) for name, pairs in PAIRS.items()}
 ALL |= {"smoothed": of(weight="ndcg", smoothing=1.0), "drawn sum": drawn_sum}
+ALL |= {"gaps": with_gaps}
 if numba.config.DISABLE_JIT:
     both = itertools.product(PAIR_LOSSES, PAIR_WEIGHTS)
     ALL |= {f"{loss} {weight}": of(loss=loss, weight=weight) for loss, weight in both}

@@ -37,18 +37,6 @@ def test_derivatives_are_those_of_the_known_rows_and_else_zero(loss):
         assert not np.delete(whole, rows).any()
 
 
-def test_some_of_its_rows_are_those_that_it_knows_among_them():
-    known = make_objective(Y[KNOWN], QID[KNOWN])
-    whole = SomeRows(known, np.flatnonzero(KNOWN), QueryGroups.from_qid(QID))
-    taken = np.flatnonzero(QID < 7)
-    part = whole.taking(taken, QueryGroups.from_qid(QID[taken]))
-    both = KNOWN[taken]
-    known = make_objective(Y[taken][both], QID[taken][both])
-    alone = SomeRows(known, np.flatnonzero(both), part.groups)
-    scores = rng.normal(size=len(taken))
-    np.testing.assert_allclose(part.derivatives(scores)[0], alone.derivatives(scores)[0])
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_a_label_of_no_weight_changes_nothing_but_which_documents_there_are(part):
     everywhere = np.zeros(len(Y))

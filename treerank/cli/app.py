@@ -1,8 +1,8 @@
 """The application: its commands, and how errors end them.
 
-Results go to stdout, everything else to stderr. To add a command, write a function in a file of its
-own and list it with some examples in ``COMMANDS``. The options are in the signature. The file is
-imported when the command is called, so the other commands do not wait for what it needs.
+Results go to stdout, everything else to stderr. To add a command, write a function of its name in a
+file of its name, and list it with some examples in ``COMMANDS``. The options are in the signature.
+The file is imported when the command is called, so the others do not wait for what it needs.
 """
 
 import re
@@ -24,26 +24,22 @@ EXIT_CODES = (
 
 
 class Command(NamedTuple):
-    """A function as ``"module:function"``, the first line of its docstring, and examples."""
+    """The first line of the docstring of its function, and examples."""
 
-    path: str
     summary: str
     examples: list[str]
 
 
 COMMANDS = {
     "demo": Command(
-        "treerank.cli.demo:demo",
         "Compare rankers at their defaults on made-up web searches, and write a report.",
         ["treerank demo", "treerank demo --queries 50 --output page.html"],
     ),
     "sample": Command(
-        "treerank.cli.demo:sample",
         "Write small files of synthetic web searches: train.txt, vali.txt and test.txt.",
         ["treerank sample .", "treerank sample folder --queries 300 --random-state 7"],
     ),
     "fit": Command(
-        "treerank.cli.fit:fit",
         "Learn a ranker from a data file and write it to a model file.",
         [
             "treerank fit train.txt --model web.treerank",
@@ -54,7 +50,6 @@ COMMANDS = {
         ],
     ),
     "rank": Command(
-        "treerank.cli.rank:rank",
         "Rank the documents of each query of a data file, best first.",
         [
             "treerank rank web.treerank test.txt --top 10",
@@ -63,7 +58,6 @@ COMMANDS = {
         ],
     ),
     "evaluate": Command(
-        "treerank.cli.evaluate:evaluate",
         "Measure a model by the labels of a data file.",
         [
             "treerank evaluate web.treerank test.txt",
@@ -72,7 +66,6 @@ COMMANDS = {
         ],
     ),
     "report": Command(
-        "treerank.cli.report:report",
         "Write an HTML page on how good a model is, where it fails, and why.",
         [
             "treerank report web.treerank test.txt --output report.html",
@@ -80,7 +73,6 @@ COMMANDS = {
         ],
     ),
     "compare": Command(
-        "treerank.cli.compare:compare",
         "Fit rankers to the same splits, compare them, and say which differences are significant.",
         [
             "treerank compare MQ2008 --ranker TreeDirectRanker --convention letor4",
@@ -89,7 +81,6 @@ COMMANDS = {
         ],
     ),
     "convert": Command(
-        "treerank.cli.convert:convert",
         "Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.",
         [
             "treerank convert train.txt.gz train.parquet",
@@ -98,7 +89,6 @@ COMMANDS = {
         ],
     ),
     "export": Command(
-        "treerank.cli.export:export",
         "Write a model in the format of another program, such as a search engine.",
         [
             "treerank export web.treerank model.json --format solr --check test.txt",
@@ -279,11 +269,15 @@ def _make_app():
     return made
 
 
+def function_of(name: str) -> Any:
+    """Return the function of a command, which has its name and is in the file of its name."""
+    return load_object(f"treerank.cli.{name}:{name}")
+
+
 def _load(name):
     """Return a command with its options."""
     made = typer.Typer(add_completion=False, **_SETTINGS)
-    command = COMMANDS[name]
-    made.command(name, epilog=_epilog(command.examples))(load_object(command.path))
+    made.command(name, epilog=_epilog(COMMANDS[name].examples))(function_of(name))
     return typer.main.get_command(made)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.cli.console import Reporter
 from treerank.cli.options import checked, read_for, read_model, width_for
 from treerank.datasets.formats import PARQUET, format_of, read_batches
@@ -31,7 +31,7 @@ def memory_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?B|)", text.strip().upper())
     size = int(float(match[1]) * _UNITS.get(match[2], 1)) if match else 0
     if size < 2**20:
-        raise ValueError(f"memory must be a size of at least 1MB, such as 4GB; got {shown(text)}.")
+        raise ValueError(f"memory must be a size of at least 1MB, such as 4GB; got {quote(text)}.")
     return size
 
 

@@ -15,6 +15,7 @@ from treerank.files.archive import is_archive
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.replaced import check_output
 from treerank.forests.reading import READERS, read_forest
+from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.forest_ranker import ForestRanker
@@ -135,7 +136,7 @@ def read_model(path: Path) -> Any:
 
 def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:
     """Read a data file with the features of a ranker."""
-    names = getattr(ranker, "feature_names_in_", None)
+    names = feature_names_of(ranker)
     if names is not None and format_of(path) is not PARQUET:
         reporter.say(f"{path}: features are taken in the order of the model; 1 is {names[0]}")
     data = read_data(reporter, path, **width_for(ranker, path), **options)
@@ -150,4 +151,4 @@ def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> Ran
 
 def width_for(ranker: Any, path: Path) -> dict[str, Any]:
     """Return the options by which a reader gives the features of a ranker."""
-    return width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
+    return width_of(path, ranker.n_features_in_, feature_names_of(ranker))

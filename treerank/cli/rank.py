@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, score_data
@@ -96,7 +96,7 @@ def _check_ids(format: str, *columns: np.ndarray) -> None:
     for each in np.unique(np.concatenate([column.astype(str) for column in columns])).tolist():
         if re.search(ENDS[format], each):
             rule = f"ids must be without {ENDS_NAMED[format]} in format {format!r}"
-            raise ValueError(f"{rule}; got {shown(each)}.")
+            raise ValueError(f"{rule}; got {quote(each)}.")
 
 
 @contextlib.contextmanager

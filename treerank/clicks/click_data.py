@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import naming, shown
+from treerank.checks import naming, quote
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
@@ -27,8 +27,8 @@ def features_of(items: Items, features: Any, *, query: str, document: str) -> An
     X, known = _taken_apart(features, query, document)
     rows = known.rows_of(items)
     if (rows < 0).any():
-        first = items.shown(int(np.argmin(rows)))
-        others = "" if (rows >= 0).any() else f" Its own documents are like {known.shown(0)}."
+        first = items.quote(int(np.argmin(rows)))
+        others = "" if (rows >= 0).any() else f" Its own documents are like {known.quote(0)}."
         raise ValueError(
             f"features must have a row for each document of the log; got none for {first}, and "
             f"{(rows < 0).sum()} are missing in all.{others}"
@@ -57,9 +57,9 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
         return as_frame(data.X), _unique_items(data.qid, data.documents)
     frame, needed = as_frame(features, "features"), [query, document]
     if frame is None or not set(needed) <= set(frame.columns):
-        found = "no data frame" if frame is None else shown(frame.columns)
+        found = "no data frame" if frame is None else quote(frame.columns)
         raise ValueError(
-            f"features must have the columns {shown(needed)}; got {found}. "
+            f"features must have the columns {quote(needed)}; got {found}. "
             "Write query='NAME' and document='NAME' for others."
         )
     return frame.drop(needed), _unique_items(*(frame[name].to_numpy() for name in needed))
@@ -72,7 +72,7 @@ def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:
     for row, pair in enumerate(items.pairs()):
         if pair in seen:
             rule = "features must have one row for each document of a query"
-            raise ValueError(f"{rule}; got {items.shown(row)} twice.")
+            raise ValueError(f"{rule}; got {items.quote(row)} twice.")
         seen.add(pair)
     return items
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.clicks.items import Items
-from treerank.clicks.session_checks import check_counts
+from treerank.clicks.session_checks import check_impressions
 from treerank.clicks.tables import named_columns
 from treerank.inputs.canonical import canonical_order, group_hashes, row_hashes
 from treerank.inputs.documents import check_ids, check_whole_positions
@@ -99,7 +99,7 @@ class ClickCounts:
         if min(lengths) < max(lengths):
             raise ValueError(f"{', '.join(names)} must have equally many entries; got {lengths}.")
         place = check_whole_positions(columns[2]) - 1
-        numbers = check_counts(*columns[3:])
+        numbers = check_impressions(*columns[3:])
         items, item = Items.of_rows(*ids)
         n_slots = int(place.max()) + 1
         key, row = np.unique(item * n_slots + place, return_inverse=True)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, shown, warn_user
+from treerank.checks import check_column, quote, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
@@ -247,8 +247,8 @@ def _check_logged(log: ClickLog) -> np.ndarray | None:
         session = log.sessions[log.session[row : row + 1]].tolist()[0]
         raise ValueError(
             f"extra[{_LOGGED!r}] must be above 0 and at most 1; got {float(values[row])!r} for "
-            f"{log.items.shown(log.item[row])} at position {log.position[row]} in session "
-            f"{shown(session)}."
+            f"{log.items.quote(log.item[row])} at position {log.position[row]} in session "
+            f"{quote(session)}."
         )
     return values
 
@@ -257,7 +257,7 @@ def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for the query of each candidate, and of each session."""
     if {*log.query.tolist()}.isdisjoint(candidates.query.tolist()):
         rule = "candidates must be of queries of the log; got none of them, but such as"
-        raise ValueError(f"{rule} {candidates.shown(0)}.")
+        raise ValueError(f"{rule} {candidates.quote(0)}.")
     codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
     return codes[: len(candidates)], codes[len(candidates) :]
 
@@ -267,7 +267,7 @@ def _overlap(sums: ItemSums, others: list[str]) -> float:
     worth = np.abs(sums.worth) * sums.sessions
     share = float(worth[sums.exposure > 0].sum() / worth.sum()) if worth.any() else 1.0
     if share < 1 - _FREE_SHARE:
-        who = f"Only {shown(others)} count them" if others else "No estimate counts them"
+        who = f"Only {quote(others)} count them" if others else "No estimate counts them"
         warn_user(
             f"The log never shows documents that hold {100 * (1 - share):.0f} % of the worth of "
             f"the new ranking. {who}."

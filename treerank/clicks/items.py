@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 
@@ -65,6 +65,6 @@ class Items:
         """Return the items of some rows."""
         return type(self)(self.query[rows], self.document[rows])
 
-    def shown(self, row: int) -> str:
+    def quote(self, row: int) -> str:
         """Return the text of an item for a message."""
-        return shown(next(self.taking(slice(row, row + 1)).pairs()))
+        return quote(next(self.taking(slice(row, row + 1)).pairs()))

@@ -16,10 +16,10 @@ from treerank.checks import check_choice, check_column, refuse_masked
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
+    check_all_positions,
     check_clicks,
-    check_documents,
+    check_no_document_twice,
     check_one_query,
-    check_positions,
 )
 from treerank.clicks.tables import named_columns
 from treerank.inputs.documents import check_ids
@@ -167,9 +167,9 @@ class ClickLog:
         groups = QueryGroups.from_qid(session)
         check_one_query(query, groups, session)
         by_place = np.lexsort((position, groups.codes))
-        check_positions(position[by_place], groups, session)
+        check_all_positions(position[by_place], groups, session)
         items, item = Items.of_rows(query, document)
-        check_documents(item, groups, document, session)
+        check_no_document_twice(item, groups, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
         order = np.lexsort((np.argsort(by_length)[groups.codes], position))
         return cls(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import refuse_where, shown, warn_user
+from treerank.checks import quote, refuse_where, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
 from treerank.parameters import check_arguments
@@ -130,7 +130,7 @@ def _check_clicked(counts: ClickCounts) -> None:
     if len(without):
         raise ValueError(
             "position must have a click wherever it is, to tell propensities; got none at "
-            f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
+            f"{quote((without + 1).tolist())}. Leave these positions out, or pass propensities."
         )
 
 

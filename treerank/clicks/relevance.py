@@ -40,7 +40,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.clicks.click_data import features_of
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
@@ -199,7 +199,7 @@ class ClickRelevance(BaseEstimator):
         self.columns_ = columns
         if issparse(X) and not reads_sparse(new_part(self.feature_part)):
             raise TypeError(
-                f"X must be dense for clicks=ClickRelevance({shown(self.feature_part)}), which "
+                f"X must be dense for clicks=ClickRelevance({quote(self.feature_part)}), which "
                 "reads no sparse matrices. X.toarray() makes it dense."
             )
         return self._fit(counts, X, X)

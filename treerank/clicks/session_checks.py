@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treerank.checks import check_column, refuse_where, shown
+from treerank.checks import check_column, quote, refuse_where
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -13,7 +13,7 @@ def check_clicks(click: object, n_rows: int | None = None) -> np.ndarray:
     return click == 1
 
 
-def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
+def check_impressions(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers of impressions and of clicks; refuse what cannot be."""
     of = check_column("shown", impressions)  # type: ignore[arg-type]
     clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
         )
 
 
-def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
+def check_all_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
     """Refuse positions, sorted by session, that are not 1, 2, ... in each session."""
     expected = 1 + groups.places
     wrong = position != expected
@@ -44,13 +44,13 @@ def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarr
         s = int(np.searchsorted(groups.indptr, np.argmax(wrong), side="right")) - 1
         found = position[groups.indptr[s] : groups.indptr[s + 1]].tolist()
         raise ValueError(
-            f"position must be 1, 2, ... in each session; got {shown(found)} in session "
+            f"position must be 1, 2, ... in each session; got {quote(found)} in session "
             f"{_named(groups.first_of(session), s)}."
             + (" first_position=0 counts from 0." if found[0] == 0 else "")
         )
 
 
-def check_documents(
+def check_no_document_twice(
     item: np.ndarray, groups: QueryGroups, document: np.ndarray, session: np.ndarray
 ) -> None:
     """Refuse rows of documents that their session shows a second time."""
@@ -66,4 +66,4 @@ def check_documents(
 
 def _named(ids, row):
     """Return the text of an id for a message."""
-    return shown(ids[row : row + 1].tolist()[0])
+    return quote(ids[row : row + 1].tolist()[0])

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.inputs.columns import as_frame
 
 
@@ -25,7 +25,7 @@ def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) ->
         if name not in found:
             advice = f" Write {role}='NAME' for another." if role.isidentifier() else ""
             rule = f"{role} must name a column of the table"
-            raise ValueError(f"{rule}; got {shown(name)} and {found}.{advice}")
+            raise ValueError(f"{rule}; got {quote(name)} and {found}.{advice}")
     columns = [frame[name] for name in names.values()]
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_sequence, is_whole, shown, warn_user
+from treerank.checks import check_sequence, is_whole, quote, warn_user
 from treerank.clicks.log import ClickLog
 from treerank.parameters import Count, check_arguments
 
@@ -172,7 +172,7 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
     found = list(documents)
     for document in found:
         if not isinstance(document, Mapping):
-            raise ValueError(f"{name} must be JSON objects; got {shown(document)}.")
+            raise ValueError(f"{name} must be JSON objects; got {quote(document)}.")
     return found
 
 
@@ -214,5 +214,5 @@ def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _field(document: Mapping[str, Any], name: str) -> str:
     """Return a field as text; refuse a document that lacks it."""
     if (value := document.get(name)) is None or value != value:
-        raise ValueError(f"Each document must have {name}; got {shown(dict(document))}.")
+        raise ValueError(f"Each document must have {name}; got {quote(dict(document))}.")
     return str(value)

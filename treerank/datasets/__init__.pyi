@@ -1,5 +1,6 @@
 from treerank.datasets.feature_logs import FeatureLog as FeatureLog
 from treerank.datasets.feature_logs import read_feature_log as read_feature_log
+from treerank.datasets.folds import load_folds as load_folds
 from treerank.datasets.formats import read_batches as read_batches
 from treerank.datasets.judgments import read_judgments as read_judgments
 from treerank.datasets.letor import read_letor as read_letor
@@ -9,6 +10,7 @@ from treerank.datasets.parquet import read_parquet as read_parquet
 from treerank.datasets.parquet import write_parquet as write_parquet
 from treerank.datasets.qrels import Qrels as Qrels
 from treerank.datasets.ranking_data import Batches as Batches
+from treerank.datasets.ranking_data import RankingData as RankingData
 from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
 from treerank.datasets.trec import read_trec_run as read_trec_run
 from treerank.datasets.trec import write_trec_run as write_trec_run

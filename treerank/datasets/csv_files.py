@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import compute, csv
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.files.compression import open_text
 
 #: The character between two cells, by the suffix of a file's name.
@@ -44,7 +44,7 @@ def is_csv(path: str | Path) -> bool:
 
 def column_error(path: str | Path, name: str, rule: str) -> ValueError:
     """Return the error of a rule that a column of a file breaks."""
-    return ValueError(f"{path}, column {shown(name)}: {rule}")
+    return ValueError(f"{path}, column {quote(name)}: {rule}")
 
 
 def csv_as_parquet(path: Path, ids: Collection[str] = ()) -> io.BytesIO:
@@ -121,5 +121,5 @@ def _check_column(path, name, column):
     n_values = len(column) - column.null_count
     if n_values > (compute.sum(is_number).as_py() or 0) > _MOSTLY * n_values:
         row = compute.index(is_number, False).as_py()
-        found = f"{shown(column[row].as_py())} in row {row}"
+        found = f"{quote(column[row].as_py())} in row {row}"
         raise column_error(path, name, f"must hold numbers, as most of it does; got {found}.")

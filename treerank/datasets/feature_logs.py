@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from treerank.checks import check_instance, check_sequence, shown, warn_user
+from treerank.checks import check_instance, check_sequence, quote, warn_user
 from treerank.datasets.judgments import json_of, read_judgments
 from treerank.datasets.qrels import Qrels, pairs_of, texts_of
 from treerank.datasets.ranking_data import RankingData
@@ -124,16 +124,16 @@ def read_feature_log(
             found += [(query, each) for each in documents]
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else error
-        where = "" if query is None else f"that to {shown(query)}: "
+        where = "" if query is None else f"that to {quote(query)}: "
         rule = f"{place}source must hold answers of a known shape"
         raise ValueError(f"{rule}; {where}{what}") from error
     rows: dict[tuple[str, str], LoggedDocument] = {}
     for query, each in found:
         if each is not None and rows.setdefault((query, each.document), each) != each:
-            pair = shown((query, each.document))
+            pair = quote((query, each.document))
             raise ValueError(f"{place}source must have one log of {pair}; got two that differ.")
     if not any(names or each.features for each in rows.values()):
-        named = "" if entry is None else f" in {shown(entry)}"
+        named = "" if entry is None else f" in {quote(entry)}"
         raise ValueError(
             f"{place}source must hold a document with features{named}; got none. Searches log them "
             "if asked: by ext.ltr_log in Elasticsearch and OpenSearch, fl=[features] in Solr, and "
@@ -155,10 +155,10 @@ def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list
         whole = [whole]
     if isinstance(whole, Mapping):
         if queries is not None:
-            raise ValueError(f"queries must be None for a mapping from them; got {shown(queries)}.")
+            raise ValueError(f"queries must be None for a mapping from them; got {quote(queries)}.")
         return list(whole.values()), texts_of("queries", [*whole])
     if not isinstance(whole, Sequence) or isinstance(whole, str):
-        raise ValueError(f"source must hold answers of searches; got {shown(whole)}.")
+        raise ValueError(f"source must hold answers of searches; got {quote(whole)}.")
     if queries is None:
         queries = [_repeated(answer) for answer in whole]
     if len(queries) != len(whole):
@@ -193,7 +193,7 @@ def _feature_set(features: Any) -> dict[str, float] | None:
             for name, own in params.items()
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{features}: must be a set of features; got {shown(whole)}.") from error
+        raise ValueError(f"{features}: must be a set of features; got {quote(whole)}.") from error
 
 
 def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, place: str) -> pa.Table:
@@ -206,8 +206,8 @@ def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, place
         if lacking or more:
             raise ValueError(
                 f"{place}features must be those of the log: that of document "
-                f"{shown(row.document)} lacks {shown(sorted(lacking))}, and it alone has "
-                f"{shown(sorted(more))}."
+                f"{quote(row.document)} lacks {quote(sorted(lacking))}, and it alone has "
+                f"{quote(sorted(more))}."
             )
     columns = {}
     for name, default in defaults.items():  # which Solr leaves out
@@ -222,7 +222,7 @@ def _joined(X: pa.Table, qid: np.ndarray, ids: np.ndarray, judgments: Qrels) -> 
     logged, pairs = set(pairs_of(qid, ids)), pairs_of(judgments.qid, judgments.doc_ids)
     alone = np.array([pair not in logged for pair in pairs], dtype=bool)
     if pairs and alone.all():
-        found = f"{shown(pairs[0])}, and {shown((str(qid[0]), str(ids[0])))} in the log"
+        found = f"{quote(pairs[0])}, and {quote((str(qid[0]), str(ids[0])))} in the log"
         raise ValueError(f"judgments must be of documents in the log; got {found}.")
     if alone.any():
         warn_user(

@@ -7,7 +7,7 @@ writes batches, and add a line for its suffix to ``FORMATS``.
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.datasets.ranking_data import Batches, RankingData
 from treerank.lazy import load_object
 
@@ -143,6 +143,6 @@ def _known(options, names, what, path):
     """Return the options that a reader has; refuse others that are set."""
     for name, value in options.items():
         if name not in names and value not in (None, False):
-            got = f"got {shown(value)} for {path}. By its name, a file is {format_names()}."
+            got = f"got {quote(value)} for {path}. By its name, a file is {format_names()}."
             raise ValueError(f"{name} must not be set for {what}; {got}")
     return {name: value for name, value in options.items() if name in names}

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.datasets.qrels import Qrels
 from treerank.datasets.trec import read_trec_qrels
 from treerank.files.compression import is_regular_file, open_text
@@ -131,13 +131,13 @@ def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
         return None
     for what, value in {"query": query, "document": document, "rating": rating}.items():
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
-            raise TypeError(f"{what} must be text or a number; got {shown(value)}.")
+            raise TypeError(f"{what} must be text or a number; got {quote(value)}.")
     try:
         number = float(rating)
     except (OverflowError, ValueError):
         number = np.nan
     if not np.isfinite(number):
-        raise ValueError(f"rating must be a finite number; got {shown(rating)}.")
+        raise ValueError(f"rating must be a finite number; got {quote(rating)}.")
     return str(query), str(document), number
 
 
@@ -157,7 +157,7 @@ def _of_lines(text: str) -> Triples:
         if found:
             yield named.get(found[2], found[2]), found[3], found[1]
         elif line and not line.startswith("#"):
-            raise ValueError(f"a line must be as '3 qid:1 # document'; got {shown(line)}.")
+            raise ValueError(f"a line must be as '3 qid:1 # document'; got {quote(line)}.")
 
 
 def _of_table(text, delimiter, query, document, label):
@@ -172,7 +172,7 @@ def _of_table(text, delimiter, query, document, label):
         labels = [_place("label", each, names, _LABEL) for each in wanted]
     for row in rows:
         if len(row) > len(names):
-            raise ValueError(f"a row must have {len(names)} cells; got {shown(row)}.")
+            raise ValueError(f"a row must have {len(names)} cells; got {quote(row)}.")
         padded = [*row, *[""] * (len(names) - len(row))]
         for place in labels:
             yield padded[places[0]], padded[places[1]], padded[place]
@@ -184,8 +184,8 @@ def _place(what: str, wanted: str | None, names: list[str], known: Sequence[str]
     found = [names.index(wanted)] if wanted in names else []
     found = found or [small.index(name) for name in known if wanted is None and name in small]
     if not found:
-        rule = f"one of {[*known]}" if wanted is None else f"{shown(wanted)}"
-        raise ValueError(f"{what} must be a column, {rule}; got {shown(names)}.")
+        rule = f"one of {[*known]}" if wanted is None else f"{quote(wanted)}"
+        raise ValueError(f"{what} must be a column, {rule}; got {quote(names)}.")
     if known is _LABEL and len(found) > 1:
         rule = f"{what} must name the column of labels; got None and {[names[p] for p in found]}"
         raise ValueError(f"{rule}. The shell takes a file with one of them.")
@@ -199,7 +199,7 @@ def _of_json(whole: Any) -> Triples:
         return
     shape = next((shape for name, shape in _SHAPES.items() if name in whole), None)
     if shape is None:
-        raise ValueError(f"it must have one of {[*_SHAPES]} at its top; got {shown(whole)}.")
+        raise ValueError(f"it must have one of {[*_SHAPES]} at its top; got {quote(whole)}.")
     yield from shape(whole)
 
 

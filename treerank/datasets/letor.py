@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import issparse
 
-from treerank.checks import check_choice, check_count, refuse_masked, refuse_where, shown
+from treerank.checks import check_choice, check_count, quote, refuse_masked, refuse_where
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable
 from treerank.datasets.ranking_data import (
@@ -264,7 +264,7 @@ def _as_matrix(X):
     if categories:
         frame: Any = as_frame(X)
         names = [frame.columns[place] for place in categories]
-        rule = f"X must hold numbers only in a LETOR file; got text in {shown(names)}"
+        rule = f"X must hold numbers only in a LETOR file; got text in {quote(names)}"
         raise ValueError(f"{rule}. Leave it out, or write a CSV or Parquet file.")
     refuse_masked("X", X)
     X = np.asarray(Columns().numbers(X))

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from treerank.checks import refuse_masked, shown
+from treerank.checks import quote, refuse_masked
 from treerank.datasets.csv_files import csv_writer, is_csv
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
 from treerank.datasets.ranking_data import Batches, RankingData, checked_comments, rows_at_once
@@ -146,14 +146,14 @@ def _batches(files, comments, batch_size, share):
 
 def _data(files, comments, n_rows, read):
     """Return rows, given a function that yields columns by their names."""
-    place, notes = next(iter(files.files)), None
+    first, notes = next(iter(files.files)), None
     y, qid, ids = np.full(n_rows, np.nan), np.zeros(n_rows, dtype=np.int64), None
     if files.label is not None:
         y = as_floats(next(read([files.label])), np.float64)
     if files.query is not None:
-        qid = as_ids(place, files.query, next(read([files.query])))
+        qid = as_ids(first, files.query, next(read([files.query])))
     if files.document is not None:
-        ids = as_ids(place, files.document, next(read([files.document])))
+        ids = as_ids(first, files.document, next(read([files.document])))
     if comments:
         texts = next(read([files.comment])).to_pylist() if files.comment else [""] * n_rows
         notes = np.array([text or "" for text in texts], dtype=object)
@@ -269,7 +269,7 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
     taken = features.keys() & special.keys()
     if taken or label == query:
         rule = "label and query must be names that no other column has"
-        raise ValueError(f"{rule}; got {shown(label)} and {shown(query)}.")
+        raise ValueError(f"{rule}; got {quote(label)} and {quote(query)}.")
     return pa.table(special | features)
 
 
@@ -279,7 +279,7 @@ def _ids(qid):
     try:
         return pa.array(ids)
     except (pa.ArrowException, OverflowError) as error:
-        raise TypeError(f"qid must be numbers, text or dates; got {shown(qid)}.") from error
+        raise TypeError(f"qid must be numbers, text or dates; got {quote(qid)}.") from error
 
 
 def _named_columns(X):

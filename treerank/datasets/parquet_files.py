@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.datasets.csv_files import column_error, csv_as_parquet, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
 from treerank.files.compression import is_regular_file
@@ -78,12 +78,12 @@ class ParquetFiles:
         chosen = [features] if isinstance(features, str) else features
         known = {"document", "comment"}.difference(chosen or ()) | {query, document}
         of_ids = {name for name in (known if ids is None else ids) if name is not None}
-        files = {place: _part(place, of_ids) for place in map(str, _places(Path(path)))}
+        files = {each: _part(each, of_ids) for each in map(str, _paths(Path(path)))}
         first = next(iter(files))
         schema = files[first].schema
-        for place, file in files.items():
-            _check_names(place, file.schema)
-            _check_same(place, file.schema, first, schema)
+        for each, file in files.items():
+            _check_names(each, file.schema)
+            _check_same(each, file.schema, first, schema)
         dropped = [drop] if isinstance(drop, str) else list(drop)
         if chosen is None:
             other = {*RESERVED, label, query, document, *_index_columns(schema)}
@@ -120,19 +120,19 @@ class ParquetFiles:
         n_threads = threads_allowed()
         for start in range(0, len(names), n_threads):
             group = list(names[start : start + n_threads])
-            tables = [self._read(place, group, n_threads > 1) for place in self.files]
+            tables = [self._read(path, group, n_threads > 1) for path in self.files]
             for name in group:
                 chunks = [chunk for table in tables for chunk in table.column(name).chunks]
                 yield pa.chunked_array(chunks)
 
-    def _read(self, place: str, names: list[str], use_threads: bool) -> pa.Table:
+    def _read(self, path: str, names: list[str], use_threads: bool) -> pa.Table:
         """Return columns of one file."""
-        file = self.files[place]
-        with naming_file(place), file.opened() as opened:
+        file = self.files[path]
+        with naming_file(path), file.opened() as opened:
             table = opened.read(columns=names, use_threads=use_threads)
             table = table.select([*dict.fromkeys(names)])  # one that is missing is an error
-        _check_length(place, len(table), file.metadata.num_rows)
-        self._check_values(place, table)
+        _check_length(path, len(table), file.metadata.num_rows)
+        self._check_values(path, table)
         return table
 
     def batches(
@@ -140,27 +140,27 @@ class ParquetFiles:
     ) -> Iterator[pa.Table]:
         """Yield columns in batches of rows, of all row groups or of every ``share[1]``-th one."""
         use_threads, (number, of), n_before = threads_allowed() > 1, share, 0
-        for place, file in self.files.items():
+        for path, file in self.files.items():
             n_rows, n_groups = 0, file.metadata.num_row_groups
             groups = list(range((number - n_before) % of, n_groups, of))
             n_before += n_groups
-            with naming_file(place), file.opened() as opened:
+            with naming_file(path), file.opened() as opened:
                 for batch in opened.iter_batches(
                     batch_size, groups, columns=names, use_threads=use_threads
                 ):
                     table = pa.Table.from_batches([batch]).select([*dict.fromkeys(names)])
-                    self._check_values(place, table, n_rows)
+                    self._check_values(path, table, n_rows)
                     n_rows += len(table)
                     yield table
             expected = sum(file.metadata.row_group(group).num_rows for group in groups)
-            _check_length(place, n_rows, expected)
+            _check_length(path, n_rows, expected)
         pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
 
-    def _check_values(self, place: str, table: pa.Table, first_row: int = 0) -> None:
+    def _check_values(self, path: str, table: pa.Table, first_row: int = 0) -> None:
         """Refuse damaged text, infinite labels and missing query ids."""
         for name, column in zip(table.column_names, table.columns, strict=True):
             role = self.role_of(name)
-            with naming_file(place):
+            with naming_file(path):
                 column.validate(full=True)
             if role == "feature":
                 continue
@@ -172,27 +172,27 @@ class ParquetFiles:
                 row = int(np.argmax(wrong))
                 found = f"{column[row].as_py()} in row {first_row + row}"
                 what = "the label must" if role == "label" else "must"
-                raise column_error(place, name, f"{what} {rule}; got {found}.")
+                raise column_error(path, name, f"{what} {rule}; got {found}.")
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
         roles = {self.label: "label", self.query: "query", self.document: "document"}
         return roles.get(name, "feature")
 
-    def _refuse_ids(self, place: str) -> None:
+    def _refuse_ids(self, path: str) -> None:
         """Refuse a feature that is an id by its name and its type."""
         for name in self.features:
             kind = self.schema.field(name).type
             if name.lower() in ID_NAMES and (types.is_integer(kind) or is_text(kind)):
                 raise column_error(
-                    place,
+                    path,
                     name,
                     f"an id must not be a feature by accident. Write document={name!r} if it is "
                     f"the id of documents, drop={name!r} to leave it out, or list the features.",
                 )
 
     def _check_columns(
-        self, place: str, dropped: Sequence[str], arguments: Mapping[str, str]
+        self, path: str, dropped: Sequence[str], arguments: Mapping[str, str]
     ) -> None:
         """Refuse columns that do not exist, or whose type cannot be what they are for."""
         needed = [name for name in (self.label, self.query, self.document) if name is not None]
@@ -201,33 +201,33 @@ class ParquetFiles:
             role = self.role_of(name)
             argument = arguments.get(name, role)
             if name not in known:
-                rule = f"must exist; got {shown(self.schema.names)}."
+                rule = f"must exist; got {quote(self.schema.names)}."
                 if argument != "feature":
                     rule = f"the column for {argument} {rule} Write {argument}='NAME' for another."
-                raise column_error(place, name, rule)
+                raise column_error(path, name, rule)
             kind = self.schema.field(name).type
             if name not in dropped and not _is_allowed(role, kind):
                 rule = _RULES.get(role, "numbers, text or dates")
                 advice = " Convert the column to numbers, such as days, or drop it."
                 advice = advice if role == "feature" else ""
-                raise column_error(place, name, f"must hold {rule}; got {kind_name(kind)}.{advice}")
+                raise column_error(path, name, f"must hold {rule}; got {kind_name(kind)}.{advice}")
         if not self.features:
-            raise ValueError(f"{place}: must have a column of features; got none.")
+            raise ValueError(f"{path}: must have a column of features; got none.")
 
 
 @contextmanager
-def naming_file(place: str) -> Iterator[None]:
+def naming_file(path: str) -> Iterator[None]:
     """Turn the errors of a file that is not whole into one that names the file."""
     try:
         yield
     except _ERRORS as error:
         is_of_system = isinstance(error, OSError) and error.errno is not None and error.filename
-        if is_of_system or str(error).startswith(place):
+        if is_of_system or str(error).startswith(path):
             raise
         lines = str(error).splitlines() or [type(error).__name__]
-        kind, advice = ("CSV", "") if is_csv(place) else ("Parquet", _OTHER_NAMES)
+        kind, advice = ("CSV", "") if is_csv(path) else ("Parquet", _OTHER_NAMES)
         raise ValueError(
-            f"{place}: a {kind} file must be whole and readable; got {shown(lines[0])}.{advice}"
+            f"{path}: a {kind} file must be whole and readable; got {quote(lines[0])}.{advice}"
         ) from error
 
 
@@ -241,7 +241,7 @@ def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:
     return np.asarray(floats, dtype=dtype)
 
 
-def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
+def as_ids(path: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
     """Return query ids as an array: int64 where they are integers, or text of a fixed width."""
     kind = column.type
     if is_text(kind) or types.is_dictionary(kind):
@@ -251,7 +251,7 @@ def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
         for text in texts:
             if isinstance(text, str) and (len(text.encode()) > LONGEST_QID or "\0" in text):
                 rule = f"a query id must be text of at most {LONGEST_QID} bytes without NUL"
-                raise column_error(place, name, f"{rule}; got {shown(text)}.")
+                raise column_error(path, name, f"{rule}; got {quote(text)}.")
         return np.asarray(texts)[np.asarray(encoded.indices)]
     values = column.to_numpy()
     return values.astype(np.int64) if values.dtype.kind in "iu" and values.itemsize < 8 else values
@@ -259,7 +259,7 @@ def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
 
 def kind_name(kind: Any) -> str:
     """Return the name of a type, cut where it is long."""
-    return shown(str(kind)).strip("'")
+    return quote(str(kind)).strip("'")
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -288,24 +288,24 @@ def _is_allowed(role, kind):
     return is_plain or types.is_timestamp(kind) or is_text(value)
 
 
-def _places(path):
+def _paths(path):
     """Return the files of a path."""
     if not path.is_dir():
         return [path]
-    places = sorted(path.glob("*.parquet"))
-    if not places:
+    paths = sorted(path.glob("*.parquet"))
+    if not paths:
         raise ValueError(f"{path}: a folder of Parquet files must hold *.parquet; got none.")
-    return places
+    return paths
 
 
-def _part(place: str, ids: Collection[str]) -> _Part:
+def _part(path: str, ids: Collection[str]) -> _Part:
     """Return a file; ``ids`` are columns of a CSV file that hold ids."""
-    if not is_regular_file(place):
-        raise ValueError(f"{place}: must be a regular file, which can be read twice.")
-    with open(place, "rb"):  # an error of the system names the file
+    if not is_regular_file(path):
+        raise ValueError(f"{path}: must be a regular file, which can be read twice.")
+    with open(path, "rb"):  # an error of the system names the file
         pass
-    with naming_file(place):
-        source = csv_as_parquet(Path(place), ids) if is_csv(place) else place
+    with naming_file(path):
+        source = csv_as_parquet(Path(path), ids) if is_csv(path) else path
         with _parquet_file(source) as file:
             file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
             return _Part(source, file.metadata, file.schema_arrow)
@@ -315,26 +315,26 @@ def _parquet_file(source: Any, **options: Any) -> pq.ParquetFile:
     return pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_SIZE, **options)
 
 
-def _check_names(place, schema):
+def _check_names(path, schema):
     """Refuse two columns of one name."""
     for name, count in Counter(schema.names).items():
         if count > 1:
-            raise column_error(place, name, "must be there once; got it twice.")
+            raise column_error(path, name, "must be there once; got it twice.")
 
 
-def _check_same(place, schema, first, expected):
+def _check_same(path, schema, first, expected):
     """Refuse a file with other columns or types than the first file of its folder."""
     kind_of = [dict(zip(each.names, each.types, strict=True)) for each in (expected, schema)]
     for name in kind_of[0] | kind_of[1]:
         kinds = [each.get(name, "no column") for each in kind_of]
         if kinds[0] != kinds[1]:
             rule = f"must be as in {first}, {kind_name(kinds[0])}; got {kind_name(kinds[1])}."
-            raise column_error(place, name, rule)
+            raise column_error(path, name, rule)
 
 
-def _check_length(place, n_rows, expected):
+def _check_length(path, n_rows, expected):
     if n_rows != expected:
-        raise ValueError(f"{place}: must hold {expected} rows, as it says; got {n_rows}.")
+        raise ValueError(f"{path}: must hold {expected} rows, as it says; got {n_rows}.")
 
 
 def _index_columns(schema):

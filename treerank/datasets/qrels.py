@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
-from treerank.checks import check_choice, shown
+from treerank.checks import check_choice, quote
 from treerank.inputs.documents import text_ids
 
 
@@ -44,7 +44,7 @@ class Qrels(NamedTuple):
             if known.setdefault(pair, label) != label:
                 raise ValueError(
                     "judgments must have one label for each document of a query; got several for "
-                    f"{shown(pair)}. merged() makes one of them."
+                    f"{quote(pair)}. merged() makes one of them."
                 )
         return np.array([known.get(pair, unjudged) for pair in pairs_of(qid, doc_ids)], np.float64)
 

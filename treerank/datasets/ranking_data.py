@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.inputs.columns import taken_rows
 
 #: A dense matrix may always have so many numbers, and else so many for each in its file.
@@ -116,7 +116,7 @@ class Batches:
         """Refuse an iterator: after one pass nothing would be left."""
         if isinstance(self.source, Iterator):
             rule = "source must be a function or a collection, which is read more than once"
-            raise TypeError(f"{rule}; got {shown(self.source)}.")
+            raise TypeError(f"{rule}; got {quote(self.source)}.")
 
     def __iter__(self) -> Iterator[RankingData]:
         """Read the batches."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import quote
 
 #: Where clients keep the JSON of an answer: those of Elasticsearch, Vespa and requests, pysolr.
 _CLIENTS = ("body", "json", "raw_response")
@@ -41,12 +41,12 @@ def logged_documents(
 ) -> Iterator[LoggedDocument | None]:
     """Yield the documents of an answer; None for one that has no features."""
     if not isinstance(answer, Mapping):
-        raise ValueError(f"an answer must be a JSON object; got {shown(answer)}.")
+        raise ValueError(f"an answer must be a JSON object; got {quote(answer)}.")
     kind = next((kind for kind in _ENGINES if isinstance(answer.get(kind), Mapping)), None)
     found = answer if kind is None else answer[kind]
     error = found.get("errors", found.get("error"))  # of Vespa, and of the others
     if error is not None and "children" not in found:
-        raise ValueError(f"an answer must be that of a search; got {shown(error)}.")
+        raise ValueError(f"an answer must be that of a search; got {quote(error)}.")
     if kind is not None:
         yield from _ENGINES[kind][1](found, entry, document)
     else:
@@ -103,7 +103,7 @@ def _pair(text):
         return name, float(value)
     except ValueError as error:
         rule = "features must be name=number,name=number"
-        raise ValueError(f"{rule}; got {shown(text)}.") from error
+        raise ValueError(f"{rule}; got {quote(text)}.") from error
 
 
 def _of_root(root, entry, document):
@@ -123,12 +123,12 @@ def _of_lists(answer, names):
         if not isinstance(values, Sequence) or isinstance(values, str):
             raise ValueError(
                 "an answer must be one of Elasticsearch, OpenSearch, Solr or Vespa, or lists of "
-                f"features by document; got {shown(answer)}."
+                f"features by document; got {quote(answer)}."
             )
         if names is None or len(names) != len(values):
             raise ValueError(
                 "features must name the values of each document, which are but lists; got "
-                f"{shown(names)} for {shown(values)}."
+                f"{quote(names)} for {quote(values)}."
             )
         yield _document(document, dict(zip(names, values, strict=True)))
 
@@ -140,7 +140,7 @@ _ENGINES = {"hits": ("hits", _of_hits), "response": ("docs", _of_docs), "root": 
 def _chosen(logs, entry):
     """Return the log of this name, or the only one; None if there is none."""
     if entry is None and len(logs) > 1:
-        raise ValueError(f"entry must name one of the logs {shown([*logs])}; got None.")
+        raise ValueError(f"entry must name one of the logs {quote([*logs])}; got None.")
     return logs.get(entry) if entry is not None else next(iter(logs.values()), None)
 
 
@@ -149,17 +149,17 @@ def _document(name, features, is_whole=True, is_sparse=False):
     if features is None:
         return None
     if isinstance(name, bool) or not isinstance(name, str | int):
-        raise ValueError(f"the id of a document must be text or a number; got {shown(name)}.")
+        raise ValueError(f"the id of a document must be text or a number; got {quote(name)}.")
     numbers = {key: _number(key, value) for key, value in features.items()}
     return LoggedDocument(str(name), numbers, is_whole, is_sparse)
 
 
 def _number(name: Any, value: Any) -> float:
     if not isinstance(name, str):
-        raise ValueError(f"the name of a feature must be text; got {shown(name)}.")
+        raise ValueError(f"the name of a feature must be text; got {quote(name)}.")
     if value is None or value == "NaN" or value != value:  # one object, so that logs are equal
         return np.nan
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or abs(value) > sys.float_info.max:
-        raise ValueError(f"feature {shown(name)} must be a number; got {shown(value)}.")
+        raise ValueError(f"feature {quote(name)} must be a number; got {quote(value)}.")
     return float(value)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, quote
 from treerank.datasets.qrels import Qrels, texts_of
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
@@ -102,7 +102,7 @@ def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     words = texts_of(name, values, n)
     for word, given in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
         if word.split() != [word] or "\0" in f"{word}{given}":
-            raise ValueError(f"{name} must be words without spaces or NUL; got {shown(given)}.")
+            raise ValueError(f"{name} must be words without spaces or NUL; got {quote(given)}.")
     return words
 
 
@@ -116,14 +116,14 @@ def _columns(path: Path, n_fields: int, places: tuple[int, int, int]) -> tuple[A
                 continue
             where = f"{text.name}:{number}"
             if len(fields) != n_fields:
-                raise ValueError(f"{where}: a line must have {n_fields} fields; got {shown(line)}.")
+                raise ValueError(f"{where}: a line must have {n_fields} fields; got {quote(line)}.")
             number_text = fields[places[2]]
             try:
                 value = float(number_text)
             except ValueError:
                 value = np.nan
             if not np.isfinite(value):
-                raise ValueError(f"{where}: it must have a number; got {shown(number_text)}.")
+                raise ValueError(f"{where}: it must have a number; got {quote(number_text)}.")
             rows.append((fields[places[0]], fields[places[1]], value))
     queries, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())
     return np.array(queries, str), np.array(documents, str), np.array(numbers, np.float64)

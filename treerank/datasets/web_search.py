@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import check_count, shown
+from treerank.checks import check_count, quote
 
 #: Most numbers of a data set: 32 GB.
 MOST_CELLS = 2**32
@@ -91,7 +91,7 @@ def check_cells(**counts: Any) -> None:
     n_cells = math.prod(map(int, counts.values()))
     if n_cells > MOST_CELLS:
         names = " times ".join(counts)
-        raise ValueError(f"{names} must be at most {MOST_CELLS}; got {shown(n_cells)}.")
+        raise ValueError(f"{names} must be at most {MOST_CELLS}; got {quote(n_cells)}.")
 
 
 def make_web_search(

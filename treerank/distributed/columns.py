@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import treerank
-from treerank.checks import check_weight, shown
+from treerank.checks import check_weight, quote
 from treerank.distributed.parts import Arguments
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import feature_names_of
@@ -60,7 +60,7 @@ def agree_on_columns(
         if (n_theirs, theirs) != (n_features, names):
             raise ValueError(
                 "X must have the same columns in all partitions; got "
-                f"{shown(names or n_features)} and {shown(theirs or n_theirs)}."
+                f"{quote(names or n_features)} and {quote(theirs or n_theirs)}."
             )
     ranker.columns_, ranker.n_features_in_ = Columns(), n_features
     if names is not None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, naming, shown, warn_user
+from treerank.checks import check_count, naming, quote, warn_user
 from treerank.distributed.columns import dense_columns
 from treerank.distributed.dask_workers import DaskWorkers
 from treerank.distributed.parts import Arguments, Part, read_file_share
@@ -57,6 +57,13 @@ def fit(
     :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
     on from them.
 
+    Workers connect to the first of them. Who reaches its port can connect, but is closed after ten
+    seconds without the secret of the fit, which only the launcher tells, and never over these
+    connections. Messages are JSON and arrays: reading them runs no code. They are encrypted where
+    those of Dask are; else, who listens on the network reads the data, and the secret where Dask
+    sends it. XGBoost's workers also have connections of its own, which ask for no secret: train
+    histogram trees where you do not trust the network.
+
     Parameters
     ----------
     ranker : DirectRanker
@@ -91,7 +98,7 @@ def fit(
         check_count("workers", workers, at_most=1000)
     elif not isinstance(workers, Launcher):
         rule = "workers must be a number of processes, or a launcher as DaskWorkers(client)"
-        raise TypeError(f"{rule}; got {shown(workers)}.")
+        raise TypeError(f"{rule}; got {quote(workers)}.")
     seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
     reader: Any = clone(ranker)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
@@ -147,7 +154,7 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
     if needed is None:
         raise ValueError(
             "feature_part must be 'histogram' or 'xgboost' for several workers, as in "
-            f'TreeDirectRanker("histogram"); got {shown(part)}.'
+            f'TreeDirectRanker("histogram"); got {quote(part)}.'
         )
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
         raise _refusal("loss", "compare documents", ranker.loss)
@@ -162,4 +169,4 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
 
 
 def _refusal(name: str, rule: str, value: Any) -> ValueError:
-    return ValueError(f"{name} must {rule} for several workers; got {shown(value)}.")
+    return ValueError(f"{name} must {rule} for several workers; got {quote(value)}.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import naming, shown
+from treerank.checks import naming, quote
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import agree_on_columns, dense_columns
 from treerank.distributed.connections import LostTeamError
@@ -115,7 +115,7 @@ def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
             needed is not None and names is not None and list(names) != list(needed)
         ):
             raise ValueError(
-                f"X must have the columns of training, {shown(needed)}; got {shown(names)}."
+                f"X must have the columns of training, {quote(needed)}; got {quote(names)}."
             )
         groups = QueryGroups.from_qid(shard["qid"])
         return watching([(shard["X"], {"": shard["y"]}, groups)], [get_metric(ranker.metric)])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from treerank.checks import check_column, check_count, naming, shown
+from treerank.checks import check_column, check_count, naming, quote
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
@@ -65,7 +65,7 @@ def is_one_data_set(path: Path) -> bool:
 def _refuse_cv(cv):
     """Refuse to split data that are split already."""
     if cv is not None:
-        raise ValueError(f"cv must be None for data in folds; got {shown(cv)}.")
+        raise ValueError(f"cv must be None for data in folds; got {quote(cv)}.")
 
 
 def _is_data(data):
@@ -131,7 +131,7 @@ def check_cv(name: str, cv: Any) -> None:
     if isinstance(cv, numbers.Number):
         check_count(name, cv, at_least=2)
     elif isinstance(cv, str | bytes) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {shown(cv)}.")
+        raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {quote(cv)}.")
 
 
 def _index_pairs(data, cv, random_state):

@@ -10,7 +10,7 @@ from treerank.checks import naming
 from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
-from treerank.inputs.documents import check_labels
+from treerank.inputs.documents import check_labels, feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.model_selection import QueryKFold
@@ -156,7 +156,7 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
     else:
         candidate = TreeDirectRanker(part, metric=ranker.metric)
     candidate.columns_, candidate.n_features_in_ = ranker.columns_, ranker.n_features_in_
-    names = getattr(ranker, "feature_names_in_", None)
+    names = feature_names_of(ranker)
     if names is not None:
         candidate.feature_names_in_ = names
     return candidate

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from treerank.checks import MAX_SEED, check_count, has_methods, naming, shown
+from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote
 from treerank.datasets.folds import Split
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import adapted
@@ -97,11 +97,11 @@ def compare(
     _check(rankers, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
-        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {shown(metrics)}.")
+        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {quote(metrics)}.")
     with naming("metrics"):
         by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
     if not by_name:
-        raise ValueError(f"metrics must be at least one; got {shown(metrics)}.")
+        raise ValueError(f"metrics must be at least one; got {quote(metrics)}.")
     first_metric = next(iter(by_name.values()))
     splits = make_splits(data, cv, random_state)
     _check_splits(splits)
@@ -201,9 +201,9 @@ def _check(rankers, n_jobs):
     for name, ranker in rankers.items():
         missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
         if missing:
-            raise TypeError(f"rankers must have {missing[0]}; {name!r} is {shown(ranker)}.")
+            raise TypeError(f"rankers must have {missing[0]}; {name!r} is {quote(ranker)}.")
         if isinstance(ranker, type) or not isinstance(name, str):
-            raise TypeError(f"rankers must be objects by name; got {name!r}: {shown(ranker)}.")
+            raise TypeError(f"rankers must be objects by name; got {name!r}: {quote(ranker)}.")
         _check_settings(name, ranker)
     if n_jobs != -1:
         check_count("n_jobs", n_jobs)

@@ -9,7 +9,7 @@ added for each feature whose value is not missing.
 With ``networks``, the score of each is added, too. Features become ``(x - mean) * inverse``, and 0
 where they are missing. Then the layers follow, each with its ``kind`` and with the attributes of
 its class in :mod:`treerank.feature_parts.network_term`, which says what it computes: "affine",
-"function", "products", "scale" or "softsplits". The outputs, rounded to single precision, are
+"function", "products" or "softsplits". The outputs, rounded to single precision, are
 multiplied by ``weight`` and added up.
 """
 

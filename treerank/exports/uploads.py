@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treerank.checks import check_choice, shown
+from treerank.checks import check_choice, quote
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_fitted, shown_names
@@ -63,19 +63,18 @@ def _plugin_model(content: str, names: list[str], name: str, kind: str | None = 
     return {"model": {"name": name, "model": {"type": kind, "definition": content}}}
 
 
-def _solr_8_features(names: list[str], name: str, by_trees: bool) -> Any:
+def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
+    """Documents without the field have a missing value, if the model has trees to take it."""
     kind = "org.apache.solr.ltr.feature.FieldValueFeature"
+    missing = {"defaultValue": "NaN"} if by_trees else {}
     return [
-        {"store": name, "name": each, "class": kind, "params": {"field": each}} for each in names
+        {"store": name, "name": each, "class": kind, "params": {"field": each} | missing}
+        for each in names
     ]
 
 
-def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
-    """Documents without the field have a missing value, if the model has trees to take it."""
-    features = _solr_8_features(names, name, by_trees)
-    for feature in features if by_trees else []:
-        feature["params"]["defaultValue"] = "NaN"
-    return features
+def _solr_8_features(names: list[str], name: str, by_trees: bool) -> Any:
+    return _solr_features(names, name, by_trees=False)
 
 
 def _solr_model(content: str, names: list[str], name: str) -> Any:
@@ -127,7 +126,7 @@ def check_ranker(ranker: Any) -> None:
     check_fitted("ranker", ranker)
     if not isinstance(ranker, Ranker):
         raise TypeError(
-            f"ranker must be a ranker of treerank; got {shown(ranker)}. For trees of another "
+            f"ranker must be a ranker of treerank; got {quote(ranker)}. For trees of another "
             "program, write ForestRanker(read_forest(model)). In place of a pipeline, fit the "
             "ranker alone: trees need no scaled columns, and lines and networks scale their own."
         )

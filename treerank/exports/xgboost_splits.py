@@ -44,12 +44,12 @@ def _tree(tree: list[Node], names: list[str]) -> dict[str, Any]:
     return nested(tree, lambda node: {"nodeid": node.number, "leaf": node.value}, split)
 
 
-def write_linear(line: LinearTerm, names: list[str]) -> str:
+def write_line(line: LinearTerm, names: list[str]) -> str:
     """Return the factors by name."""
     return json.dumps({names[j]: float(line.coef[j]) for j in line.features.tolist()})
 
 
-def linear_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
+def line_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
     """Return the sum of products of floats, one after the other, and the constant left out."""
     coef, scores = line.coef.astype(np.float32), np.zeros(len(X), dtype=np.float32)
     for j in range(len(coef)):
@@ -58,7 +58,7 @@ def linear_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
 
 
 _consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")
-_LINE = LineFile(write_linear, linear_scores)
+_LINE = LineFile(write_line, line_scores)
 _format = partial(ExportFormat, write_xgboost_splits, max_depth=200, line_alone=_LINE)
 BY_SPLIT = _format(_consumer(missing="side"))
 RIGHT = _format(_consumer(missing="right"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from treerank.checks import has_methods, shown
+from treerank.checks import has_methods, quote
 from treerank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def terms_of(part: Any, weight: np.ndarray) -> "Terms":
     terms = traits_of(part).terms
     if terms is None:
         raise ValueError(
-            f"feature_part must be trees, a line, a network or several of these; got {shown(part)}."
+            f"feature_part must be trees, a line, a network or several of these; got {quote(part)}."
         )
     found: Terms = terms(weight)
     return found

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_number, check_sequence, shown
+from treerank.checks import check_number, check_sequence, quote
 from treerank.feature_parts.bags import Bag, deal_bags
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.part_list import (
@@ -242,7 +242,7 @@ class Ensemble(PartList):
         check_sequence(name, given)
         if len(given) != len(self.parts):
             rule = f"have one entry for each of {len(self.parts)} parts"
-            raise ValueError(f"{name} must {rule}; got {shown(given)}.")
+            raise ValueError(f"{name} must {rule}; got {quote(given)}.")
         return list(given)
 
     def _weigh(self, scores: np.ndarray, objective: Objective | None) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.forests.scoring import doubles
@@ -16,15 +17,10 @@ from treerank.forests.scoring import doubles
 _BLOCK = 1024  # documents that are computed together, which bounds the memory
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
-
-
 #: Functions of single numbers, by name.
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda x: np.maximum(x, 0),
-    "sigmoid": _sigmoid,
+    "sigmoid": expit,
     "tanh": np.tanh,
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, closest, has_methods, shown
+from treerank.checks import check_choice, closest, has_methods, quote
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
@@ -71,7 +71,7 @@ def make_feature_part(feature_part: Any) -> Any:
     if not _is_part(feature_part):
         raise ValueError(
             "feature_part must have fit(X, objective, validation=None) and transform, or be a list "
-            f"of parts or one of {sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
+            f"of parts or one of {sorted(FEATURE_PARTS)}; got {quote(feature_part)}."
             f"{closest(feature_part, FEATURE_PARTS)}"
         )
     return clone(feature_part)

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice, shown
+from treerank.checks import check_choice, quote
 from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.traversal import Traversal, make_traversal
@@ -329,7 +329,7 @@ _SET_RULES = {
 def check_trees(name: str, value: Any) -> None:
     """Refuse what is no forest of one output."""
     if not isinstance(value, Forest):
-        raise TypeError(f"{name} must be a Forest, as read_forest returns; got {shown(value)}.")
+        raise TypeError(f"{name} must be a Forest, as read_forest returns; got {quote(value)}.")
     if value.n_outputs != 1:
         raise ValueError(f"{name} must have one output; got {value.n_outputs}.")
 

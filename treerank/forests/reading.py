@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import has_methods, shown
+from treerank.checks import has_methods, quote
 from treerank.files.archive import check_regular, one_error
 from treerank.forests.catboost_model import read_catboost
 from treerank.forests.forest import Forest
@@ -97,7 +97,7 @@ def _content_of(model: Any) -> bytes:
             return path.read_bytes()
     raise TypeError(
         "path must be a file, a Booster of LightGBM or XGBoost, or a fitted ranker of an engine; "
-        f"got {shown(model)}."
+        f"got {quote(model)}."
     )
 
 

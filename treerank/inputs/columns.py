@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
-from treerank.checks import check_count, shown, warn_user
+from treerank.checks import check_count, quote, warn_user
 from treerank.inputs.grouping import is_missing
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
@@ -259,8 +259,8 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise ValueError(
-            f"X must have the columns of fit; {shown(missing[0])} is missing from "
-            f"{shown(frame.columns)}."
+            f"X must have the columns of fit; {quote(missing[0])} is missing from "
+            f"{quote(frame.columns)}."
         )
     return frame.select(names).to_native()
 

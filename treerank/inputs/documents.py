@@ -20,10 +20,10 @@ from treerank.checks import (
     has_methods,
     is_whole,
     naming,
+    quote,
     refuse_masked,
     refuse_rounded,
     refuse_where,
-    shown,
     warn_user,
 )
 from treerank.inputs.batched import BatchedMatrix
@@ -206,7 +206,7 @@ def _check_sparse(estimator, X, reset):
     """Return sparse features as a CSR matrix; refuse them if the estimator needs dense ones."""
     if not get_tags(estimator).input_tags.sparse:
         raise TypeError(
-            f"X must be dense for {shown(estimator)}, which reads no sparse matrices; "
+            f"X must be dense for {quote(estimator)}, which reads no sparse matrices; "
             f"got {type(X)}. X.toarray() makes it dense."
         )
     if reset:
@@ -249,7 +249,7 @@ def refuse_several_labels(y: Any, where: str = "", advice: str = "", name: str =
     """Refuse several labels where a single one is needed."""
     labels = split_labels(y)
     if labels is not None:
-        raise ValueError(f"{name} must be a single label{where}; got {shown([*labels])}. {advice}")
+        raise ValueError(f"{name} must be a single label{where}; got {quote([*labels])}. {advice}")
 
 
 def check_labels(
@@ -268,7 +268,7 @@ def check_labels(
     refuse_several_labels(y, advice="Pass one of them.", name=name)
     with naming(name):
         if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
-            raise ValueError(f"{name} must be an array or a list of labels; got {shown(y)}.")
+            raise ValueError(f"{name} must be an array or a list of labels; got {quote(y)}.")
         labels = column_or_1d(y, input_name=name, warn=True)
         labels = check_column(name, labels, n_documents, some_unjudged=some_unjudged)
         refuse_rounded(name, y, labels)
@@ -288,7 +288,7 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     ids = np.asarray(ids.tolist()) if ids.dtype.kind == "T" else ids
     are_numbered = found.dtype.kind == "i" and ids.dtype.kind in "SU"
     if are_numbered and len({*ids.tolist()}) <= found.max(initial=-1):  # such as 1 and "1"
-        raise ValueError(f"{name} must be ids that differ as text; got {shown(values)}.")
+        raise ValueError(f"{name} must be ids that differ as text; got {quote(values)}.")
     if isinstance(values, list | tuple) and ids.dtype.kind == "f":
         is_rounded = any(is_whole(value) and abs(value) >= 2**53 for value in values)
         return np.asarray(values, dtype=object) if is_rounded else ids
@@ -352,7 +352,7 @@ def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.nd
 def check_fitted(name: str, estimator: Any) -> None:
     """Refuse what is no estimator that was fitted."""
     if not has_methods(estimator, "fit"):
-        raise TypeError(f"{name} must be a fitted ranker; got {shown(estimator)}.")
+        raise TypeError(f"{name} must be a fitted ranker; got {quote(estimator)}.")
     check_is_fitted(estimator)
 
 

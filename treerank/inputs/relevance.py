@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, quote
 from treerank.numerics.compiling import njit
 
 #: Largest label of the exponential gain, and largest gain: the sum over a query is no overflow.
@@ -94,7 +94,7 @@ def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:
     if isinstance(gain, str):
         if gain not in GAINS:
             allowed = f"an array or one of {sorted(GAINS)}"
-            raise ValueError(f"gain must be {allowed}; got {shown(gain)}.")
+            raise ValueError(f"gain must be {allowed}; got {quote(gain)}.")
         return gain
     table = check_column("gain", gain)
     if table.min() < 0:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.feature_parts.ensemble import Ensemble
 from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.parameters import Count, check_arguments
@@ -48,7 +48,7 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
     part = ranker.feature_part_
     if not isinstance(part, Ensemble) or len(part.bags_) < 2:
         rule = "ranker must have an ensemble of several fits, as TreeDirectRanker.best() has"
-        raise ValueError(f"{rule}; got {shown(part)}.")
+        raise ValueError(f"{rule}; got {quote(part)}.")
     groups = QueryGroups.from_qid(qid, X.shape[0])
     whole = _is_first(ranker.scores_of(X), groups, k)
     agrees = np.stack([_is_first(each, groups, k) == whole for each in part.scores_by_fit(X)])

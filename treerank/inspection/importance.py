@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 
-from treerank.checks import check_count, check_sequence, shown
+from treerank.checks import check_count, check_sequence, quote
 from treerank.inputs.documents import check_labels, shown_names
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
@@ -136,7 +136,7 @@ def column_of(ranker: Ranker, feature: str | int) -> int:
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
     if isinstance(feature, str):
-        raise ValueError(f"feature must be one of {shown(names)}; got {shown(feature)}.")
+        raise ValueError(f"feature must be one of {quote(names)}; got {quote(feature)}.")
     check_count("feature", feature, at_least=0, at_most=len(names) - 1)
     return int(feature)
 

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import as_numbers, naming, shown
+from treerank.checks import as_numbers, naming, quote
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Several, check_arguments
-from treerank.statistics.paired import adjust_holm, check_values, format_p
+from treerank.statistics.paired import SIGNIFICANT, adjust_holm, check_values, format_p
 from treerank.statistics.resampled import Interval
 
-#: Level of the intervals, and p-value up to which a slice differs.
-_LEVEL, LEVEL = 0.95, 0.05
+#: Level of the intervals.
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Slice:
     @property
     def is_worse(self) -> bool:
         """Whether these queries are significantly worse than the others."""
-        return self.p_value <= LEVEL and self.difference.estimate < 0
+        return self.p_value <= SIGNIFICANT and self.difference.estimate < 0
 
     def __str__(self) -> str:
         """Return the slice in one line."""
@@ -142,7 +142,7 @@ def _by_query(name, column, groups):
     values = np.asarray(column)
     if values.shape != (groups.n_documents,):
         raise ValueError(
-            f"column {shown(name)} must have {groups.n_documents} entries; got {values.shape}."
+            f"column {quote(name)} must have {groups.n_documents} entries; got {values.shape}."
         )
     try:
         column = as_numbers(name, column)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, quote
 from treerank.inputs.columns import as_frame, taken_rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import ByRow, QueryGroups
@@ -67,5 +67,5 @@ def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:
     """Return numbers of rows; refuse those of no row."""
     found = check_column("rows", rows)
     if np.asarray(rows).dtype == bool or not np.isin(found, np.arange(n_documents)).all():
-        raise ValueError(f"rows must be numbers of {n_documents} documents; got {shown(rows)}.")
+        raise ValueError(f"rows must be numbers of {n_documents} documents; got {quote(rows)}.")
     return found.astype(np.int64)

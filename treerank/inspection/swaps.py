@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, quote
 from treerank.inputs.grouping import Queries, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS, NDCG
 from treerank.metrics.registry import get_metric
@@ -88,7 +88,7 @@ def costly_swaps(
     per_query = n_swaps if per_query is None else per_query
     found = get_metric(metric)
     if not isinstance(found, NDCG):
-        raise ValueError(f"metric must be an NDCG; got {shown(found.name)}.")
+        raise ValueError(f"metric must be an NDCG; got {quote(found.name)}.")
     y = check_column("y", y)
     scores = check_column("scores", scores, len(y))
     groups = QueryGroups.from_qid(qid, len(y))

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, check_column, check_count, shown
+from treerank.checks import as_numbers, check_column, check_count, quote
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS
@@ -126,7 +126,7 @@ def _queries(aspects, scores, qid):
     scores, table = check_column("scores", scores), as_numbers("aspects", aspects)
     if table.ndim != 2 or len(table) != len(scores) or not np.isin(table, [0, 1]).all():
         raise ValueError(
-            f"aspects must be 0 or 1, of shape ({len(scores)}, n_aspects); got {shown(aspects)}."
+            f"aspects must be 0 or 1, of shape ({len(scores)}, n_aspects); got {quote(aspects)}."
         )
     groups, table = QueryGroups.from_qid(qid, len(scores)), table.astype(bool)
     return [(table[rows], np.argsort(-scores[rows], kind="stable")) for rows in groups.rows]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from treerank.checks import check_choice, check_column, check_signature, closest, shown
+from treerank.checks import check_choice, check_column, check_signature, closest, quote
 from treerank.inputs.grouping import ByRow, Queries, QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
@@ -70,7 +70,7 @@ class FunctionMetric:
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"metric {self.name!r} must return one number, of which higher is better; got "
-                f"{shown(value)}."
+                f"{quote(value)}."
             ) from error
 
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
@@ -144,7 +144,7 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     if callable(metric) and not isinstance(metric, type):
         return FunctionMetric(metric)
     if not isinstance(metric, str):
-        raise TypeError(f"metric must be a name, a Metric or callable; got {shown(metric)}.")
+        raise TypeError(f"metric must be a name, a Metric or callable; got {quote(metric)}.")
     stem, at, cutoff = metric.partition("@")
     named = METRICS | BESIDE
     # A longer number than any list needs, or digits of other alphabets, are no cutoff.
@@ -157,7 +157,7 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
         whole = f"@{cut}'?" if cut else "'?"
         meant = closest(word, named).replace("'?", whole) if stem not in named else ""
         raise ValueError(
-            f"metric must be one of {known}, or one with @k; got {shown(metric)}.{meant}"
+            f"metric must be one of {known}, or one with @k; got {quote(metric)}.{meant}"
         )
     return replace(named[stem], k=int(cutoff)) if at else named[stem]
 

@@ -23,7 +23,7 @@ from treerank.checks import (
     closest,
     has_methods,
     naming,
-    shown,
+    quote,
     warn_user,
 )
 from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
@@ -86,8 +86,8 @@ class PairSettings:
             if isinstance(value, GivenPairs):
                 name, value = "given_pairs", len(value.i)
             raise ValueError(
-                f"{name} must be {field.default!r} for loss={shown(loss)}, which does not read it; "
-                f"got {shown(value)}."
+                f"{name} must be {field.default!r} for loss={quote(loss)}, which does not read it; "
+                f"got {quote(value)}."
             )
 
 
@@ -123,8 +123,8 @@ def make_objective(
         Query of each row, of any dtype and in any order; None is a single query.
     loss : str or object, default="logistic"
         A name of ``LOSSES``; a :class:`~treerank.objectives.pairs.losses.PairLoss` or a function
-        of the margin; a loss such as ``ApproxNDCG(temperature=0.5)``; or any object with a method
-        ``bind(judgments)`` that returns an objective.
+        of the margin; :class:`~treerank.objectives.ApproxNDCG` of another temperature; or any
+        object with a method ``bind(judgments)`` that returns an objective.
     weight : str or PairWeight, default=None
         Weight of a pair, see :mod:`treerank.objectives.pairs.weights`; None is "uniform". This and
         all up to ``query_normalization`` are for pair losses only; other losses refuse them.
@@ -211,7 +211,7 @@ def get_loss(loss: Any) -> Any:
     theirs = f" Write {THEIRS[loss]}." if isinstance(loss, str) and loss in THEIRS else ""
     raise ValueError(
         "loss must be a function of the margin, have a method bind, or be one of "
-        f"{sorted(LOSSES)}; got {shown(loss)}.{theirs or closest(loss, LOSSES)}"
+        f"{sorted(LOSSES)}; got {quote(loss)}.{theirs or closest(loss, LOSSES)}"
     )
 
 
@@ -224,7 +224,7 @@ def _compiled(loss: Any) -> Any:
     except (numba.errors.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of the margin that numba compiles and that returns value, "
-            f"gradient and hessian; got {shown(loss)}."
+            f"gradient and hessian; got {quote(loss)}."
         ) from error
     return compiled
 

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import shown, warn_user
+from treerank.checks import quote, warn_user
 from treerank.files.states import array, check_state
 from treerank.inputs.canonical import canonical_order
 from treerank.inputs.grouping import Queries, QueryGroups
@@ -197,7 +197,7 @@ class RelevanceScale:
         if not (above >= precision).any():
             raise ValueError(
                 f"precision must be at most {above.max():.3f}, which the highest scores reach; "
-                f"got {shown(precision)}."
+                f"got {quote(precision)}."
             )
         return float(self.scores[np.argmax(above >= precision)])
 

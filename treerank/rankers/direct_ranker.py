@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, shown, warn_user
+from treerank.checks import check_column, quote, warn_user
 from treerank.feature_parts.base import check_fitted_part, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
@@ -183,12 +183,12 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             return
         if "warm_start" not in part.get_params(deep=False):
             raise ValueError(
-                f"warm_start must be False for feature_part={shown(part)}, whose fits start anew."
+                f"warm_start must be False for feature_part={quote(part)}, whose fits start anew."
             )
         if self._continues() and type(part) is not type(self.feature_part_):
             raise ValueError(
                 f"feature_part must stay {type(self.feature_part_).__name__} with warm_start=True; "
-                f"got {shown(part)}. warm_start=False fits it anew."
+                f"got {quote(part)}. warm_start=False fits it anew."
             )
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:

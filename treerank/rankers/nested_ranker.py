@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import check_counts, has_methods, shown
+from treerank.checks import check_counts, has_methods, quote
 from treerank.files.states import numbers
 from treerank.inputs.documents import n_features_of
 from treerank.parameters import Rule, Seed
@@ -134,10 +134,10 @@ class NestedRanker(Ranker):
         super().check_settings()
         sizes = list(self.sizes)
         if sizes != sorted(set(sizes), reverse=True):
-            raise ValueError(f"sizes must be falling; got {shown(self.sizes)}.")
+            raise ValueError(f"sizes must be falling; got {quote(self.sizes)}.")
         for verb in ("fit", "predict", "get_params"):
             if not has_methods(self.ranker, verb):
-                raise TypeError(f"ranker must have {verb}; got {shown(self.ranker)}.")
+                raise TypeError(f"ranker must have {verb}; got {quote(self.ranker)}.")
 
 
 def _have_pairs(data):

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, shown, warn_user
+from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.canonical import group_hashes, row_hashes
@@ -38,7 +38,7 @@ from treerank.rankers.held_out import HeldOut, hold_out
 from treerank.rankers.reading import (
     Clicks,
     check_labels_by_name,
-    check_propensities,
+    check_saved_propensities,
     documents_of_batches,
     refuse_arrays,
     relevance_of_clicks,
@@ -284,7 +284,7 @@ class Ranker(Scored):
         check_number("steepness", state["steepness"], at_least=0)
         array("float64", "n_outputs")("The weight of the head", state["head"]["weight"], {})
         check_columns(names, state["categories"], n_features)
-        check_propensities("propensities", state.get("propensities"), {})
+        check_saved_propensities("propensities", state.get("propensities"), {})
         check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.relevance_scale_ = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])
@@ -315,7 +315,7 @@ class Ranker(Scored):
         """Refuse what does not go together with positions, or without them."""
         if position is None:
             if self.clicks is not None:
-                given = shown(self.clicks)
+                given = quote(self.clicks)
                 raise ValueError(f"clicks must be None where position is None; got {given}.")
         elif not self.learns_from_clicks:
             name = type(self).__name__
@@ -340,7 +340,7 @@ class Ranker(Scored):
             if self.label_weights is not None:
                 raise ValueError(
                     "label_weights must be None for a single label y; got "
-                    f"{shown(self.label_weights)}. Several labels are a mapping, {{name: column}}."
+                    f"{quote(self.label_weights)}. Several labels are a mapping, {{name: column}}."
                 )
             return None
         if not self.takes_several_labels:

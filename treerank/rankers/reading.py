@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 from sklearn.base import clone
 
-from treerank.checks import check_choice, check_column, check_number, shown
+from treerank.checks import check_choice, check_column, check_number, quote
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import optional
 from treerank.inputs.canonical import row_hashes
@@ -78,7 +78,7 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
     """
     if isinstance(X, str | Path):
         raise TypeError(
-            f"X must be documents in memory; got {shown(X)}. Read a file first, as in "
+            f"X must be documents in memory; got {quote(X)}. Read a file first, as in "
             "fit(*read_parquet(path))."
         )
     if isinstance(X, tuple) and X and np.ndim(X[0]) > 1:
@@ -91,8 +91,8 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
     frame: Any = as_frame(X)
     for name, column in named.items():
         if frame is None or column not in frame.columns:
-            found = "an array" if frame is None else f"a data frame of {shown(frame.columns)}"
-            raise ValueError(f"{name} must name a column of X; got {shown(column)} and {found}.")
+            found = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
+            raise ValueError(f"{name} must name a column of X; got {quote(column)} and {found}.")
     values = [frame[v].to_native() if isinstance(v, str) else v for v in given.values()]
     return frame.drop(list(named.values())).to_native(), values
 
@@ -137,7 +137,7 @@ def documents_of_batches(
     """Return features, labels and query ids of batches; ``reset`` forgets the columns."""
     if not ranker.reads_batches:
         raise TypeError(
-            f"X must be in memory for {shown(ranker)}; only rankers with trees of this "
+            f"X must be in memory for {quote(ranker)}; only rankers with trees of this "
             'package, as TreeDirectRanker("histogram"), are fitted to Batches.'
         )
     return check_batches(ranker, batches, reset=reset)
@@ -168,11 +168,11 @@ def _check_clicks(name: str, value: Any) -> None:
     from treerank.clicks.relevance import ClickRelevance
 
     if not isinstance(value, ClickRelevance):
-        raise ValueError(f"{name} must be None or a ClickRelevance; got {shown(value)}.")
+        raise ValueError(f"{name} must be None or a ClickRelevance; got {quote(value)}.")
 
 
 @optional
-def check_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
+def check_saved_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
     """Refuse what are no propensities of positions; that of one without documents is NaN."""
     is_column = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1
     if not is_column or np.isinf(value).any() or (value < 0).any():

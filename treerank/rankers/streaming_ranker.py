@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
@@ -53,5 +53,5 @@ class StreamingRanker(TreeDirectRanker):
         """Refuse wrong settings, and a feature part that does not learn batch by batch."""
         part = make_feature_part(self.feature_part)
         if not isinstance(part, StreamingTrees):
-            raise ValueError(f"feature_part must be StreamingTrees; got {shown(part)}.")
+            raise ValueError(f"feature_part must be StreamingTrees; got {quote(part)}.")
         super().check_settings()

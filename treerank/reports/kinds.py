@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from treerank.inspection.query_slices import LEVEL, Slice, slices
+from treerank.inspection.query_slices import Slice, slices
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table
-from treerank.statistics.paired import format_p
+from treerank.statistics.paired import SIGNIFICANT, format_p
 
 #: Number of slices shown.
 _MOST = 12
@@ -33,13 +33,13 @@ def kinds(subject: Subject) -> Section | None:
 def _table(title: str, values: np.ndarray, subject: Subject) -> Markup | None:
     """Return the slices that differ, and all those that the user has asked for."""
     found, groups = subject.slices_of(values), subject.groups
-    clear, tested = [s for s in found if s.p_value <= LEVEL], [_name(s) for s in found]
+    clear, tested = [s for s in found if s.p_value <= SIGNIFICANT], [_name(s) for s in found]
     asked = [s for s in found if s.column in subject.slices and s not in clear[:_MOST]]
     small = slices(values, subject.slices, groups, at_least=2) if subject.slices else []
     small = [s for s in small if _name(s) not in tested]
     shown = [*clear[:_MOST], *asked, *small]
     if not shown:
-        none = f"{title}: none of {len(found):,} differs from the others (p > {LEVEL})."
+        none = f"{title}: none of {len(found):,} differs from the others (p > {SIGNIFICANT})."
         return paragraphs(none) if found else None
     columns = ["slice", "queries", "mean", "from the others", "95 % interval", "p"]
     note = f"{title}: {len(shown)} shown, {len(clear):,} of {len(found):,} tested differ"

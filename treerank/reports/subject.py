@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from treerank.inputs.documents import shown_names
 from treerank.inputs.grouping import QueryGroups
@@ -109,8 +108,7 @@ class Subject:
 
     def values_of(self, rows: np.ndarray, feature: int) -> np.ndarray:
         """Return the known values of a feature in some documents."""
-        column = self.X[rows][:, [feature]]
-        column = (column.toarray() if issparse(column) else column).ravel()
+        (column,) = columns_of(self.X[rows][:, [feature]])
         return column[~np.isnan(column)]
 
     @cached_property

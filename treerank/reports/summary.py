@@ -7,11 +7,8 @@ from treerank.reports.charts import histogram
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import figures, paragraphs
-from treerank.statistics.paired import format_p
+from treerank.statistics.paired import SIGNIFICANT, format_p
 from treerank.statistics.resampled import Interval
-
-#: Level below which a difference is called significant.
-_LEVEL = 0.05
 
 
 def summary(subject: Subject) -> Section:
@@ -69,7 +66,7 @@ def _difference(subject: Subject) -> str:
     won, lost = int((gaps > 0).sum()), int((gaps < 0).sum())
     word, count = ("worse", lost) if gaps.sum() < 0 else ("better", won)
     p = subject.p_values.get(subject.main)
-    sure = "this may be chance" if p is None or p > _LEVEL else "significantly"
+    sure = "this may be chance" if p is None or p > SIGNIFICANT else "significantly"
     sure += "" if p is None else f", p = {format_p(p)}"
     share = count / max(len(gaps), 1)
     return (

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, check_column, check_counts, shown
+from treerank.checks import as_numbers, check_column, check_counts, quote
 from treerank.inputs.grouping import QueryGroups, check_qid
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Probability, check_arguments
@@ -79,7 +79,7 @@ def diversify(
     if groups is not None and vectors is not None:
         raise ValueError("vectors must be None where groups are given; got both.")
     if groups is None and at_most is not None:
-        raise ValueError(f"groups must be given for at_most; got at_most={shown(at_most)}.")
+        raise ValueError(f"groups must be given for at_most; got at_most={quote(at_most)}.")
     spread = np.ptp(scores)
     relevance = (scores - scores.min()) / spread if spread > 0 else np.ones(n)
     if vectors is not None:
@@ -95,7 +95,7 @@ def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
     if matrix.ndim != 2 or len(matrix) != n_candidates or not np.isfinite(matrix).all():
         raise ValueError(
             f"vectors must have a row of finite numbers for each of the {n_candidates} "
-            f"candidates; got {shown(vectors)} of shape {matrix.shape}."
+            f"candidates; got {quote(vectors)} of shape {matrix.shape}."
         )
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0)
     matrix = matrix / np.where(largest > 0, largest, 1)  # some square is 1, and none is larger

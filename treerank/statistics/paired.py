@@ -16,6 +16,8 @@ from treerank.checks import as_numbers, refuse_where
 
 #: Largest value: the sum of its squares is no overflow.
 _MOST = 1e150
+#: P-value up to which a difference is called significant.
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)

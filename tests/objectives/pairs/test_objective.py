@@ -63,7 +63,6 @@ def test_adjacent_pairs_are_those_of_neighboring_levels():
     np.testing.assert_allclose(objective(np.zeros(4))[1], [1, -1 + 2, -1, -1])
 
 
-#: Levels of 3, 2 and 1 documents: 6 pairs of 1 over 0, and 2 of 3 over 1, in all 4 of each.
 def test_top_pairs_have_a_document_in_the_top_by_chance_if_it_ties():
     scores = np.array([3.0, 2, 2, 1])
     objective = make_objective([0, 1, 0, 2], pairs=Pairs(top=2), loss="half_squared")

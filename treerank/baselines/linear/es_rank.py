@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores, transposed_product
@@ -184,17 +185,12 @@ class IESVMRank(ESRank):
 
 def least_squares(Z: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the weights of linear regression on features of mean 0, by conjugate gradients."""
-    target = residual = direction = transposed_product(Z, y) / len(Z)
-    weight, squares = np.zeros(len(target)), float(target @ target)
-    enough = 1e-12 * squares
-    for _ in range(10 * len(target)):
-        if squares <= enough:
-            break
-        along = linear_scores(Z, direction, np.zeros(len(target)))
-        image = transposed_product(Z, along) / len(Z) + _RIDGE * direction
-        size = squares / float(direction @ image)
-        weight = weight + size * direction
-        residual = residual - size * image
-        squares, before = float(residual @ residual), squares
-        direction = residual + squares / before * direction
+    n_weights = Z.shape[1]
+
+    def times_squares(direction: np.ndarray) -> np.ndarray:
+        along = linear_scores(Z, direction, np.zeros(n_weights))
+        return transposed_product(Z, along) / len(Z) + _RIDGE * direction
+
+    squares = LinearOperator((n_weights, n_weights), times_squares, dtype=np.float64)
+    weight: np.ndarray = cg(squares, transposed_product(Z, y) / len(Z), rtol=1e-6)[0]
     return weight

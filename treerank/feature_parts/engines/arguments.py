@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from treerank.checks import check_sequence, is_whole, shown
+from treerank.checks import check_sequence, is_whole, quote
 from treerank.parameters import Rule
 
 #: Characters of JSON, of XGBoost's dumps and of lines of text, and halves of characters.
@@ -62,7 +62,7 @@ def monotone_signs(
     if len(signs) != n_features or not are_numbers or not set(signs) <= {-1, 0, 1}:
         raise ValueError(
             f"{name} must be -1, 0 or 1 for each of {n_features} features; "
-            f"got {shown(constraints)}."
+            f"got {quote(constraints)}."
         )
     return tuple(int(sign) for sign in signs)
 
@@ -108,11 +108,11 @@ def engine_names(feature_names: Names) -> list[str] | None:
 def _index(name: str, column: Any, n_features: int, feature_names: Names) -> int:
     if isinstance(column, str):
         if column not in (feature_names or ()):
-            raise ValueError(f"{name} must name features of X; got {shown(column)}.")
+            raise ValueError(f"{name} must name features of X; got {quote(column)}.")
         return list(feature_names or ()).index(column)
     if not (is_whole(column) and 0 <= column < n_features):
         rule = f"columns from 0 to {n_features - 1}"
-        raise ValueError(f"{name} must be {rule}; got {shown(column)}.")
+        raise ValueError(f"{name} must be {rule}; got {quote(column)}.")
     return int(column)
 
 
@@ -123,7 +123,7 @@ def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
         if not entries or not all(map(_is_readable, entries)):
             raise ValueError(
                 "engine_params must be finite numbers, text, True or False, or lists of these; "
-                f"got {shown(value)} for {name!r}."
+                f"got {quote(value)} for {name!r}."
             )
         if name in taken:
             raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 from lightgbm.callback import EarlyStopException
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.feature_parts.rows import Rows
 from treerank.progress import Progress
 
@@ -137,7 +137,7 @@ def _parameters_of_model(params: dict[str, Any]) -> dict[str, str]:
     except Exception as error:  # LightGBM does not export the class of its errors
         reason = str(error).partition(" at /")[0]  # without the place in LightGBM's code
         raise ValueError(
-            f"engine_params must be what LightGBM takes; got {shown(params)}: {reason}"
+            f"engine_params must be what LightGBM takes; got {quote(params)}: {reason}"
         ) from error
     lines = model.model_to_string().partition("\nparameters:\n")[2].splitlines()
     return dict(re.findall(r"^\[(\w+): (.*)\]$", line)[0] for line in lines if line[:1] == "[")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.rows import Rows
 from treerank.files.checkpoint import Checkpoint, current_checkpoint
@@ -47,7 +47,7 @@ def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Siz
         found = sizes.of_tree().get(name, getattr(part, name))
         if found != value and (value is not None or found):  # None is also an empty dict
             where = "where the fit has a checkpoint, but with HistogramTrees"
-            raise ValueError(f"{name} must be {value!r} {where}; got {shown(found)}.")
+            raise ValueError(f"{name} must be {value!r} {where}; got {quote(found)}.")
     return Saver(checkpoint, _identity(part, rows, objective, start, sizes))
 
 

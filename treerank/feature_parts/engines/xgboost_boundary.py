@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.feature_parts.engines.arguments import constraints_of
 from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of, share_of_sample
 from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, GrowthTask
@@ -140,7 +140,7 @@ def check_known(engine_params: dict[str, Any]) -> None:
             xgboost.train({"nthread": 1, "tree_method": "hist", **engine_params}, matrix, 1)
     except xgboost.core.XGBoostError as error:
         raise ValueError(
-            f"engine_params must be what XGBoost takes; got {shown(engine_params)}: {shown(error)}"
+            f"engine_params must be what XGBoost takes; got {quote(engine_params)}: {quote(error)}"
         ) from error
     messages = [str(warning.message) for warning in caught]
     for unused in (text for text in messages if "are not used" in text):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.feature_parts.network_term import Affine, Function, Layer
 
 
@@ -25,7 +25,7 @@ def layers_of(module: nn.Module) -> list[Layer]:
     if hasattr(module, "neutral_layers"):
         return list(cast(Any, module).neutral_layers())
     if type(module) not in _RULES:
-        raise ValueError(f"network_ must be of layers that can be exported; got {shown(module)}.")
+        raise ValueError(f"network_ must be of layers that can be exported; got {quote(module)}.")
     return _RULES[type(module)](module)
 
 

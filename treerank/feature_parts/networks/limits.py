@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import torch
 
-from treerank.checks import check_count, shown
+from treerank.checks import check_count, quote
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES
 from treerank.files.states import count, history, size
 from treerank.parameters import Rule
@@ -20,7 +20,7 @@ def check_n_weights(name: str, value: Any, n_weights: int) -> None:
     """Refuse a parameter that makes a network too large for any memory."""
     if n_weights > MOST_WEIGHTS:
         raise ValueError(
-            f"{name} must give at most {MOST_WEIGHTS} weights; got {shown(value)}, which gives "
+            f"{name} must give at most {MOST_WEIGHTS} weights; got {quote(value)}, which gives "
             f"{n_weights}."
         )
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -81,7 +81,7 @@ class SoftTrees(NetworkPart):
         self._shape = {name: state["shape"][name] for name in _SHAPE}
         check_state(self._shape, _SHAPE)
         super().set_state(state)
-        gamma = float(self._trees.gamma)
+        gamma = float(self.network_.get_buffer("layer.gamma"))
         check_number("gamma", gamma, at_least=float(np.finfo(np.float32).tiny))
         return self
 
@@ -95,7 +95,3 @@ class SoftTrees(NetworkPart):
             layer.gamma.fill_(self.gamma)
             layer.draw(X_sample, self.spread, generator)
         return torch.nn.Sequential(OrderedDict(layer=layer))
-
-    @property
-    def _trees(self) -> SoftTreeLayer:
-        return cast(SoftTreeLayer, self.network_.get_submodule("layer"))

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from treerank.checks import shown
+from treerank.checks import quote
 from treerank.numerics.compiling import register_jitable
 
 
@@ -158,7 +158,7 @@ class PairLoss:
     @property
     def name(self) -> str:
         """Name of the function."""
-        return str(getattr(self.of_margin, "__name__", shown(self.of_margin)))
+        return str(getattr(self.of_margin, "__name__", quote(self.of_margin)))
 
 
 PAIR_LOSSES = {

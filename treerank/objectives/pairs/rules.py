@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import MAX_WEIGHT, as_numbers, by_name, shown
+from treerank.checks import MAX_WEIGHT, as_numbers, by_name, quote
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Rule, Size, check_parameters
 
@@ -145,7 +145,7 @@ def rule_or_given(pairs: str | Pairs | None, given: GivenPairs | None) -> str | 
         pairs = None
     if given is not None and pairs is not None:
         rule = "None or 'all' when given_pairs lists them"
-        raise ValueError(f"pairs must be {rule}; got {shown(pairs)}.")
+        raise ValueError(f"pairs must be {rule}; got {quote(pairs)}.")
     return pairs if given is None else given
 
 
