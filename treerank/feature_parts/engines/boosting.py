@@ -17,7 +17,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, warn_user
+from treerank.checks import check_count, check_sequence
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.engines.arguments import Groups, Signs, SomeColumns, column_indices
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
@@ -30,7 +30,6 @@ from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import kernel_threads, threads_of
-from treerank.numerics.waiting import runtimes_in_the_way
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import (
     Auto,
@@ -199,7 +198,6 @@ class BoostedTrees(BaseEstimator):
         """
         objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
-        _warn_of_spinning()
         self._refuse_empty_draws(rows)
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.describe(earlier)[2]
@@ -375,14 +373,3 @@ class BoostedTrees(BaseEstimator):
         self.__dict__.pop("_forest", None)  # that of an earlier fit
         self.n_features_in_, self.n_outputs_, self.best_iteration_ = self.describe(booster)
         return self
-
-
-def _warn_of_spinning() -> None:
-    """Warn once if threads spin for long while other programs need the processors."""
-    late = runtimes_in_the_way()
-    if late:
-        warn_user(
-            f"Other programs use the processors, and threads of {', '.join(late)} spin while they "
-            "wait, which slows down all of them. Import treerank first, or set "
-            "GOMP_SPINCOUNT=1000 before Python starts."
-        )
