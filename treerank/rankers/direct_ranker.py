@@ -149,9 +149,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         is_small = 0 < len(data.rows) < _FEW and self.head_.weight.any()
         if is_small and not np.ptp(self._scores(data.features)):
             warn_user(
-                f"All {len(data.rows)} documents get the same score: they are too few for the "
-                "settings, or their features are constant. Trees split 2 * min_child_samples or "
-                "more, by default 40: LightGBMTrees(min_child_samples=1) splits fewer."
+                f"All {len(data.rows)} documents get the same score: no feature varies, or they "
+                "are too few. LightGBMTrees(min_child_samples=1) or XGBoostTrees(min_child_weight=0) "
+                "learns from fewer."
             )
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
