@@ -150,8 +150,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if is_small and not np.ptp(self._scores(data.features)):
             warn_user(
                 f"All {len(data.rows)} documents get the same score: no feature varies, or they "
-                "are too few. LightGBMTrees(min_child_samples=1) or XGBoostTrees(min_child_weight=0) "
-                "learns from fewer."
+                "are too few, and LightGBMTrees(min_child_samples=1) or "
+                "XGBoostTrees(min_child_weight=0) learns from them."
             )
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
