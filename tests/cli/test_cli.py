@@ -65,8 +65,8 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     model = treerank.load(tmp_path / "m")
     n_kept = model.best_iteration_
     assert (model.metric, n_kept < 50) == ("map", True)
-    said = f"  {n_kept} trees are kept: map was best there\nwrote {tmp_path / 'm'}: {n_kept} of 50"
-    assert result.stderr.endswith(f"{said} trees\n")
+    kept = f"  {n_kept} of 50 trees are kept: map was best there\n"
+    assert result.stderr.endswith(f"{kept}wrote {tmp_path / 'm'}: {n_kept} of 50 trees\n")
 
 
 def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):

@@ -229,7 +229,8 @@ class BoostedTrees(BaseEstimator):
             booster = self.grow(self._resumed(task))
         kept = task.progress.kept()
         if kept is not None:
-            say(f"{kept} trees are kept: {task.progress.name} was best there")
+            total, name = sizes.n_estimators, task.progress.name
+            say(f"{kept} of {total} trees are kept: {name} was best there")
         before = self.evals_result_ if self._continues_itself() else None
         return self._set_booster(booster, task.progress.history(before), sizes)
 
