@@ -156,8 +156,7 @@ def test_without_time_there_is_one_fit_to_all_queries_with_the_shares_as_weights
 def test_enough_time_changes_no_bit():
     settings = {"n_bags": 2, "n_refits": 2, "random_state": 0}
     long, free = (Ensemble([TREES], time=t, **settings).fit(X, OBJECTIVE) for t in (1e9, None))
-    np.testing.assert_array_equal(long.transform(X), free.transform(X))
-    assert long.head_weight_ == free.head_weight_
+    np.testing.assert_array_equal(long.scores_by_fit(X), free.scores_by_fit(X))
 
 
 def test_no_fit_begins_that_would_end_too_late(monkeypatch):
@@ -169,6 +168,8 @@ def test_no_fit_begins_that_would_end_too_late(monkeypatch):
     assert (len(part.bags_), part.n_left_out_) == (4, 2)
     assert steps == [(n_fits, 6, {}) for n_fits in (1, 2, 3, 4)]
     assert said == ["4 of 6 fits in 13.0 s; the others left out"]
+    with listening(lambda n_done, n_total, note: n_done == 2):
+        assert Ensemble(["line"], n_bags=6).fit(X, OBJECTIVE).n_left_out_ == 4
 
 
 @pytest.mark.parametrize(("n_refits", "n_left_out"), [(0, 2), (2, 3)])

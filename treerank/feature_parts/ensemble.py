@@ -222,8 +222,7 @@ class Ensemble(PartList):
                 if bag is not whole:
                     scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
                 fits.append(parts)
-            listener(len(fits), len(jobs), {})
-            if not clock.has_time():
+            if listener(len(fits), len(jobs), {}) or not clock.has_time():
                 break
         self.n_left_out_ = len(jobs) - len(fits)
         if self.n_left_out_:
