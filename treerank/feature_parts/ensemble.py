@@ -106,7 +106,7 @@ class Ensemble(PartList):
     spread_ : ndarray of shape (n_parts,)
         Standard deviation of the scores of each part over the documents, each left out once.
     n_left_out_ : int
-        Number of fits that there was no time for.
+        Number of fits that there was no time for, or that a callback left out.
     evals_result_ : dict
         ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
     n_features_in_, n_outputs_ : int
