@@ -146,8 +146,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         validation = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = part.fit(rows, objective, validation=validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
-        is_small = 0 < len(data.rows) < _FEW and self.head_.weight.any()
-        if is_small and not np.ptp(self._scores(data.features)):
+        is_whole = current_team().size == 1 and self.head_.weight.any()
+        if is_whole and 0 < len(data.rows) < _FEW and not np.ptp(self._scores(data.features)):
             warn_user(
                 f"All {len(data.rows)} documents get the same score: no feature varies, or they "
                 "are too few, and LightGBMTrees(min_child_samples=1) or "
