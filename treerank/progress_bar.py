@@ -20,8 +20,8 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
     """Show the progress of the fits inside the block.
 
     The trees, epochs, rounds or generations are counted. A line says which sizes trees have that
-    were left to the data. The last value of the metric on the
-    ``eval_set`` is shown if there is one. Of fits in other processes, only those of
+    were left to the data, and another how many are kept by an ``eval_set``, of whose metric the
+    last value is shown. Of fits in other processes, only those of
     :func:`treerank.distributed.fit` are shown.
 
     Parameters

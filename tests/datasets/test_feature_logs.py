@@ -63,7 +63,7 @@ def test_what_is_not_joined_is_a_table():
 def test_the_set_that_was_exported_is_that_of_the_log(format, tmp_path):
     log = read_feature_log({q: plugin(LOGGED[q]) for q in QUERIES}, JUDGMENTS)
     kept = ~np.isnan(log.y)
-    ranker = TreeDirectRanker(random_state=0)
+    ranker = TreeDirectRanker("line", random_state=0)
     ranker.fit(log.X.filter(kept), log.y[kept], log.qid[kept])
     path = tmp_path / "set.json"
     write_feature_set(ranker, path, format=format)

@@ -196,7 +196,7 @@ REFUSED = [
     (FOREIGN, {}, r"got LGBMRanker\(.*write ForestRanker\(read_forest\(model"),
     (make_pipeline(StandardScaler(), LINE), {}, "In place of a pipeline, fit the ranker alone"),
     (NETWORK, {}, "format 'c' has no words for a network"),
-    (NETWORK, {"format": "solr"}, "format 'solr' has no words for a network"),
+    (NETWORK, {"format": "solr"}, "has no words for a network, which 'json' and 'onnx' have"),
     (SortNet(n_epochs=1), {}, "ranker must be a sum of trees and lines; got SortNet"),
     (LINE, {"format": "onnx", "name": "shop"}, "name must be None for format 'onnx', whose prog"),
     (LINE, {"format": "solr", "name": "my shop/1"}, "name must be small letters, .*'my shop/1'"),

@@ -71,7 +71,7 @@ def test_what_only_an_engine_knows_is_taken_where_the_answer_says(trees, word):
         trees(**{word: 1})
     value = VALUES.get(word, 0.5)
     part = trees(n_estimators=1, n_jobs=1, engine_params={word: value})
-    TreeDirectRanker(part).fit(X, Y, [0] * 6)
+    part.fit(np.array(X), TreeDirectRanker().make_objective(Y))
 
 
 def test_answers_fit_the_trees_that_are_given_and_the_call():

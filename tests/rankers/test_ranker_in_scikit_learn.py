@@ -25,6 +25,7 @@ X, y, qid = ranking_data()
     ],
     expected_failed_checks=lambda _: COLUMNS_BY_NAME,
 )
+@pytest.mark.filterwarnings("ignore:All .* documents get the same score")
 def test_keeps_the_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -25,8 +25,8 @@ _FOUND = "By default found from the numbers of documents, queries and features."
 _HELP = {
     "feature_part": "Feature part that grows trees; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
-    "valid": "Data file that decides how many trees are kept, and fits pair probabilities: "
-    f"{format_names()}.",
+    "valid": "Data file that decides how many trees are kept, but not with --best, and fits pair "
+    f"probabilities: {format_names()}.",
     "stop": "Stop after so many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
     "trees": f"Number of trees. {_FOUND}",
@@ -71,24 +71,20 @@ def fit(
 
     An existing model file is replaced only once the new one is whole.
     """
-    if best:
-        part = _best_part(n_jobs)
-    else:
-        sizes = {"n_estimators": n_estimators, "learning_rate": learning_rate}
-        part = make_feature_part(feature_part)
-        part.set_params(**shared.given(num_leaves=num_leaves, **sizes))  # others are found
-        part.set_params(early_stopping_rounds=early_stopping_rounds or "auto", n_jobs=n_jobs)
-    part.set_params(random_state=random_state)
-    of_trees = n_estimators, num_leaves, learning_rate, early_stopping_rounds
-    is_own_tree = any(of_trees) or feature_part != _DEFAULTS["feature_part"]
-    is_watched, takes_batches = early_stopping_rounds is not None, traits_of(part).accepts_batches
+    sizes = {"n_estimators": n_estimators, "num_leaves": num_leaves, "learning_rate": learning_rate}
+    of_trees = shared.given(early_stopping_rounds=early_stopping_rounds, **sizes)
+    part: Any = TreeDirectRanker.best().feature_part if best else make_feature_part(feature_part)
+    takes_batches = traits_of(part).accepts_batches
+    is_own_tree = of_trees or feature_part != _DEFAULTS["feature_part"]
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
     _refuse(
         (best and is_own_tree, "--best", "without settings of trees"),
         (best and sparse, "--sparse", "without --best"),
         (memory and not takes_batches, "--memory", "with --feature-part histogram"),
-        (is_watched and valid is None, "--early-stopping-rounds", "with --valid"),
+        (early_stopping_rounds and valid is None, "--early-stopping-rounds", "with --valid"),
     )
+    jobs = ["0__n_jobs", "1__n_jobs"] if best else ["n_jobs"]
+    part.set_params(random_state=random_state, **dict.fromkeys(jobs, n_jobs), **of_trees)
     shared.check_written(model, train, valid)
     settings = shared.given(loss=loss, weight=weight, metric=metric, random_state=random_state)
     ranker = TreeDirectRanker(part, **settings)
@@ -131,21 +127,11 @@ def _refuse(*rules: tuple[Any, str, str]) -> None:
             raise typer.BadParameter(f"must come {rule}.", param_hint=option)
 
 
-def _best_part(n_jobs: int | None) -> Any:
-    """Return the feature part that ranks small data best, with so many threads."""
-    part: Any = make_feature_part(TreeDirectRanker.best().feature_part)
-    return part.set_params(**{f"{place}__n_jobs": n_jobs for place in range(2)})
-
-
 def _n_trees(ranker: TreeDirectRanker) -> str:
-    """Return the number of trees as text, and why there are fewer than were to be grown."""
+    """Return the number of trees as text, and why fewer were grown than were to be."""
     part: Any = ranker.feature_part_
     n_trees, n_asked = part.best_iteration_, part.n_estimators_
     if n_trees == n_asked:
         return f"{n_trees} trees"
-    reason = "no further split improves the objective"
-    if part.early_stopping_rounds is not None and ranker.evals_result_:
-        ((metric, values),) = ranker.evals_result_["validation"].items()
-        if n_trees < len(values):
-            reason = f"{metric} of the --valid file was best there"
-    return f"{n_trees} of {n_asked} trees: {reason}"
+    reason = "" if ranker.evals_result_ else ": no further split improves the objective"
+    return f"{n_trees} of {n_asked} trees{reason}"

@@ -137,7 +137,7 @@ def converted(
     unknown = [kind for kind in kinds if kind not in ("trees", *target.adds)]
     if unknown:
         named = " and ".join(_NAMES[kind] for kind in kinds)
-        raise ValueError(f"format {name!r} has no words for {named}.")
+        raise ValueError(f"format {name!r} has no words for {named}, which 'json' and 'onnx' have.")
     return _forest_conversion(name, target, terms, names, X, log_odds)
 
 

@@ -32,7 +32,7 @@ from treerank.feature_parts.part_list import (
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.terms import Terms, total
-from treerank.files.states import StateRule, array, history, size
+from treerank.files.states import StateRule, array, count, history, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import PairlessLosses, get_loss
@@ -106,7 +106,7 @@ class Ensemble(PartList):
     spread_ : ndarray of shape (n_parts,)
         Standard deviation of the scores of each part over the documents, each left out once.
     n_left_out_ : int
-        Number of fits that there was no time for.
+        Number of fits that there was no time for, or that a callback left out.
     evals_result_ : dict
         ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
     n_features_in_, n_outputs_ : int
@@ -130,6 +130,7 @@ class Ensemble(PartList):
         "head_weight_": array("float64", "n_parts", at_least=0),
         "spread_": array("float64", "n_parts", at_least=0),
         "evals_result_": history,
+        "n_left_out_": count(),
     }
 
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
@@ -140,8 +141,6 @@ class Ensemble(PartList):
     n_refits: Whole = 0
     time: Positive | None = None
     random_state: Seed = None
-
-    n_left_out_ = 0
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -157,9 +156,7 @@ class Ensemble(PartList):
         self.n_features_in_ = rows.shape[1]
         self.bags_, scores = self._fits(rows, objective)
         known = np.flatnonzero(~np.isnan(scores).any(axis=1))
-        if len(known) == len(rows):
-            self._weigh(scores, objective)
-        elif len(known):
+        if len(known):
             self._weigh(scores[known], taken(objective, known))
         else:
             self._weigh(_columns(self.bags_[0], rows.take(objective.groups.order)), None)
@@ -175,6 +172,10 @@ class Ensemble(PartList):
         if "bags_" not in vars(self):  # the check reads the tags of all parts, which takes long
             check_is_fitted(self)
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what ``get_state`` returned; files of older releases have no ``n_left_out_``."""
+        return super().set_state({"n_left_out_": 0} | state)
 
     def scores_by_fit(self, X: Any) -> np.ndarray:
         """Return the weighed sum of the parts of each fit, of shape (n_fits, n_documents)."""
@@ -221,12 +222,11 @@ class Ensemble(PartList):
                 if bag is not whole:
                     scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
                 fits.append(parts)
-            listener(len(fits), len(jobs), {})
-            if not clock.has_time():
+            if listener(len(fits), len(jobs), {}) or not clock.has_time():
                 break
         self.n_left_out_ = len(jobs) - len(fits)
         if self.n_left_out_:
-            say(f"{len(fits)} of {len(jobs)} fits in {clock.seconds():.0f} s; the others left out")
+            say(f"{len(fits)} of {len(jobs)} fits in {clock.seconds():.1f} s; the others left out")
         return fits[: self.n_refits] or fits, scores
 
     def _objectives(self, objective: Objective) -> list[Objective]:
@@ -261,8 +261,7 @@ class _Clock:
     """The time of an ensemble: whether another fit is expected to end within it."""
 
     def __init__(self, limit: float | None):
-        self.limit, self.start = inf if limit is None else limit, monotonic()
-        self.longest, self.is_over = 0.0, False
+        self.limit, self.longest, self.start = inf if limit is None else limit, 0.0, monotonic()
 
     def seconds(self) -> float:
         """Return the seconds so far."""
@@ -277,12 +276,12 @@ class _Clock:
         except KeyboardInterrupt:
             if self.limit == inf or not fits:
                 raise
-            self.is_over = True
+            self.limit = -inf
         self.longest = max(self.longest, self.seconds() - before)
 
     def has_time(self) -> bool:
         """Tell whether a fit as long as the longest one would end in time."""
-        return not self.is_over and self.seconds() + self.longest <= self.limit
+        return self.seconds() + self.longest <= self.limit
 
 
 def _columns(parts, X):

@@ -59,7 +59,7 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
     Examples
     --------
     >>> from treerank import TreeDirectRanker
-    >>> X, y, qid = [[3.0], [1.0], [2.0]], [1, 0, 0], [7, 7, 7]
+    >>> X, y, qid = [[3.0], [1.0], [2.0]] * 20, [1, 0, 0] * 20, [7] * 60
     >>> path = getfixture("tmp_path") / "fit.checkpoint"
     >>> with checkpointing(path, every=5):
     ...     ranker = TreeDirectRanker("histogram").fit(X, y, qid)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: What "auto" stands for under losses over pairs; under other losses, which have none, the default.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
+#: Scores of fewer documents are looked at after a fit: they may all be equal.
+_FEW = 200
 
 
 def _outputs(part: Any, X: Any) -> np.ndarray:
@@ -144,6 +146,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         validation = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = part.fit(rows, objective, validation=validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
+        is_whole = current_team().size == 1 and self.head_.weight.any()
+        if is_whole and 0 < len(data.rows) < _FEW and not np.ptp(self._scores(data.features)):
+            warn_user(
+                f"All {len(data.rows)} documents get the same score: no feature varies, or they "
+                "are too few, and LightGBMTrees(min_child_samples=1) or "
+                "XGBoostTrees(min_child_weight=0) learns from them."
+            )
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         self.steepness_ = objective.steepness

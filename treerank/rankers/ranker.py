@@ -177,7 +177,7 @@ class Ranker(Scored):
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             last values of the metrics on the ``eval_set`` by name. The fit ends if one returns
-            true. A feature part made of several goes on with its other parts.
+            true. A chain goes on with its next part, and an ensemble keeps whole fits of its parts.
 
         Returns
         -------

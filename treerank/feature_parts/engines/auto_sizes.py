@@ -2,7 +2,7 @@
 
 The rule reads the numbers of documents, queries and features, and nothing else: neither the order
 of rows, nor threads, nor time. Few queries want few leaves, and many queries want many.
-``benchmarks/default_sizes.py`` shows on which data it was found, and what it gains.
+``benchmarks/bench_default_sizes.py`` shows on which data it was found, and what it gains.
 """
 
 import math

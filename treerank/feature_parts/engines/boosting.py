@@ -145,6 +145,8 @@ class BoostedTrees(BaseEstimator):
         Shares in the gain, which sum to 1, or zeros if no tree has a split.
     n_features_in_, n_outputs_ : int
         Number of columns of X, and of ``transform``: one per output of the objective.
+    n_estimators_, learning_rate_, num_leaves_, min_child_samples_, colsample_bytree_ : number
+        The sizes, given or found; an engine has those that are its parameters.
 
     Examples
     --------
@@ -223,6 +225,10 @@ class BoostedTrees(BaseEstimator):
         )
         with kernel_threads(self.n_threads):
             booster = self.grow(self._resumed(task))
+        kept = task.progress.kept()
+        if kept is not None:
+            total, name = sizes.n_estimators, task.progress.name
+            say(f"{kept} of {total} trees are kept: {name} was best there")
         before = self.evals_result_ if self._continues_itself() else None
         return self._set_booster(booster, task.progress.history(before), sizes)
 
@@ -316,7 +322,7 @@ class BoostedTrees(BaseEstimator):
         sizes = auto_sizes(n_documents, n_queries, rows.shape[1], given)
         if len(given) < len(sizes):
             numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
-            say(f"{sizes.described()}; found from {numbers}")
+            say(f"{sizes.described()}; {'set or ' if given else ''}found from {numbers}")
         return sizes
 
     def _count_new(self, start: int, n_estimators: int) -> int:
