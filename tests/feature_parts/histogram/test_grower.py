@@ -244,3 +244,20 @@ def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     expected = np.concatenate([rows[left], rows[~left]])
     assert partition(rows, bins, goes_left) == left.sum()
     np.testing.assert_array_equal(rows, expected)
+
+
+def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
+    X, gradient, hessian = random_case(n_features=2 * WIDTH, missing=0)
+    X[:, WIDTH:] = np.arange(len(X))[:, None] < 3  # a block of features that hardly vary
+    made, make = [], make_histograms
+
+    def make_full(*arguments):
+        made.append(np.full_like(make(*arguments), -1))
+        return made[0]
+
+    monkeypatch.setitem(globals(), "make_histograms", make_full)
+    nodes, *_ = grown(X, gradient, hessian, min_child_samples=4)
+    kept = (made[0] != -1).any(axis=2)
+    assert len(nodes) == 15
+    assert kept[:2, 0].all()
+    assert not kept[:, 1].any()
