@@ -114,6 +114,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--best", "--num-leaves", "4"], "must come without settings of trees"),
         ([*FIT, "--best", "--feature-part", "xgboost"], "must come without settings of trees"),
         ([*FIT, "--best", "--sparse"], "--sparse: must come without --best"),
+        ([*FIT, "--best", "--memory", "1GB"], "--memory: must come without --best"),
         ([*FIT, "--memory", "9" * 400], "memory must be a size of at least 1MB, such as 4GB"),
         ([*COMPARE, "--ranker", "Oracle"], "got 'Oracle'"),
         ([*COMPARE, "--ranker", "PRank", "--convention", "trec"], "got 'trec'"),

@@ -80,6 +80,7 @@ def fit(
     _refuse(
         (best and is_own_tree, "--best", "without settings of trees"),
         (best and sparse, "--sparse", "without --best"),
+        (best and memory, "--memory", "without --best"),
         (memory and not takes_batches, "--memory", "with --feature-part histogram"),
         (early_stopping_rounds and valid is None, "--early-stopping-rounds", "with --valid"),
     )
