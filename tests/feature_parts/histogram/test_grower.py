@@ -29,6 +29,7 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, size=(n, n_features)).astype(float)
     X[rng.random(X.shape) < missing] = np.nan
+    X[:, WIDTH:][rng.random((n, n_features - WIDTH)) < 0.9] = 0  # small leaves close this block
     gradient = np.round(rng.normal(size=n) * 2**10) / 2**10
     return X, gradient, np.round(rng.uniform(0.1, 1, size=n) * 2**10) / 2**10
 
