@@ -78,7 +78,7 @@ def test_a_part_that_only_remembers_its_training_rows_gets_no_weight():
 
 @pytest.mark.parametrize("weight", ["ndcg", "uniform"])
 def test_weights_are_fitted_to_the_objective_itself(weight):
-    y, qid = np.tile([3.0, 0, 0, 2, 1, 0], 50), np.repeat(np.arange(50), 6)
+    y, qid = np.repeat([3.0, 0, 0, 2, 1, 0], 50), np.tile(np.arange(50), 6)  # rows in any order
     scores = np.random.default_rng(1).normal(size=(len(y), 2))
     scores[:, 0] += 3 * (y == 3)  # finds the first
     scores[:, 1] += 3 * y * (y < 3)  # sorts the rest

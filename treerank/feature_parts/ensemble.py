@@ -155,7 +155,8 @@ class Ensemble(PartList):
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
         self.bags_, scores = self._fits(rows, objective)
-        known = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        by_query = objective.groups.order
+        known = by_query[~np.isnan(scores[by_query]).any(axis=1)]
         if len(known):
             self._weigh(scores[known], taken(objective, known))
         else:

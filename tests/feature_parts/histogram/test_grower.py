@@ -29,6 +29,7 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, size=(n, n_features)).astype(float)
     X[rng.random(X.shape) < missing] = np.nan
+    X[:, WIDTH:][rng.random((n, n_features - WIDTH)) < 0.9] = 0  # small leaves close this block
     gradient = np.round(rng.normal(size=n) * 2**10) / 2**10
     return X, gradient, np.round(rng.uniform(0.1, 1, size=n) * 2**10) / 2**10
 
@@ -143,6 +144,15 @@ def test_a_subset_of_rows_is_grown_on_as_if_it_were_all():
     assert sorted(rows) == sorted(kept)
 
 
+def test_all_blocks_are_searched_and_the_first_of_equal_splits_is_taken():
+    for n_features in range(WIDTH, 50 * WIDTH, WIDTH):
+        X = RNG.integers(0, 2, size=(40, n_features)).astype(float)
+        for first in (n_features - 1, 0):
+            X[:, first] = X[:, -1]
+            nodes, _, bins = grown(X, 2 * X[:, -1] - 1, np.ones(40), shape=(2, -1, False))
+            assert splits_of(nodes, bins) == [(first, 0)]
+
+
 @given(st.integers(0, 2**31), st.integers(-160, 60))
 def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     rng = np.random.default_rng(seed)
@@ -184,6 +194,12 @@ def test_the_best_set_of_categories_is_found_by_trying_all():
     chosen = {c for c in range(7) if best >> c & 1}
     assert left in (chosen, set(range(7)) - chosen)
     assert nodes["gain"][0] == pytest.approx(worth[best] - g.sum() ** 2 / 400)
+
+
+def test_nodes_count_their_documents_also_of_codes_without_a_bin():
+    codes, g = RNG.integers(0, 400, size=(3000, 2)).astype(float), RNG.integers(-9, 9, size=3000)
+    nodes, _, _ = grown(codes, g, np.ones(3000), shape=(31, -1, False), categorical=[0, 1])
+    np.testing.assert_array_equal(nodes["n_documents"], nodes["end"] - nodes["begin"])
 
 
 @given(st.integers(0, 2**31), st.sampled_from(["float32", "int16", "int8"]))
