@@ -149,9 +149,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         is_whole = current_team().size == 1 and self.head_.weight.any()
         if is_whole and 0 < len(data.rows) < _FEW and not np.ptp(self._scores(data.features)):
             warn_user(
-                f"All {len(data.rows)} documents get the same score: no feature varies, or they "
-                "are too few, and LightGBMTrees(min_child_samples=1) or "
-                "XGBoostTrees(min_child_weight=0) learns from them."
+                f"All {len(data.rows)} documents get the same score: no feature varies, or trees "
+                "need more documents. LightGBMTrees(min_child_samples=1) and "
+                "XGBoostTrees(min_child_weight=0) learn from few."
             )
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_

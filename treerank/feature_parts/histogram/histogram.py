@@ -46,6 +46,8 @@ def fill(
     rows. ``histograms``, of shape (n, 8 * STRIDE * n_words), are those of blocks from ``first`` on.
     """
     (bins, zeros), n_words, n_blocks = binned, np.uint64(words.shape[1]), np.uint64(len(blocks))
+    if n_blocks == 0:
+        return
     near = np.empty((words.shape[1] + len(blocks), BATCH), dtype=np.int64)
     for k in range(n_blocks):
         histograms[blocks[k] - first] = 0
