@@ -118,7 +118,7 @@ def test_the_shell_reads_files_in_batches_where_memory_is_given(tmp_path):
     assert models[0] == models[1]
     assert outputs[:2] == outputs[2:]
     assert len(outputs[0].splitlines()) == N + 1
-    said = refusal("fit", data, "--model", model, "--memory", "4GB", "--best", code=2)
+    said = refusal("fit", data, "--model", model, "--memory", "4GB", code=2)
     assert "must come with --feature-part histogram" in said
 
 
