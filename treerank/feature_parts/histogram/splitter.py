@@ -29,7 +29,7 @@ _NOISE = 1e-11
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
-#: The best split of a leaf so far, with fields as in ``tree.Node``. The gain is that of both sides,
+#: The best split of a leaf so far, with fields as in ``tree.NODE``. The gain is that of both sides,
 #: that of the whole leaf not yet subtracted; sums are those over the documents that go left.
 #: ``goes_left`` is 1 for each bin that does.
 SPLIT = np.dtype(
