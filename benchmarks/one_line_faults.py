@@ -75,4 +75,4 @@ def stages_of(root, file, has_kernels):
     if (root / own).is_file():
         yield [str(own)], plain
     yield [f"tests/{first}", *(ignored if has_kernels else [])], plain
-    yield ["tests", "treerank"], {}
+    yield ["tests", "benchmarks/tests", "treerank"], {}

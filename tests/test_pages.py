@@ -62,10 +62,8 @@ def test_the_shell_of_the_readme_runs_line_by_line(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def test_the_readme_is_one_page_whose_links_lead_to_files():  # Sphinx checks those of the manual
+def test_the_links_of_the_readme_lead_to_files():  # Sphinx checks those of the manual
     text = README.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 120
-    assert max(map(len, text.splitlines())) <= 120
     assert LINK.findall(text)
     assert [link for link in LINK.findall(text) if not (ROOT / link).exists()] == []
 

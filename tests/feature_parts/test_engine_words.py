@@ -112,11 +112,10 @@ def test_other_words_are_left_to_python():
             cls(**{word: 1})
 
 
-def test_help_begins_with_a_short_signature_and_shows_fit_before_plumbing():
+def test_help_begins_with_plain_types_and_shows_fit_before_plumbing():
     text = pydoc.plain(pydoc.render_doc(TreeDirectRanker))
     lines = [line.strip(" |") for line in text.splitlines()]
     assert "Annotated" not in "".join(lines[:10])
-    assert len(lines[3]) < 700
     starts = {
         name: next(i for i, line in enumerate(lines) if line.startswith(f"{name}("))
         for name in ("fit", "set_fit_request", "set_output", "get_params", "get_state")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-PAPER = Path(__file__).resolve().parents[1] / "benchmarks" / "paper"
+PAPER = Path(__file__).resolve().parents[1] / "paper"
 
 
 @pytest.fixture(autouse=True)
