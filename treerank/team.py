@@ -66,13 +66,6 @@ class Team:
         """Return the sum of the workers' values, entry by entry."""
         return values
 
-    def total_of_own(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the sum of the workers' ``parts[rank]``, where ``rank`` is that of this worker.
-
-        So each worker gets the total of a part of its own, and sends no more than all other parts.
-        """
-        return parts[0]
-
     def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
         """Send the tables ``outgoing(rank)`` to each worker; fill ``into`` with the rows that come.
 

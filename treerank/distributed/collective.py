@@ -34,13 +34,6 @@ class Collective(Team):
         """Return the sum of the workers' values, entry by entry."""
         return np.asarray(self._answer(values, lambda every: [np.sum(every, axis=0)] * self.size))
 
-    def total_of_own(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the sum of the workers' ``parts[rank]``, where ``rank`` is that of this worker."""
-        sums = self._answer(
-            list(parts), lambda every: [np.sum(each, axis=0) for each in zip(*every, strict=True)]
-        )
-        return np.asarray(sums)
-
     @naming_the_loss()
     def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
         """Send tables to each worker, and fill ``into`` with the rows that come.

@@ -13,9 +13,9 @@ Blocks whose features are 0 in nearly all documents of a leaf can split neither 
 there they are not filled any more, and their histogram is not kept.
 
 Threads share the first two steps, and the one that finishes the last piece of the second one does
-the third, see ``pieces``. Workers do so with their own rows. Before they search, each adds up the
-histograms of all workers for a share of the blocks, and then all tell each other the best splits
-they have found.
+the third, see ``pieces``. Workers do so with their own rows. Before they search, they add up the
+histograms of the smaller leaf, one message for each split. Sums of integers are exact in any order,
+so every worker then searches the same numbers and finds the same split.
 """
 
 import os
@@ -30,7 +30,7 @@ from treerank.feature_parts.histogram.histogram import fill
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
-from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth, shares_of
+from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
 from treerank.team import Team, current_team
@@ -46,9 +46,9 @@ _TOGETHER, _MOST_TOGETHER = 16, 24
 
 #: Lets a thread run that has taken a piece and has no core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
-#: The kinds of steps. Workers meet before ``_SEARCH`` and before ``_CHOOSE``. ``_START`` and
-#: ``_CHOOSE`` have one piece without work: when it is finished, a leaf is chosen.
-_START, _PARTS, _FILL, _SEARCH, _CHOOSE, _END = range(6)
+#: The kinds of steps. Several workers add up their histograms before ``_SEARCH``. ``_START`` has
+#: one piece without work: when it is finished, the root is searched.
+_START, _PARTS, _FILL, _SEARCH, _END = range(5)
 
 
 def grow(
@@ -71,8 +71,8 @@ def grow(
 
     while step["kind"] != _END:
         in_parts(work, nb.get_num_threads())
-        if team.size > 1:
-            _meet(team, data, tree)
+        if step["kind"] == _SEARCH:
+            _add_histograms(team, tree)
     n = step["n_nodes"]
     is_split = tree.nodes["place"][:n, None] >= 0
     return tree.nodes[:n].copy(), tree.splits["goes_left"][:n] * is_split
@@ -90,16 +90,15 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
         nodes[name][0] = value
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
-    n_leaves, n_own, n_words = data.histograms.shape
+    n_leaves, _, n_words = data.histograms.shape
     n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (team.size > 1)
-    first_block = shares_of(n_blocks)[team.rank].start
-    step = _START, 1, n_threads, team.size, first_block, 0, 1, (0, -1)
+    step = _START, 1, n_threads, team.size, 0, 1, (0, -1)
     return Growth(
         nodes,
         splits,
         paths=np.ones((n_most, len(data.groups)), dtype=bool),
         slots=np.zeros((n_most, n_blocks), dtype=np.int64),
-        n_kept=np.zeros(n_own, dtype=np.int64),
+        n_kept=np.zeros(n_blocks, dtype=np.int64),
         found=np.zeros((n_threads, 2), dtype=SPLIT),
         filled=np.empty((n_filled, n_blocks, n_words), dtype=np.int64),
         near=np.empty((n_threads, _MOST_TOGETHER, n_words), dtype=np.int64),
@@ -108,18 +107,15 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
     )
 
 
-def _meet(team: Team, data: Data, tree: Growth) -> None:
-    """Share with other workers what a step has found, and let threads begin the next one."""
-    step, n_pieces = tree.step[0], 1
-    if step["kind"] == _SEARCH:
-        of_all = [tree.filled[-1, share] for share in shares_of(tree.filled.shape[1])]
-        of_all[team.rank][:], n_pieces = team.total_of_own(of_all), step["n_pieces"]
-    elif step["kind"] == _CHOOSE:
-        best = tree.found[tree.found["gain"].argmax(axis=0), [0, 1]]
-        told = np.frombuffer(b"".join(team.gather(best.tobytes())), dtype=SPLIT).reshape(-1, 2)
-        tree.found["gain"] = -np.inf
-        tree.found[0] = told[told["gain"].argmax(axis=0), [0, 1]]
-    tree.counters[:] = pieces.new_counters(n_pieces)
+def _add_histograms(team: Team, tree: Growth) -> None:
+    """Add up the histograms that workers have filled, and let threads search them.
+
+    Blocks that can split neither leaf are left out; all workers know the same of them.
+    """
+    step, histogram = tree.step[0], tree.filled[-1]
+    is_open = tree.slots[step["pair"][0]] >= 0
+    histogram[is_open] = team.total(histogram[is_open])
+    tree.counters[:] = pieces.new_counters(step["n_pieces"])
 
 
 @njit(error_model="numpy", nogil=True)
@@ -146,8 +142,6 @@ def _do_piece(piece, data, words, how, rows, tree):
         fill(0, _open_blocks(0, last, tree), bins, words, part, tree.filled[piece])
     if step.kind != _FILL and step.kind != _SEARCH:
         return
-    if step.kind == _SEARCH:
-        first, last = step.first_block, step.first_block + data.histograms.shape[1]
     first, last = first + (last - first) * piece // n, first + (last - first) * (piece + 1) // n
     n_groups = max(1, (last - first + _TOGETHER // 2) // _TOGETHER)
     for group in range(n_groups):
@@ -193,8 +187,8 @@ def _end_step(data, words, how, rows, tree):
     if step.kind == _PARTS:
         step.kind = _FILL
         return step.n_pieces
-    if step.kind == _SEARCH or (step.kind == _FILL and step.n_workers > 1):
-        step.kind = _CHOOSE if step.kind == _SEARCH else _SEARCH
+    if step.kind == _FILL and step.n_workers > 1:
+        step.kind = _SEARCH
         return -1
     if step.kind != _START:
         _keep_best(how, tree)

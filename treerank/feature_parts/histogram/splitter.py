@@ -109,14 +109,14 @@ def search_blocks(
     """
     sums, step = np.empty((3, N_BINS)), tree.step[0]
     for block in range(first, first + len(small)):
-        own_block, sister = block - step.first_block, small[block - first]
+        sister = small[block - first]
         for child in range(1 + (step.pair[1] >= 0)):
             number, is_open = step.pair[child], False
             leaf, split = tree.nodes[number], tree.found[piece, child]
             slot = tree.slots[number, block]
             if slot < 0 or not may_split(leaf, how):
                 continue
-            words = data.histograms[slot, own_block] if child else sister
+            words = data.histograms[slot, block] if child else sister
             for at in range(block * WIDTH, (block + 1) * WIDTH):
                 if not _is_on_path(at, data.groups, tree.paths[number]):
                     continue
@@ -136,7 +136,7 @@ def search_blocks(
             if not is_open:
                 tree.slots[number, block] = -1
             elif child == 0:
-                _keep(sister, own_block, number, data, tree)
+                _keep(sister, block, number, data, tree)
 
 
 @register_jitable(error_model="numpy")
@@ -144,7 +144,7 @@ def _keep(words, block, number, data, tree):
     """Keep the histogram of a node."""
     slot = tree.n_kept[block]
     tree.n_kept[block] += 1
-    tree.slots[number, block + tree.step[0].first_block] = slot
+    tree.slots[number, block] = slot
     for i in range(len(words)):  # to assign a slice takes longer to compile
         data.histograms[slot, block, i] = words[i]
 

@@ -31,10 +31,9 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: - kind: see ``grower``.
 #: - n_nodes: number of nodes so far.
 #: - n_threads, n_workers: how many there are.
-#: - first_block: the first one that this worker searches.
 #: - n_parts, n_pieces: parts of the rows, 0 or at least 2; pieces of the blocks.
 #: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
-_FIELDS = ("kind", "n_nodes", "n_threads", "n_workers", "first_block", "n_parts", "n_pieces")
+_FIELDS = ("kind", "n_nodes", "n_threads", "n_workers", "n_parts", "n_pieces")
 STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
 
 
@@ -48,8 +47,8 @@ class Data(NamedTuple):
     groups: np.ndarray
     binned: np.ndarray  # bins of all rows, see ``binning.bin_rows``
     columns: np.ndarray  # the same by column, see ``binning.by_column``
-    #: Histograms of the leaves of a tree, for the blocks that this worker searches; of int64 and
-    #: shape (n_leaves, n_own_blocks, words). See ``Growth.slots``.
+    #: Histograms of the leaves of a tree, over the rows of all workers; of int64 and shape
+    #: (n_leaves, n_blocks, words). See ``Growth.slots``.
     histograms: np.ndarray
 
 
@@ -72,16 +71,9 @@ class Growth(NamedTuple):
 
 
 def make_histograms(binned: np.ndarray, n_words: int, rules: TreeRules) -> np.ndarray:
-    """Return memory for the histograms of trees on this worker's rows."""
+    """Return memory for the histograms of the leaves of trees."""
     team, (n_rows, n_blocks) = current_team(), binned.shape
     n_leaves = min(rules.num_leaves, sum(team.gather(n_rows))) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
-    own = shares_of(n_blocks)[team.rank]
-    return np.empty((n_leaves, own.stop - own.start, WIDTH * STRIDE * n_words), dtype=np.int64)
-
-
-def shares_of(n_blocks: int) -> list[slice]:
-    """Return the blocks that each worker searches."""
-    size = current_team().size
-    return [slice(n_blocks * i // size, n_blocks * (i + 1) // size) for i in range(size)]
+    return np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_words), dtype=np.int64)
