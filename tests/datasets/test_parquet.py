@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import run
 
-from treerank.datasets import read_letor, read_parquet, write_letor, write_parquet
+from treerank.datasets import parquet_files, read_letor, read_parquet, write_letor, write_parquet
 from treerank.datasets.parquet import parquet_batches
 from treerank.datasets.parquet import write_parquet_batches as write_batches
 from treerank.inputs.columns import Columns
@@ -87,6 +87,34 @@ def test_few_files_of_a_folder_are_open_at_once(tmp_path):
     next(batches)
     assert len(os.listdir("/proc/self/fd")) <= before + 2
     assert len(data) == sum(len(batch) for batch in batches) + 2
+
+
+@pytest.mark.parametrize("name", ["wide.parquet", "wide.csv"])
+def test_a_file_of_many_columns_is_opened_a_few_times(tmp_path, monkeypatch, name):
+    """Whoever opens a file reads the names of all columns: the work must not be their square."""
+    opened, open_file = [], pq.ParquetFile
+    monkeypatch.setattr(
+        pq, "ParquetFile", lambda *a, **k: (opened.append(1), open_file(*a, **k))[1]
+    )
+    X = np.arange(1200.0).reshape(2, 600)
+    write_parquet(tmp_path / name, X, [1, 0], ["q", "q"])
+    np.testing.assert_array_equal(np.asarray(read_parquet(tmp_path / name).X), X)
+    assert len(opened) <= 5
+
+
+def test_of_a_large_file_only_some_columns_are_held_twice(file, monkeypatch):
+    n_rows, n_columns = 2**16, 100
+    numbers = {f"f{i}": np.full(n_rows, i, float) for i in range(n_columns)}
+    pq.write_table(pa.table({"label": numbers["f0"], "query": numbers["f1"]} | numbers), file)
+    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    before = pa.default_memory_pool()
+    try:
+        pa.set_memory_pool(pool)
+        X = read_parquet(file).X
+    finally:
+        pa.set_memory_pool(before)
+    assert [column[-1].as_py() for column in X.columns] == [*range(n_columns)]
+    assert pool.max_memory() < 1.5 * parquet_files._GROUP_BYTES < n_rows * n_columns * 8
 
 
 def test_batches_are_the_same_rows(file):

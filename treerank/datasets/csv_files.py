@@ -63,16 +63,15 @@ def csv_as_parquet(path: Path, ids: Collection[str] = ()) -> io.BytesIO:
     )
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
-    for place, name in enumerate(table.column_names):
-        column = table.column(place)
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
         if name in ids:
-            column = _plain(column)
+            columns.append(_plain(column))
         else:
-            column = _pointed(column) if delimiter == ";" else column
-            _check_column(path, name, column)
-        table = table.set_column(place, name, column)
+            columns.append(_pointed(column) if delimiter == ";" else column)
+            _check_column(path, name, columns[-1])
     parquet = io.BytesIO()
-    pq.write_table(table, parquet)
+    pq.write_table(pa.table(columns, names=table.column_names), parquet)
     return parquet
 
 

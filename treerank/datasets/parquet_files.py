@@ -28,6 +28,8 @@ from treerank.numerics.threads import threads_allowed
 RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
+#: About so many bytes of columns are read at a time, beside the matrix that they are copied to.
+_GROUP_BYTES = 2**25
 _OTHER_NAMES = " The name of a CSV file ends in .csv or .tsv, that of a LETOR file in .txt."
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
 
@@ -116,14 +118,30 @@ class ParquetFiles:
         return np.float32 if exact and any(map(types.is_floating, numbers)) else np.float64
 
     def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
-        """Yield whole columns; a few at a time are read."""
+        """Yield whole columns; so many at a time are read as have about ``_GROUP_BYTES`` bytes.
+
+        Whoever opens a file reads the names of all its columns, so it is opened once for a group.
+        """
         n_threads = threads_allowed()
-        for start in range(0, len(names), n_threads):
-            group = list(names[start : start + n_threads])
+        for group in self._column_groups(names, n_threads):
             tables = [self._read(path, group, n_threads > 1) for path in self.files]
             for name in group:
                 chunks = [chunk for table in tables for chunk in table.column(name).chunks]
                 yield pa.chunked_array(chunks)
+            del tables, chunks  # before the next group is read
+
+    def _column_groups(self, names: Sequence[str], n_threads: int) -> Iterator[list[str]]:
+        """Yield groups of columns to read together: one for each thread, or more small ones."""
+        group, n_bytes, n_rows = list[str](), 0, self.n_rows
+        for name in names:
+            column_bytes = n_rows * _cell_bytes(self.schema.field(name).type)
+            if len(group) >= n_threads and n_bytes + column_bytes > _GROUP_BYTES:
+                yield group
+                group, n_bytes = [], 0
+            group.append(name)
+            n_bytes += column_bytes
+        if group:
+            yield group
 
     def _read(self, path: str, names: list[str], use_threads: bool) -> pa.Table:
         """Return columns of one file."""
@@ -271,6 +289,11 @@ def is_number(kind: pa.DataType) -> bool:
     """Tell whether a column holds numbers, or nothing at all."""
     is_real = types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)
     return is_real or types.is_boolean(kind) or types.is_null(kind)
+
+
+def _cell_bytes(kind: pa.DataType) -> int:
+    """Return about how many bytes of memory a value of a column takes while it is read."""
+    return 8 if is_number(kind) else 64
 
 
 #: What a column must hold, by what it is for; ids are more than these.

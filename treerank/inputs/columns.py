@@ -256,7 +256,8 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     frame: Any = as_frame(X)
     if names is None or frame.columns == (names := list(names)):
         return X
-    missing = [name for name in names if name not in frame.columns]
+    columns = set(frame.columns)
+    missing = [name for name in names if name not in columns]
     if missing:
         raise ValueError(
             f"X must have the columns of fit; {quote(missing[0])} is missing from "
