@@ -15,7 +15,7 @@ from dataclasses import fields
 from sklearn.pipeline import Pipeline
 
 from treerank.evaluation.store import describe
-from treerank.objectives.factory import PairSettings
+from treerank.objectives.pairs.settings import PairSettings
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scored import Scored

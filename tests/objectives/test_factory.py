@@ -1,9 +1,13 @@
+import inspect
+
 import numba
 import numpy as np
 import pytest
 from numba import njit
 
-from treerank.objectives import PairLoss, make_objective
+from treerank import TreeDirectRanker
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives import PairLoss, PairSettings, make_objective
 from treerank.objectives.sums import FromStart
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
@@ -43,6 +47,12 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         ([[0], [1]], {}, r"y must be one-dimensional; got shape \(2, 1\)"),
         ([0, 2000], {"loss": "xendcg"}, r"y must be at least 0 and .* got 2000\.0 in row 1"),
         ([-1, 1], {"loss": "approx_ndcg"}, "y must be at least 0"),
+        (
+            Y,
+            {"qid": QueryGroups.from_qid([2, 1])},
+            "qid must group as many documents as y has; got 2 for 4",
+        ),
+        (Y, {"gain": [[0, 1], [2, 3]]}, "gain must be one-dimensional"),
     ],
 )
 def test_says_argument_rule_and_value(y, settings, message):
@@ -110,3 +120,35 @@ def test_high_labels_have_finite_err_weights(top):
 @pytest.mark.parametrize("settings", [{"weight": "map"}, {"weight": "ndcg", "gain": "linear"}])
 def test_high_labels_are_no_concern_without_their_exponential_gain(settings):
     make_objective([0, 1, 30], **settings)
+
+
+TABLE = [0, 1, 3]
+
+
+@pytest.mark.parametrize("gain", [TABLE, tuple(TABLE), np.array(TABLE), np.array(TABLE, float)])
+@pytest.mark.parametrize("weight", ["ndcg", "err"])
+def test_a_table_of_gains_may_be_any_array(gain, weight):
+    scores = np.array([0.3, -0.2, 0.7, 0.0])
+    found, named = (make_objective(Y, QID, weight=weight, gain=g) for g in (gain, "exponential"))
+    np.testing.assert_array_equal(found.derivatives(scores), named.derivatives(scores))
+    ranker = TreeDirectRanker(weight=weight, gain=gain)
+    np.testing.assert_array_equal(
+        ranker.make_objective(Y, QID).derivatives(scores),
+        ranker.set_params(gain="exponential").make_objective(Y, QID).derivatives(scores),
+    )
+
+
+def test_a_table_of_gains_is_refused_by_a_loss_that_reads_none():
+    with pytest.raises(ValueError, match="gain must be 'exponential' for loss='listnet'"):
+        make_objective(Y, loss="listnet", gain=np.array(TABLE))
+
+
+def test_settings_of_pairs_are_those_of_the_ranker_and_shown_by_make_objective():
+    settings = inspect.signature(PairSettings).parameters
+    shown = inspect.signature(make_objective).parameters
+    assert {name: shown[name].default for name in settings} == {
+        name: parameter.default for name, parameter in settings.items()
+    }
+    assert settings.keys() <= inspect.signature(TreeDirectRanker).parameters.keys()
+    with pytest.raises(TypeError, match=r"make_objective: .*'wait'\. Write .*weight=None, pairs"):
+        make_objective(Y, wait="ndcg")

@@ -38,12 +38,8 @@ THEIRS = {
     "subsample_freq": ("bagging_freq",),
 }
 _OURS = {word: ours for ours, words in THEIRS.items() for word in words}
-#: Parameters of TreeDirectRanker that trees do not have.
-OF_RANKER = (
-    *("clicks", "feature_part", "gain", "head_alpha", "k", "label_weights", "loss"),
-    *("metric", "pairs", "query_normalization", "sigma", "smoothing"),
-    *("tau", "threshold", "weight"),
-)
+#: Parameters of TreeDirectRanker that trees do not have, besides the settings of pairs.
+OF_RANKER = ("clicks", "feature_part", "head_alpha", "label_weights", "loss", "metric", "tau")
 #: What an engine reads, and has no name here, by the class of the trees.
 OF_ENGINE = {
     "LightGBMTrees": (
@@ -140,8 +136,11 @@ def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     for trees in (type(part), *map(feature_part_class, own + engines)):
         if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
             return f"TreeDirectRanker({trees.__name__}({name}=...))"
+    from treerank.objectives.factory import PairSettings  # trees alone do not wait for losses
+
     inside = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "
-    return f"TreeDirectRanker({inside}{name}=...)" if name in OF_RANKER else None
+    is_of_ranker = name in OF_RANKER or name in inspect.signature(PairSettings).parameters
+    return f"TreeDirectRanker({inside}{name}=...)" if is_of_ranker else None
 
 
 def _refuse_callbacks(callbacks: Any) -> None:

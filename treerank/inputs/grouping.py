@@ -43,11 +43,16 @@ class QueryGroups:
     def from_qid(
         cls, qid: "ArrayLike | QueryGroups | None", n_documents: int | None = None
     ) -> "QueryGroups":
-        """Group rows by query id; groups stay as they are.
+        """Group rows by query id; groups of ``n_documents`` rows stay as they are.
 
         ``qid=None`` puts all ``n_documents`` rows into one query.
         """
         if isinstance(qid, QueryGroups):
+            if n_documents not in (None, qid.n_documents):
+                raise ValueError(
+                    "qid must group as many documents as y has; "
+                    f"got {qid.n_documents} for {n_documents}."
+                )
             return qid
         if qid is None:
             return cls(None, np.array([0, n_documents]))

@@ -156,11 +156,6 @@ class Metric(ABC):
         is_empty = isinstance(qid, QueryGroups) and qid.n_documents == 0  # of one of many workers
         labels = np.empty(0) if is_empty else check_column("y", y)
         groups = QueryGroups.from_qid(qid, len(labels))
-        if groups.n_documents != len(labels):
-            raise ValueError(
-                "qid must group as many documents as y has; "
-                f"got {groups.n_documents} for {len(labels)}."
-            )
         worth = groups.sorted(self._worth_in_team(labels))
         ideal = self.ideal(worth, groups.indptr) if groups.n_queries else worth
         return PreparedMetric(self, groups, worth, ideal)

@@ -6,13 +6,13 @@ the table of its kind.
 """
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FunctionType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numba
-import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import (
@@ -27,21 +27,17 @@ from treerank.checks import (
     warn_user,
 )
 from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
-from treerank.inputs.relevance import check_gain
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs, rule_or_given
-from treerank.objectives.pairs.weights import (
-    NORMALIZATIONS,
-    PAIR_WEIGHTS,
-    PairWeight,
-    Weight,
-    get_pair_weight,
-)
-from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
+from treerank.objectives.pairs.rules import GivenPairs, Pairs, rule_or_given
+from treerank.objectives.pairs.settings import PairSettings as PairSettings  # for feature parts
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight
+from treerank.parameters import Rule, bound
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
@@ -55,61 +51,31 @@ THEIRS = {
 }
 #: A label whose exponential gain drowns the gains of most others.
 DROWNING_LABEL = 19
-#: Gain of a label, as in metrics, which objectives do not know.
-Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
-Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 
 
-@dataclass(frozen=True)
-class PairSettings:
-    """What only losses over pairs look at; for the meanings see :func:`make_objective`."""
-
-    weight: Weight | None = None
-    pairs: PairRule | None = None
-    sigma: Positive = 1.0
-    k: Size | None = None
-    gain: Gain = "exponential"
-    threshold: Finite = 1.0
-    smoothing: NotNegative = 0.0
-    query_normalization: Normalization = None
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        check_parameters(self)
-
-    def refuse_for(self, loss: Any) -> None:
-        """Refuse settings other than the defaults for a loss that would ignore them."""
-        for field in fields(self):
-            name, value = field.name, getattr(self, field.name)
-            if value is field.default or (np.ndim(value) == 0 and value == field.default):
-                continue
-            if isinstance(value, GivenPairs):
-                name, value = "given_pairs", len(value.i)
-            raise ValueError(
-                f"{name} must be {field.default!r} for loss={quote(loss)}, which does not read it; "
-                f"got {quote(value)}."
-            )
+def _shows_settings(function: F) -> F:
+    """Decorate a function that passes ``**settings`` on, so that its signature shows them."""
+    signature = inspect.signature(function)
+    *given, _ = signature.parameters.values()
+    vars(function)["__signature__"] = signature.replace(
+        parameters=[*given, *inspect.signature(PairSettings).parameters.values()]
+    )
+    return function
 
 
+@_shows_settings
 def make_objective(
     y: ArrayLike,
     qid: Queries = None,
     *,
     loss: Any = "logistic",
-    weight: str | PairWeight | None = None,
-    pairs: str | Pairs | None = None,
-    sigma: float = 1.0,
-    k: int | None = None,
-    gain: str | ArrayLike = "exponential",
-    threshold: float = 1.0,
-    smoothing: float = 0.0,
-    query_normalization: str | None = None,
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
     random_state: int = 0,
+    **settings: Any,
 ) -> Objective:
-    r"""Make an objective: scores in; value, gradient and hessian out, one entry per row.
+    """Make an objective: scores in; value, gradient and hessian out, one entry per row.
 
     It serves every feature part, and plain ``lightgbm.train`` or ``xgboost.train`` as well.
     Objectives over the same documents can be added: ``0.7 * a + 0.3 * b`` is an objective again.
@@ -125,24 +91,6 @@ def make_objective(
         A name of ``LOSSES``; a :class:`~treerank.objectives.pairs.losses.PairLoss` or a function
         of the margin; :class:`~treerank.objectives.ApproxNDCG` of another temperature; or any
         object with a method ``bind(judgments)`` that returns an objective.
-    weight : str or PairWeight, default=None
-        Weight of a pair, see :mod:`treerank.objectives.pairs.weights`; None is "uniform". This and
-        all up to ``query_normalization`` are for pair losses only; other losses refuse them.
-    pairs : str or Pairs, default=None
-        Which pairs count, see :mod:`treerank.objectives.pairs.rules`; None is "all".
-    sigma : float, default=1.0
-        Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
-    k : int, default=None
-        Truncation of the metric behind ``weight``.
-    gain : {"exponential", "linear"} or array-like, default="exponential"
-        Gain of a label for NDCG and ERR weights.
-    threshold : float, default=1.0
-        Labels from here on are relevant for MAP and MRR weights.
-    smoothing : float, default=0.0
-        Scale of Gumbel noise on the scores that ranks come from, drawn anew in every iteration.
-    query_normalization : {None, "equal", "log"}, default=None
-        None leaves the pair weights as they are; "equal" scales those of each query to the same
-        sum, "log" to log2(1 + their sum).
     sample_weight : array-like of shape (n_documents,), default=None
         Weight of each document; that of a pair is the product.
     query_weight : array-like of shape (n_documents,), default=None
@@ -152,6 +100,9 @@ def make_objective(
         and the probability that i is to stand above j. The last two are 1 where they are left out.
     random_state : int, default=0
         Seed of whatever is drawn at random.
+    **settings
+        For pair losses only; other losses refuse them: ``weight``, ``pairs`` and the other
+        parameters of :class:`~treerank.objectives.PairSettings`.
 
     Returns
     -------
@@ -165,6 +116,7 @@ def make_objective(
     >>> gradient
     array([-0.5,  0.5,  0. ])
     """
+    bound("make_objective", inspect.signature(make_objective), (y,), settings)
     y = check_column("y", y)
     groups = QueryGroups.from_qid(qid, len(y))
     check_count("random_state", random_state, at_least=0)
@@ -174,11 +126,8 @@ def make_objective(
     of_document = check_weight("sample_weight", sample_weight, len(y))
     judgments = Judgments.of(y, groups, of_document, of_query, int(random_state))
     given = None if given_pairs is None else GivenPairs.from_table(given_pairs, groups)
-    pairs = rule_or_given(pairs, given)
-    settings = PairSettings(
-        weight, pairs, sigma, k, gain, threshold, smoothing, query_normalization
-    )
-    return bind_loss(loss, judgments, settings)
+    settings["pairs"] = rule_or_given(settings.get("pairs"), given)
+    return bind_loss(loss, judgments, PairSettings(**settings))
 
 
 def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
@@ -251,15 +200,13 @@ PairlessLosses = Annotated[Sequence[Any], Rule(_check_pairless)]
 
 
 def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> Objective:
-    weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
-    pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
-    _refuse_weightless(weight, pairs)
-    size, largest = judgments.totals.typical_size, judgments.totals.largest_label
-    own = vars(settings) | {"weight": weight, "pairs": pairs, "gain": check_gain(settings.gain)}
-    own |= {"sigma": float(settings.sigma), "smoothing": float(settings.smoothing)}
-    objective = PairwiseObjective(judgments, loss, typical_size=size, largest_label=largest, **own)
+    weight, largest = settings.pair_weight, judgments.totals.largest_label
+    _refuse_weightless(weight, settings.pair_rule)
+    size = judgments.totals.typical_size
+    objective = PairwiseObjective(judgments, loss, settings, size, largest)
     objective.check_labels()
-    if weight.takes_gain and settings.gain == "exponential" and largest >= DROWNING_LABEL:
+    is_exponential = settings.gain == "exponential"
+    if weight.takes_gain and is_exponential and largest >= DROWNING_LABEL:
         warn_user(
             f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels hardly "
             "count. Write gain='linear' if y is an amount, no grade; the order is X, y, qid."

@@ -22,8 +22,9 @@ from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.objectives.base import Objective
-from treerank.objectives.factory import Loss, PairSettings, get_loss
+from treerank.objectives.factory import Loss, get_loss
 from treerank.objectives.pairs.losses import PairLoss
+from treerank.objectives.pairs.settings import PairSettings
 from treerank.objectives.pairs.weights import Weight
 from treerank.objectives.sums import SomeRows, weighted_sum
 from treerank.parameters import NotNegative, check_parameters

@@ -16,9 +16,10 @@ from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.documents import check_positions
 from treerank.inputs.grouping import ByRow, QueryGroups, check_query_weight
 from treerank.objectives.base import NoDocuments, Objective
-from treerank.objectives.factory import PairSettings, bind_loss
+from treerank.objectives.factory import bind_loss
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
+from treerank.objectives.pairs.settings import PairSettings
 from treerank.team import current_team
 
 

@@ -1,8 +1,9 @@
 """Tree direct ranker: the direct ranker with all of its settings as parameters.
 
-To add a setting, add a field to :class:`TreeDirectRanker`, document it, give it a default in
-:class:`~treerank.rankers.direct_ranker.DirectRanker`, and use it in one place: the objective, the
-feature part or the head.
+To add a setting, add a field to :class:`TreeDirectRanker`, document it, and use it in one place:
+the objective, the feature part or the head. A setting of pairs is a field of
+:class:`~treerank.objectives.PairSettings`, too. Another one has a default in
+:class:`~treerank.rankers.direct_ranker.DirectRanker`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +14,9 @@ from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
-from treerank.objectives.factory import Gain, Loss, Normalization
+from treerank.objectives.factory import Loss
 from treerank.objectives.pairs.rules import PairRule
+from treerank.objectives.pairs.settings import Gain, Normalization
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.direct_ranker import DirectRanker

@@ -18,7 +18,7 @@ from treerank.objectives.base import Derivatives, Objective, Priced, as_objectiv
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.weights import PAIR_WEIGHTS
+from treerank.objectives.pairs.settings import PairSettings
 from treerank.parameters import check_parameters
 
 #: Values of the queries or documents, gradients and hessians of the documents.
@@ -107,9 +107,9 @@ class ListwiseObjective(Objective):
 
     def convex(self) -> Objective:
         """Return the logistic loss of all pairs of the same documents."""
-        weight = PAIR_WEIGHTS[self.loss.head_weight]
+        settings = PairSettings(weight=self.loss.head_weight)
         logistic, size = PAIR_LOSSES["logistic"], self.judgments.totals.typical_size
-        return PairwiseObjective(self.judgments, logistic, weight, size)
+        return PairwiseObjective(self.judgments, logistic, settings, size)
 
     def with_loss(self, loss: Any) -> Objective:
         """Return the objective of another loss, one without pairs, for the same labels."""

@@ -18,8 +18,6 @@ from treerank.objectives.pairs import closed_forms, exact_pairs, fast_pairs, lis
 from treerank.objectives.pairs.label_order import scatter
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.problem import PairProblem
-from treerank.objectives.pairs.rules import PAIRS
-from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 
 #: Summing so many pairs takes as long as ranking a document.
 _PAIRS_PER_DOCUMENT = 8
@@ -84,16 +82,17 @@ class PairwiseObjective(PairProblem, Objective):
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "PairwiseObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""
         judgments = self.judgments.taking(rows, groups)
-        return replace(self, judgments=judgments, pairs=self.pairs.taking(rows))
+        settings = replace(self.settings, pairs=self.pairs.taking(rows))
+        return replace(self, judgments=judgments, settings=settings)
 
     def convex(self) -> "PairwiseObjective":
         """Return the logistic loss of the same pairs, with weights and pairs that never change."""
-        return replace(
-            self,
-            loss=PAIR_LOSSES["logistic"],
-            weight=self.weight if self.weight.is_fixed else PAIR_WEIGHTS["query"],
-            pairs=self.pairs if self.pairs.top is None else PAIRS["all"],
+        settings = replace(
+            self.settings,
+            weight=self.weight if self.weight.is_fixed else "query",
+            pairs=self.pairs if self.pairs.top is None else "all",
         )
+        return replace(self, loss=PAIR_LOSSES["logistic"], settings=settings)
 
     def with_loss(self, loss: Any) -> Objective:
         """Return the objective of another loss, one without pairs, for the same labels."""

@@ -17,7 +17,8 @@ from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_sco
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.position_values import VALUES
 from treerank.objectives.pairs.ranking import RankRule, Ranks, add_noise, sort_queries, value_kernel
-from treerank.objectives.pairs.rules import PAIRS, GivenPairs, Pairs
+from treerank.objectives.pairs.rules import GivenPairs, Pairs
+from treerank.objectives.pairs.settings import PairSettings
 from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight
 
 
@@ -25,12 +26,14 @@ from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight
 class PairProblem:
     """Judged documents, and what their pairs cost.
 
-    Other attributes are as in :func:`treerank.make_objective`.
-
     Attributes
     ----------
     judgments : Judgments
         Labels, queries and weights of the documents.
+    loss : PairLoss
+        Price of a margin.
+    settings : PairSettings
+        Which pairs count, how much, and by which scores.
     typical_size : float
         Documents of an average query, which is the sum of weights that "equal" gives to each. Parts
         of the rows keep that of all rows.
@@ -40,16 +43,24 @@ class PairProblem:
 
     judgments: Judgments
     loss: PairLoss
-    weight: PairWeight
+    settings: PairSettings
     typical_size: float
     largest_label: float = 1.0
-    pairs: Pairs = PAIRS["all"]
-    sigma: float = 1.0
-    k: int | None = None
-    gain: str | tuple[float, ...] = "exponential"
-    threshold: float = 1.0
-    smoothing: float = 0.0
-    query_normalization: str | None = None
+
+    @cached_property
+    def weight(self) -> PairWeight:
+        """Weight of a pair."""
+        return self.settings.pair_weight
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Which pairs count."""
+        return self.settings.pair_rule
+
+    @property
+    def sigma(self) -> float:
+        """Scale of the scores."""
+        return float(self.settings.sigma)
 
     @property
     def groups(self) -> QueryGroups:
@@ -79,8 +90,8 @@ class PairProblem:
         """Return the weights of the places that no score changes."""
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
-        gain = self.weight.gains(self.judgments.y[row], groups, self)
-        return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
+        gains = self.weight.gains(self.judgments.y[row], groups, self)
+        return Weights(np.ascontiguousarray(gains, np.float64), self.judgments.sample_weight[row])
 
     @cached_property
     def weights(self) -> Weights:
@@ -100,7 +111,7 @@ class PairProblem:
     @property
     def normalization(self) -> str | None:
         """What the pair weights of a query are scaled to."""
-        return self.query_normalization or ("equal" if self.weight.normalized else None)
+        return self.settings.query_normalization or ("equal" if self.weight.normalized else None)
 
     @cached_property
     def is_separable(self) -> bool:
@@ -128,16 +139,17 @@ class PairProblem:
         """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
         ranks = np.arange(1, max(longest, 1) + 1)
         discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
-        return np.where(ranks <= (self.k or len(ranks)), discounts, 0.0)
+        return np.where(ranks <= (self.settings.k or len(ranks)), discounts, 0.0)
 
     @cached_property
     def rank_rule(self) -> RankRule:
         """What turns scores into ranks, and ranks into values."""
         discount = self.discounts(self.weight.discount, self.judgments.totals.longest)
-        top, k = self.pairs.top, self.k if self.weight.values else None
+        top, k = self.pairs.top, self.settings.k if self.weight.values else None
         reach = min(top or len(discount), k or len(discount))
         n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
-        return RankRule(discount, n_top, reach, self.smoothing, self.judgments.seed)
+        smoothing = float(self.settings.smoothing)
+        return RankRule(discount, n_top, reach, smoothing, self.judgments.seed)
 
     def ranking(
         self, scores: np.ndarray, iteration: int, *, single: bool = False
@@ -155,7 +167,7 @@ class PairProblem:
         if fill is None and not truncated:
             return x, ranks, calls
         rule, keys, falling = self.rank_rule, x, np.empty(size)
-        if self.smoothing > 0:
+        if self.settings.smoothing > 0:
             keys, names = np.empty(size), self.judgments.keys_of(labels.row)
             calls.append((add_noise, x, names, labels.indptr, iteration, rule, keys))
         calls.append((sort_queries, keys, labels.indptr, order, falling))

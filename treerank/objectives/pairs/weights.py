@@ -77,7 +77,7 @@ def _label_steps(y, groups, options):
 
 def _over_ideal_dcg(y, groups, options):
     """Return gains over the largest DCG@k of their query; y is sorted within queries."""
-    gains = label_gains(y, options.gain)
+    gains = label_gains(y, options.settings.gain)
     ranks = groups.sizes.repeat(groups.sizes) - 1 - groups.places  # best label first
     ideal = np.add.reduceat(
         gains * options.discounts("ndcg", groups.sizes.max())[ranks], groups.indptr[:-1]
@@ -87,19 +87,19 @@ def _over_ideal_dcg(y, groups, options):
 
 
 def _over_relevant(y, groups, options):
-    relevant = is_relevant(y, options.threshold)
+    relevant = is_relevant(y, options.settings.threshold)
     counts = np.add.reduceat(relevant, groups.indptr[:-1])
     return relevant / np.maximum(counts, 1).repeat(groups.sizes)
 
 
 def _relevant(y, groups, options):
-    return is_relevant(y, options.threshold)
+    return is_relevant(y, options.settings.threshold)
 
 
 def _stop_probability(y, groups, options):
     """Return the probability that a document satisfies the reader, which is below 1."""
-    largest = label_gains([options.largest_label], options.gain)
-    return np.minimum(label_gains(y, options.gain) / (largest + 1), BELOW_ONE)
+    largest = label_gains([options.largest_label], options.settings.gain)
+    return np.minimum(label_gains(y, options.settings.gain) / (largest + 1), BELOW_ONE)
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ class PairWeight:
     Attributes
     ----------
     gains : callable
-        ``(y, groups, options) -> ndarray``, for labels that ascend within each query; ``options``
-        has the attributes of :class:`~treerank.objectives.pairs.problem.PairProblem`, such as
-        ``k``, ``gain`` and ``threshold``.
+        ``(y, groups, options) -> ndarray``, for labels that ascend within each query.
+        ``options`` is a :class:`~treerank.objectives.pairs.problem.PairProblem`, whose ``settings``
+        are a :class:`~treerank.objectives.PairSettings`.
     of_pair : callable
         ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``.
     values : callable or None

@@ -1,0 +1,90 @@
+"""Settings of losses over pairs: the one place where each is spelled, typed and checked.
+
+Rankers have them as parameters. From there on they travel as one :class:`PairSettings`. To add a
+setting, add a field here, a parameter to
+:class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`, and read it in one place.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+import numpy as np
+
+from treerank.checks import quote
+from treerank.inputs.relevance import check_gain
+from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
+from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight, Weight, get_pair_weight
+from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
+
+#: Gain of a label, as in metrics, which objectives do not know.
+Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
+Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSettings:
+    r"""What only losses over pairs look at.
+
+    Parameters
+    ----------
+    weight : str or PairWeight, default=None
+        Weight of a pair, see :mod:`treerank.objectives.pairs.weights`; None is "uniform".
+    pairs : str or Pairs, default=None
+        Which pairs count, see :mod:`treerank.objectives.pairs.rules`; None is "all".
+    sigma : float, default=1.0
+        Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
+    k : int, default=None
+        Truncation of the metric behind ``weight``.
+    gain : {"exponential", "linear"} or array-like, default="exponential"
+        Gain of a label for NDCG and ERR weights.
+    threshold : float, default=1.0
+        Labels from here on are relevant for MAP and MRR weights.
+    smoothing : float, default=0.0
+        Scale of Gumbel noise on the scores that ranks come from, drawn anew in every iteration.
+    query_normalization : {None, "equal", "log"}, default=None
+        None leaves the pair weights as they are; "equal" scales those of each query to the same
+        sum, "log" to log2(1 + their sum).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> PairSettings(weight="ndcg", gain=np.array([0, 1, 10])).gain
+    (0.0, 1.0, 10.0)
+    """
+
+    weight: Weight | None = None
+    pairs: PairRule | None = None
+    sigma: Positive = 1.0
+    k: Size | None = None
+    gain: Gain = "exponential"
+    threshold: Finite = 1.0
+    smoothing: NotNegative = 0.0
+    query_normalization: Normalization = None
+
+    def __post_init__(self) -> None:
+        """Check the settings; a table of gains becomes a tuple, which can be compared."""
+        check_parameters(self)
+        object.__setattr__(self, "gain", check_gain(self.gain))
+
+    @property
+    def pair_weight(self) -> PairWeight:
+        """The weight that ``weight`` names."""
+        return get_pair_weight("uniform" if self.weight is None else self.weight)
+
+    @property
+    def pair_rule(self) -> Pairs:
+        """The rule that ``pairs`` names."""
+        return get_pairs("all" if self.pairs is None else self.pairs)
+
+    def refuse_for(self, loss: Any) -> None:
+        """Refuse settings other than the defaults for a loss that would ignore them."""
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
+            if value is field.default or (np.ndim(value) == 0 and value == field.default):
+                continue
+            if isinstance(value, GivenPairs):
+                name, value = "given_pairs", len(value.i)
+            raise ValueError(
+                f"{name} must be {field.default!r} for loss={quote(loss)}, which does not read it; "
+                f"got {quote(value)}."
+            )
