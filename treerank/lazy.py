@@ -71,7 +71,7 @@ def exported(package: str) -> dict[str, str]:
     >>> exported("treerank.rankers")["Ranker"]
     'treerank.rankers.ranker:Ranker'
     """
-    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text()
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text("utf-8")
     lines = re.findall(r"^from (\S+) import (\w+) as \w+(?:  # (\w+))?$", stub, re.MULTILINE)
     named = {
         name: f"{module}:{name}" + f" [{needed}]" * bool(needed) for module, name, needed in lines
