@@ -1,5 +1,7 @@
 import gzip
 import os
+import re
+from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
@@ -98,6 +100,89 @@ WRONG = {
     "label,query,doc_id,a\n1,q,7,2\n": "'doc_id': an id must not be a feature.*document='doc_id'",
     "label|query|a\n1|q|7\n": r"column 'label': the column for label must exist.*label\|query",
 }
+
+
+#: Two cells of a column that would be a category, or another number, and the one that is named.
+NO_DIGITS = {
+    ('"1,000"', "2"): "1,000",
+    ("5%", "10%"): "5%",
+    ("1_000", "2"): "1_000",
+    ("7", "\N{MINUS SIGN}5"): "\N{MINUS SIGN}5",
+    ("0x1F", "2"): "0x1F",
+    ("0x1F", "2.5"): "0x1F",
+    ("$5", "$6"): "$5",
+    ('"1,5"', "2"): "1,5",
+    ("1e999", "2"): "1e999",
+    ("1 000", ""): "1 000",
+}
+
+
+@pytest.mark.parametrize("cells", NO_DIGITS)
+def test_numbers_in_other_notations_are_no_categories_and_can_be_left_out(tmp_path, cells):
+    path, (first, second) = tmp_path / "a.csv", cells
+    path.write_text(f"label,query,a,b\n1,q,{first},3\n0,q,{second},4\n", encoding="utf-8")
+    found = NO_DIGITS[cells]
+    rule = rf"'a': must hold numbers .*; got '{re.escape(found)}' in row {int(found in second)}"
+    with pytest.raises(ValueError, match=rule):
+        read_csv(path)
+    for options in ({"drop": "a"}, {"features": "b"}):
+        assert read_csv(path, **options).X.to_pydict() == {"b": [3, 4]}
+
+
+def test_text_stays_text_beside_numbers_and_missing_values_have_the_names_of_spreadsheets(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("label,query,a,b,c\n1,q,5%,1-2,#N/A\n0,q,much,3,2\n0,q,1.2.3,x,inf\n")
+    X = read_csv(path).X.to_pydict()
+    assert X == {"a": ["5%", "much", "1.2.3"], "b": ["1-2", "3", "x"], "c": [ANY, 2, np.inf]}
+    assert np.isnan(X["c"][0])
+
+
+def test_a_column_has_decimal_commas_or_points(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("label;query;a\n1;q;1.000\n0;q;2,5\n")
+    with pytest.raises(
+        ValueError, match=r"'a': must have decimal commas or .* got '1.000' in row 0"
+    ):
+        read_csv(path)
+
+
+def test_a_column_is_one_thing(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,3\n0,4\n")
+    for roles in (("label", "query"), ("label", "document"), ("query", "document")):
+        with pytest.raises(
+            ValueError, match=f"{roles[0]} and {roles[1]} must be different columns"
+        ):
+            read_csv(path, **({"label": "b", "query": "b"} | dict.fromkeys(roles, "a")))
+    for features, rule in (
+        (["b", "a"], "not name the label, .* got 'a'"),
+        (["b", "b"], "'b' 2 ti"),
+    ):
+        for read in (read_csv, read_batches):
+            with pytest.raises(ValueError, match=f"features must .*{rule}"):
+                read(path, label="a", query=None, features=features)
+
+
+def test_gzip_needs_no_name_and_what_is_no_text_is_called_by_its_kind(tmp_path):
+    path, text = tmp_path / "a.csv", b"label,query,a\n1,q,5\n0,q,1\n"
+    path.write_bytes(gzip.compress(text))
+    assert read_csv(path).X.to_pydict() == {"a": [5, 1]}
+    kinds = {b"PK\x03\x04": "a zip archive or a spreadsheet", b"\xff\xfe": "text in UTF-16"}
+    for begin, kind in (kinds | {b"PAR1": "a Parquet file"}).items():
+        path.write_bytes(begin + text)
+        with pytest.raises(
+            ValueError, match=rf"a.csv: .* text in UTF-8, plain or gzip; got {kind}"
+        ):
+            read_csv(path)
+
+
+def test_a_long_cell_is_read_and_a_quote_that_is_never_closed_is_not(tmp_path):
+    path, long = tmp_path / "a.csv", "y" * 3_000_000
+    path.write_text(f'label,query,a\n1,q,{long}\n0,q,"x\n1,2,3\n"\n')
+    assert read_csv(path).X["a"].to_pylist() == [long, "x\n1,2,3\n"]
+    path.write_text('label,query,a\n1,q,red\n0,q,"red\n' + "1,q,red\n" * 200_000)
+    with pytest.raises(ValueError, match=r"'a': a quote must be closed; got .* in row 1\.$"):
+        read_csv(path)
 
 
 @pytest.mark.parametrize("text", WRONG)

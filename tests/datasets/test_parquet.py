@@ -66,7 +66,8 @@ def test_the_index_of_a_data_frame_and_reserved_names_are_no_features(file):
     frame.set_index(pd.Index(["x", "z"], name="id")).to_parquet(file)
     data = read_parquet(file, label="clicks")
     assert data.X.column_names == ["price"]
-    assert read_parquet(file, features=["id", "label"]).X.column_names == ["id", "label"]
+    both = ["id", "label"]
+    assert read_parquet(file, label="clicks", features=both).X.column_names == both
     assert read_parquet(file, features="price").X.column_names == ["price"]
 
 

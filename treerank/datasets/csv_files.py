@@ -3,13 +3,15 @@
 The first line names the columns. Types are those of the cells: a column is of numbers, of truth
 values or of dates if all its cells are, and of text otherwise. One of ids is of numbers if all are
 plain, and else of text: 007 is not 7. A cell without text, or with ``NA``, ``NaN``, ``None``,
-``null``, ``-`` or ``?`` alone, is missing. Cells of a CSV file end at commas or,
-if its first line has none, at semicolons; numbers may then have decimal commas. A file is held in
-memory while it is read.
+``null``, ``-`` or ``?`` alone, is missing. A column of numbers with separators of thousands, ``%``
+or hexadecimal digits is refused: as text, it would be a category. Cells of a CSV file end at commas
+or, if its first line has none, at semicolons; numbers may then have decimal commas. A file is held
+in memory while it is read.
 """
 
 import io
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,14 +29,36 @@ DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 _MOSTLY = 0.9
 #: Bytes of the first line that are looked at.
 _LONGEST_LINE = 1 << 20
+#: Bytes that are parsed at a time; a row that is longer needs more.
+_BLOCK_SIZES = (2**20, 2**25, 2**31 - 1)
 #: What stands in a cell without a value.
-MISSING = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "-", "?")
+MISSING = (
+    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "None", "null", "NULL"),
+    *("-", "?"),
+)
 #: Ids that are numbers: no character of them is lost, as in 007, 1.10 or 1e5.
 _PLAIN = {
     pa.int64(): r"^(0|-?[1-9]\d{0,17})$",
     pa.float64(): r"^(0|-?[1-9]\d{0,9})(\.0|\.\d{0,4}[1-9])?$",
 }
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_HEXADECIMAL = r"^\s*[-+]?0[xX][0-9a-fA-F]+\s*$"
+#: Numbers with separators of thousands, decimal commas, %, a sign of money or a typographic minus.
+_WRITTEN = (
+    r"^\s*[-+\x{2212}]?\s*\p{Sc}?\s*"
+    r"(\d{1,3}([,._'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+(_\d+)+|\d*)([.,]?\d+)?"
+    r"([eE][-+\x{2212}]?\d+)?\s*[%\x{2030}]?\s*\p{Sc}?\s*$"
+)
+#: What is no text, by the bytes that such a file begins with.
+_NO_TEXT = {
+    rb"PAR1": "a Parquet file",
+    rb"PK\x03\x04": "a zip archive or a spreadsheet",
+    rb"\xd0\xcf\x11\xe0": "a spreadsheet",
+    rb"\x28\xb5\x2f\xfd": "a file compressed by zstd",
+    rb"\xfd7zXZ": "a file compressed by xz",
+    rb"BZh[1-9]1AY&SY": "a file compressed by bzip2",
+    rb"\xff\xfe|\xfe\xff": "text in UTF-16",
+}
 
 
 def is_csv(path: str | Path) -> bool:
@@ -47,32 +71,57 @@ def column_error(path: str | Path, name: str, rule: str) -> ValueError:
     return ValueError(f"{path}, column {quote(name)}: {rule}")
 
 
-def csv_as_parquet(path: Path, ids: Collection[str] = ()) -> io.BytesIO:
+def csv_as_parquet(
+    path: Path, ids: Collection[str] = (), is_used: Callable[[str], bool] = lambda name: True
+) -> io.BytesIO:
     """Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
-    Columns ``ids`` are of numbers only if no character is lost; they have no decimal commas.
+    Columns ``ids`` are of numbers only if no character is lost; they have no decimal commas. Those
+    that are not used may hold anything.
     """
-    delimiter, types = _delimiter_in(path), dict.fromkeys(ids, pa.string())
-    table = csv.read_csv(
-        path,
-        read_options=csv.ReadOptions(use_threads=False),  # so that an error tells the row
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            column_types=types, null_values=MISSING, strings_can_be_null=True
-        ),
-    )
+    delimiter = _delimiter_in(path)
+    table = _table(path, delimiter, dict.fromkeys(ids, pa.string()))
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
-    columns = []
+    _refuse_open_quote(path, table, delimiter)
+    columns, misread = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in ids:
-            columns.append(_plain(column))
-        else:
-            columns.append(_pointed(column) if delimiter == ";" else column)
-            _check_column(path, name, columns[-1])
+            column = _plain(column)
+        elif is_used(name):
+            column = _pointed(path, name, column) if delimiter == ";" else column
+            _check_column(path, name, column)
+            if pa.types.is_integer(column.type) or _has_infinity(column):
+                misread.append(name)
+        columns.append(column)
+    _refuse_misread(path, delimiter, misread, table)
     parquet = io.BytesIO()
     pq.write_table(pa.table(columns, names=table.column_names), parquet)
     return parquet
+
+
+def _table(path: Path, delimiter: str, types: dict[str, Any], names: Iterable[str] = ()) -> Any:
+    """Return a file as a table, or only the columns of these names."""
+    with open(path, "rb") as file:
+        compression = "gzip" if file.read(2) == b"\x1f\x8b" else None
+    for block_size in _BLOCK_SIZES:
+        try:
+            with pa.input_stream(str(path), compression=compression) as stream:
+                return csv.read_csv(
+                    stream,  # one thread, so that an error tells the row
+                    read_options=csv.ReadOptions(use_threads=False, block_size=block_size),
+                    parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                    convert_options=csv.ConvertOptions(
+                        column_types=types,
+                        null_values=MISSING,
+                        strings_can_be_null=True,
+                        include_columns=[*names],
+                    ),
+                )
+        except pa.ArrowInvalid as error:
+            if "straddling" not in str(error):
+                raise
+    raise ValueError("a row of more than 2 GiB")
 
 
 def csv_writer(path: str | Path) -> Any:
@@ -85,9 +134,14 @@ def _delimiter(path):
 
 
 def _delimiter_in(path):
-    """Return what ends the cells of a file that is read."""
+    """Return what ends the cells of a file that is read; refuse what is no text."""
     with open_text(path) as text:
         first = text.stream.readline(_LONGEST_LINE)
+    for begin, kind in _NO_TEXT.items():
+        if re.match(begin, first):
+            raise ValueError(
+                f"{path}: a CSV file must be text in UTF-8, plain or gzip; got {kind}."
+            )
     usual = _delimiter(path)
     return ";" if usual.encode() not in first and b";" in first else usual
 
@@ -101,13 +155,21 @@ def _plain(ids):
     return ids
 
 
-def _pointed(column):
+def _pointed(path, name, column):
     """Return numbers with decimal commas as floats, and any other column as it is."""
     if not pa.types.is_string(column.type):
         return column
     pointed = compute.replace_substring(compute.utf8_trim_whitespace(column), ",", ".")
     is_number = compute.match_substring_regex(pointed, _NUMBER)
-    return pointed.cast(pa.float64()) if compute.all(is_number).as_py() else column
+    if not compute.all(is_number).as_py():
+        return column
+    with_point = compute.match_substring(column, ".")
+    if compute.any(with_point).as_py():  # 1.000 is one, or a thousand
+        row = compute.index(with_point, True).as_py()
+        found = f"{quote(column[row].as_py())} in row {row}"
+        rule = f"must have decimal commas or decimal points, not both; got {found}."
+        raise column_error(path, name, rule)
+    return pointed.cast(pa.float64())
 
 
 def _check_column(path, name, column):
@@ -116,9 +178,86 @@ def _check_column(path, name, column):
         raise column_error(path, name, "must be text in UTF-8; got other bytes.")
     if not pa.types.is_string(column.type):
         return
-    is_number = compute.match_substring_regex(column, _NUMBER)
     n_values = len(column) - column.null_count
-    if n_values > (compute.sum(is_number).as_py() or 0) > _MOSTLY * n_values:
-        row = compute.index(is_number, False).as_py()
-        found = f"{quote(column[row].as_py())} in row {row}"
+    is_number = compute.match_substring_regex(column, _NUMBER)
+    if n_values > (n_numbers := _count(is_number)) > _MOSTLY * n_values:
+        found = _first(column, compute.invert(is_number))
         raise column_error(path, name, f"must hold numbers, as most of it does; got {found}.")
+    is_written = compute.or_(
+        compute.match_substring_regex(column, _HEXADECIMAL),
+        compute.and_(
+            compute.match_substring_regex(column, _WRITTEN),
+            compute.match_substring_regex(column, r"\d"),
+        ),
+    )
+    if n_numbers < n_values and _count(compute.or_(is_number, is_written)) > _MOSTLY * n_values:
+        found = _first(column, compute.and_(is_written, compute.invert(is_number)))
+        raise column_error(path, name, f"{_NUMBER_RULE}; got {found}. {_NUMBER_ADVICE}")
+
+
+_NUMBER_RULE = "must hold numbers in digits, such as -1234.5"
+_NUMBER_ADVICE = (
+    "Write them without separators of thousands, signs and units, or leave the column out by drop."
+)
+
+
+def _refuse_misread(path, delimiter, names, table):
+    """Refuse hexadecimal numbers, and numbers beyond all floats, in columns read as numbers."""
+    names = [name for name in names if table.column_names.count(name) == 1]
+    integers = [name for name in names if pa.types.is_integer(table.schema.field(name).type)]
+    if integers and not _has_hexadecimal(path):
+        names = [name for name in names if name not in integers]
+    if not names:
+        return
+    texts = _table(path, delimiter, dict.fromkeys(names, pa.string()), names)
+    for name in names:
+        text = texts.column(name)
+        is_hexadecimal = compute.match_substring_regex(text, _HEXADECIMAL)
+        if _count(is_hexadecimal):
+            found = _first(text, is_hexadecimal)
+            raise column_error(path, name, f"{_NUMBER_RULE}; got {found}. {_NUMBER_ADVICE}")
+        digits = compute.replace_substring(text, ",", ".") if delimiter == ";" else text
+        is_number = compute.match_substring_regex(digits, _NUMBER)
+        values = compute.if_else(is_number, compute.utf8_trim_whitespace(digits), "0")
+        is_infinite = compute.is_inf(values.cast(pa.float64()))
+        if _count(is_infinite):
+            found = _first(text, is_infinite)
+            raise column_error(path, name, f"must hold numbers below 1.8e308; got {found}.")
+
+
+def _has_hexadecimal(path):
+    """Tell whether a text has digits as in 0x1F anywhere."""
+    with open_text(path) as text:
+        end = b""
+        while piece := text.stream.read(_LONGEST_LINE):
+            if re.search(rb"0[xX][0-9a-fA-F]", end + piece):
+                return True
+            end = piece[-2:]
+    return False
+
+
+def _has_infinity(column):
+    return pa.types.is_floating(column.type) and _count(compute.is_inf(column)) > 0
+
+
+def _refuse_open_quote(path, table, delimiter):
+    """Refuse a quote that is never closed: its cell holds all rows behind it."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        cell = column[-1].as_py() if len(column) and pa.types.is_string(column.type) else None
+        rows = (cell or "").split("\n")[1:]
+        if any(row.count(delimiter) == table.num_columns - 1 > 0 for row in rows):
+            with open_text(path) as text:
+                n_quotes = sum(line.count(b'"') for line in text.stream)
+            if n_quotes % 2:
+                rule = f"a quote must be closed; got {quote(cell)} in row {len(column) - 1}."
+                raise column_error(path, name, rule)
+
+
+def _count(is_so):
+    return compute.sum(is_so).as_py() or 0
+
+
+def _first(column, is_so):
+    """Return the text and the row of the first cell that is so, for a message."""
+    row = compute.index(is_so, True).as_py()
+    return f"{quote(column[row].as_py())} in row {row}"

@@ -6,9 +6,11 @@ missing values become NaN. Columns of text and of categories stay what they are.
 a pandas data frame is no feature, and neither are other columns named ``label`` or ``query``.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from inspect import signature
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,7 @@ def read_parquet(
     >>> X.column_names, y, qid
     (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
     """
-    files = ParquetFiles.open(path, label, query, features, document, drop, comments)
+    files = _opened(path, label, query, features, document, drop, comments)
     return _data(files, comments, files.n_rows, files.columns)
 
 
@@ -132,8 +134,24 @@ def parquet_batches(
     >>> [batch.y for batch in parquet_batches(path, batch_size=2)]
     [array([2., 0.]), array([1.])]
     """
-    files = ParquetFiles.open(path, label, query, features, document, drop, comments)
+    files = _opened(path, label, query, features, document, drop, comments)
     return Batches(partial(_batches, files, comments, batch_size, share))
+
+
+def _opened(path, label, query, features, document, drop, comments):
+    """Open files; refuse a column that would be two things."""
+    roles = {"label": label, "query": query, "document": document}
+    for (role, name), (other, other_name) in combinations(roles.items(), 2):
+        if name is not None and name == other_name:
+            raise ValueError(f"{role} and {other} must be different columns; got {name!r} twice.")
+    listed = [features] if isinstance(features, str) else list(features or ())
+    for name, count in Counter(listed).items():
+        if name == label:
+            rule = "features must not name the label, which a ranker would only repeat"
+            raise ValueError(f"{rule}; got {name!r}.")
+        if count > 1:
+            raise ValueError(f"features must name a column once; got {name!r} {count} times.")
+    return ParquetFiles.open(path, label, query, features, document, drop, comments)
 
 
 def _batches(files, comments, batch_size, share):

@@ -6,7 +6,7 @@ counted from 0.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,13 +80,18 @@ class ParquetFiles:
         chosen = [features] if isinstance(features, str) else features
         known = {"document", "comment"}.difference(chosen or ()) | {query, document}
         of_ids = {name for name in (known if ids is None else ids) if name is not None}
-        files = {each: _part(each, of_ids) for each in map(str, _paths(Path(path)))}
+        dropped = [drop] if isinstance(drop, str) else list(drop)
+
+        def is_used(name: str) -> bool:
+            is_feature = name not in dropped and (chosen is None or name in chosen)
+            return is_feature or name in (label, query, document)
+
+        files = {each: _part(each, of_ids, is_used) for each in map(str, _paths(Path(path)))}
         first = next(iter(files))
         schema = files[first].schema
         for each, file in files.items():
             _check_names(each, file.schema)
             _check_same(each, file.schema, first, schema)
-        dropped = [drop] if isinstance(drop, str) else list(drop)
         if chosen is None:
             other = {*RESERVED, label, query, document, *_index_columns(schema)}
             chosen = [name for name in schema.names if name not in other]
@@ -321,14 +326,14 @@ def _paths(path):
     return paths
 
 
-def _part(path: str, ids: Collection[str]) -> _Part:
+def _part(path: str, ids: Collection[str], is_used: Callable[[str], bool]) -> _Part:
     """Return a file; ``ids`` are columns of a CSV file that hold ids."""
     if not is_regular_file(path):
         raise ValueError(f"{path}: must be a regular file, which can be read twice.")
     with open(path, "rb"):  # an error of the system names the file
         pass
     with naming_file(path):
-        source = csv_as_parquet(Path(path), ids) if is_csv(path) else path
+        source = csv_as_parquet(Path(path), ids, is_used) if is_csv(path) else path
         with _parquet_file(source) as file:
             file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
             return _Part(source, file.metadata, file.schema_arrow)
