@@ -37,6 +37,25 @@ def test_columns_of_tables_may_have_any_name_and_qrels_have_none(tmp_path):
         read(tmp_path, FILES["rre.json"], query="q")
 
 
+def test_columns_are_labels_by_their_names_and_judges_by_what_they_hold(tmp_path):
+    """The header of a file of features of vespa-engine/sample-apps, rag-blueprint."""
+    text = "query_id,doc_id,relevance_label,bm25,price\n1,a,3,12.5,99\n1,b,0,2.5,7\n"
+    assert read(tmp_path, text, "a.csv").y.tolist() == [3, 0]
+    assert read(tmp_path, text.replace("relevance_label", "Grade (0-3)"), "b.csv").y.sum() == 3
+    judges = "query,docid,Ann,Bob\nq,a,3,\nq,b,10,2.0\n"
+    assert read(tmp_path, judges, "c.csv").y.tolist() == [3, 10, 2]
+    features = text.replace("relevance_label", "clicks")
+    message = r"label must name .*, since 'bm25' holds no grades; got '12.5' in it\. Columns are"
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, features, "d.csv")
+    assert read(tmp_path, features, "d.csv", label=["clicks", "price"]).y.tolist() == [3, 99, 0, 7]
+    for two in ("rating,rating", "ann_rating,bob_rating"):
+        with pytest.raises(
+            ValueError, match=r"label must (be one column|name the column of labels)"
+        ):
+            read(tmp_path, f"query,docid,{two}\nq,a,1,3\n", "e.csv")
+
+
 def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_ones(tmp_path):
     write_letor(tmp_path / "a.txt", [[1.0]], [2], ["q"], comments=["docid = GX1 inc = 1"])
     assert [*zip(*read_judgments(tmp_path / "a.txt"), strict=True)] == [("q", "GX1", 2)]
@@ -56,6 +75,8 @@ def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_one
         ("query,docid,rating\n,a,1\n", "a.csv", "query must be text or a number; got ''"),
         ("query,docid,rating\nshoes,a,\n", "a.csv", "must hold a judgment; got none"),
         ("query,docid,rating\nshoes,a,1,2\n", "a.csv", "a row must have 3 cells"),
+        ("query,docid,rating\nshoes,a,1\nshoes,b\n", "a.csv", r"3 cells; got \['shoes', 'b'\]"),
+        ("query,docid,rating\nq,a,1_0\n", "a.csv", "must be a finite number; got '1_0'"),
         ("search,docid,rating\n", "a.csv", r"query must be a column, one of \['query'"),
         ("{", "a.json", "must be JSON"),
         ({"name": "n"}, "a.json", r"must have one of \['judgmentRatings'"),

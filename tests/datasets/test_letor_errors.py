@@ -29,6 +29,7 @@ ERRORS = [
     (b"1 qid:1 1:1 2:1\n1 qid:1 9:1\n", 2, 9, "indices must not exceed n_features=8; got '9:1'"),
     (b"1 qid:1\n1 qid:" + b"a" * 256 + b"\n", 2, 7, "at most 255 bytes and no NUL; got 'a"),
     (b"1 qid:a 1:2\n1 qid:a\0 1:2\n", 2, 7, "no NUL; got 'a"),
+    (b"1 qid:a 1:2\n1 qid:caf\xe9 1:2\n", 2, 7, "text in UTF-8, as `iconv -t utf8` makes it; got"),
 ]
 
 

@@ -71,12 +71,26 @@ def test_ids_of_bytes_are_written_as_text(tmp_path, as_ids):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("q Q0 d 1 0.5", "must have 6 fields"), ("q Q0 d 1 x t", "must have a number; got 'x'")],
+    [
+        ("q Q0 d 1 0.5", "must have 6 fields"),
+        ("q Q0 e 1 x t", "must have a number; got 'x'"),
+        ("q Q0 e 1 1_0 t", "must have a number; got '1_0'"),
+        ("\xe9 Q0 e 1 1 t", r"must be text in UTF-8, .*; got b'\\xe9 Q0"),
+    ],
 )
 def test_a_wrong_line_is_named(tmp_path, line, message):
-    (tmp_path / "run").write_bytes(gzip.compress(f"q Q0 d 1 1 t\n{line}\n".encode()))
+    text = f"q Q0 d 1 1 t\n{line}\n".encode("latin-1")
+    (tmp_path / "run").write_bytes(gzip.compress(text))
     with pytest.raises(ValueError, match=f"run:2: .*{message}"):
         read_trec_run(tmp_path / "run")
+
+
+def test_a_list_that_holds_a_document_twice_is_refused_and_qrels_may_have_several_judges(tmp_path):
+    (tmp_path / "run").write_text("q Q0 d 1 2 t\np Q0 d 1 2 t\nq Q0 d 2 1 t\n")
+    with pytest.raises(ValueError, match=r"run: a document must be once .*; got 'd' twice .* 'q'"):
+        read_trec_run(tmp_path / "run")
+    (tmp_path / "qrels").write_text("q 0 d 1\nq 0 d 2\n")
+    assert read_trec_qrels(tmp_path / "qrels").y.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +99,8 @@ def test_a_wrong_line_is_named(tmp_path, line, message):
         ({"doc_ids": ["a b"]}, "doc_ids must be words without spaces or NUL; got 'a b'"),
         ({"doc_ids": ["a\0"]}, r"doc_ids must be words without spaces or NUL; got 'a\\x00'"),
         ({"tag": " "}, "tag must be words without spaces or NUL; got ' '"),
+        ({"doc_ids": [b"\xe9"]}, r"doc_ids must be text in UTF-8; got b'\\xe9'"),
+        ({"qid": ["\udce9"]}, r"qid must be text in UTF-8; got '\\udce9'"),
         ({"tag": ""}, "tag must be words without spaces or NUL; got ''"),
         ({"qid": ["q", "p"]}, "qid must have one entry per row"),
     ],

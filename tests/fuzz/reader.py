@@ -59,6 +59,7 @@ def parse_row(content: bytes, n_features: int | None) -> tuple[float, bytes, dic
     y, entries, previous = decimal(label), {}, 0
     if not math.isfinite(y) or not re.fullmatch(rb"qid:[^\0]{1,255}", qid):
         raise ValueError(content)
+    qid.decode("utf-8")
     for token in tokens:
         index, colon, value = token.partition(b":")
         if not re.fullmatch(rb"[0-9]{1,10}", index) or not colon:
@@ -88,7 +89,7 @@ def parse(content: bytes, sparse: bool, n_features: int | None) -> SimpleNamespa
         except ValueError as error:
             raise RefusedError(number) from error
         found.y.append(y)
-        found.qid.append(qid.decode("utf-8", "surrogateescape"))
+        found.qid.append(qid.decode("utf-8"))
         found.rows.append(entries)
         found.comments.append(comment.strip().decode("utf-8", "surrogateescape"))
         found.width = max([found.width, *entries])

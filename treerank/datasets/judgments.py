@@ -22,7 +22,7 @@ import numpy as np
 
 from treerank.checks import quote
 from treerank.datasets.qrels import Qrels
-from treerank.datasets.trec import read_trec_qrels
+from treerank.datasets.trec import finite_number, read_trec_qrels
 from treerank.files.compression import is_regular_file, open_text
 
 Triples = Iterator[tuple[Any, Any, Any]]
@@ -30,6 +30,8 @@ Triples = Iterator[tuple[Any, Any, Any]]
 _QUERY = ("query", "query_text", "keywords", "qid", "query_id")
 _DOCUMENT = ("docid", "doc_id", "document", "document_id", "corpus_id", "id")
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
+#: What a judge writes, if no column has the name of a label.
+_GRADE = re.compile(r"\s*(10|[0-9])(\.0*)?\s*")
 #: Begin of a line that only training sets have, and a whole line of qrels.
 _QUERIES, _QRELS = re.compile(rb"\s*(#|\S+\s)\s*qid:"), re.compile(rb"\S+\s+Q?0\s+\S+\s+-?\d+\s*$")
 #: A line of a training set that holds no features yet, and one that says what a query is.
@@ -61,7 +63,8 @@ def read_judgments(
         Columns of a CSV file; by default, the one named "query" or "docid" or the like.
     label : str or sequence of str, default=None
         Column of the labels of a CSV file, or a column for each judge; by default, the one named
-        "rating", "grade" or the like, or else all others, as in Quepid's books.
+        "rating", "grade" or the like, such as "relevance_label". If there is none, all others are
+        judges, as in Quepid's books, unless a cell is no whole number from 0 to 10.
 
     Examples
     --------
@@ -132,11 +135,7 @@ def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
     for what, value in {"query": query, "document": document, "rating": rating}.items():
         if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
             raise TypeError(f"{what} must be text or a number; got {quote(value)}.")
-    try:
-        number = float(rating)
-    except (OverflowError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
+    if (number := finite_number(rating)) is None:
         raise ValueError(f"rating must be a finite number; got {quote(rating)}.")
     return str(query), str(document), number
 
@@ -164,32 +163,62 @@ def _of_table(text, delimiter, query, document, label):
     """Yield a triple for each judge of each row."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names = [name.strip() for name in next(rows, [])]
-    places = [_place("query", query, names, _QUERY), _place("document", document, names, _DOCUMENT)]
-    if label is None and not {name.lower() for name in names} & {*_LABEL}:
-        labels = [place for place in range(len(names)) if place not in places]
-    else:
-        wanted = [label] if label is None or isinstance(label, str) else label
-        labels = [_place("label", each, names, _LABEL) for each in wanted]
-    for row in rows:
-        if len(row) > len(names):
+    cells = [row for row in rows if row]
+    for row in cells:
+        if len(row) != len(names):
             raise ValueError(f"a row must have {len(names)} cells; got {quote(row)}.")
-        padded = [*row, *[""] * (len(names) - len(row))]
-        for place in labels:
-            yield padded[places[0]], padded[places[1]], padded[place]
+    query_column = _column("query", query, names, _QUERY)
+    document_column = _column("document", document, names, _DOCUMENT)
+    if label is not None:
+        wanted = [label] if isinstance(label, str) else label
+        labels = [_column("label", each, names, _LABEL) for each in wanted]
+    elif any(map(_is_label, names)):
+        labels = [_column("label", None, names, _LABEL)]
+    else:
+        labels = [i for i in range(len(names)) if i not in (query_column, document_column)]
+        _check_judges(names, labels, cells)
+    for row in cells:
+        for column in labels:
+            yield row[query_column], row[document_column], row[column]
 
 
-def _place(what: str, wanted: str | None, names: list[str], known: Sequence[str]) -> int:
-    """Return the place of a column of this name, or of the first of the known names."""
+def _is_label(name: str) -> bool:
+    """Tell whether a column is one of labels by its name, such as "relevance_label"."""
+    return not {*re.split(r"[\W_]+", name.lower())}.isdisjoint(_LABEL)
+
+
+def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) -> None:
+    """Refuse columns without the name of a label that hold more than the grades of judges."""
+    for column in judges:
+        for row in rows:
+            if row[column].strip() and not _GRADE.fullmatch(row[column]):
+                raise ValueError(
+                    f"label must name the column of labels, or one for each judge, where no column "
+                    f"is named {' or '.join(_LABEL[:3])}, since {quote(names[column])} holds no "
+                    f"grades; got {quote(row[column])} in it. Columns are {quote(names)}."
+                )
+
+
+def _column(what: str, wanted: str | None, names: list[str], known: Sequence[str]) -> int:
+    """Return the number of the column of this name, or of the first of the known names."""
     small = [re.sub("[ -]", "_", name.lower()) for name in names]
-    found = [names.index(wanted)] if wanted in names else []
-    found = found or [small.index(name) for name in known if wanted is None and name in small]
-    if not found:
+    columns = [i for i, name in enumerate(names) if name == wanted]
+    if wanted is None:
+        columns = [small.index(name) for name in known if name in small]
+        if known is _LABEL:
+            columns = columns or [i for i, name in enumerate(names) if _is_label(name)]
+    if not columns:
         rule = f"one of {[*known]}" if wanted is None else f"{quote(wanted)}"
         raise ValueError(f"{what} must be a column, {rule}; got {quote(names)}.")
-    if known is _LABEL and len(found) > 1:
-        rule = f"{what} must name the column of labels; got None and {[names[p] for p in found]}"
+    if known is _LABEL and wanted is None and len(columns) > 1:
+        rule = f"{what} must name the column of labels; got None and {[names[i] for i in columns]}"
         raise ValueError(f"{rule}. The shell takes a file with one of them.")
-    return found[0]
+    if names.count(names[columns[0]]) > 1:
+        raise ValueError(
+            f"{what} must be one column; {quote(names[columns[0]])} is there twice in "
+            f"{quote(names)}."
+        )
+    return columns[0]
 
 
 def _of_json(whole: Any) -> Triples:

@@ -277,7 +277,9 @@ def _checked_queries(qid, n_rows):
     """Return the query ids; refuse texts that the reader would not take for one id."""
     queries = text_ids("qid", qid, n_rows)
     for token in set(map(str, queries.tolist())):
-        encoded = token.encode("utf-8", "surrogateescape")
+        encoded = token.encode("utf-8", "replace")
+        if encoded.decode("utf-8") != token:
+            raise ValueError(f"qid must be text in UTF-8; got {reprlib.repr(token)}.")
         if "#" in token or encoded.split() != [encoded] or len(encoded) > LONGEST_QID:
             rule = f"qid must be a word of at most {LONGEST_QID} bytes without spaces and '#'"
             raise ValueError(f"{rule}; got {reprlib.repr(token)}.")

@@ -156,7 +156,7 @@ def _query_ids(tokens: list[bytes]) -> np.ndarray:
     ids = [token[4:] for token in tokens]
     if all(map(_INTEGER.fullmatch, ids)):
         return np.array(list(map(int, ids)), dtype=np.int64)
-    return np.array([each.decode("utf-8", "surrogateescape") for each in ids])
+    return np.array([each.decode("utf-8") for each in ids])
 
 
 def _comments(ends_of_rows: Iterator[bytes]) -> list[str]:
@@ -202,6 +202,11 @@ def _query(token: bytes, at: int) -> bytes:
     if not _QID.fullmatch(token):
         rule = f"a query id must have at most {LONGEST_QID} bytes and no NUL"
         raise BrokenRuleError(rule, at + 4)
+    try:
+        token.decode("utf-8")
+    except UnicodeDecodeError as error:
+        rule = "a query id must be text in UTF-8, as `iconv -t utf8` makes it"
+        raise BrokenRuleError(rule, at + 4) from error
     return token
 
 

@@ -4,6 +4,7 @@ A line of a run is ``query Q0 document rank score tag``, one of qrels ``query 0 
 Readers ignore the second column, and the rank, as trec_eval does.
 """
 
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ class TrecRun(NamedTuple):
 def read_trec_run(path: str | Path) -> TrecRun:
     """Return the result lists of a run file, which may be compressed.
 
+    A document that a list holds twice is refused, as by trec_eval: it would count twice.
+
     Examples
     --------
     >>> path = getfixture("tmp_path") / "run.txt"
@@ -43,7 +46,15 @@ def read_trec_run(path: str | Path) -> TrecRun:
     >>> read_trec_run(path).doc_ids
     array(['b', 'a'], dtype='<U1')
     """
-    return TrecRun(*_columns(Path(path), n_fields=6, places=(0, 2, 4)))
+    run = TrecRun(*_columns(Path(path), n_fields=6, places=(0, 2, 4)))
+    seen: set[tuple[str, str]] = set()
+    for pair in zip(run.qid.tolist(), run.doc_ids.tolist(), strict=True):
+        if pair in seen:
+            query, document = map(quote, pair)
+            rule = f"a document must be once in the list of a query; got {document} twice"
+            raise ValueError(f"{path}: {rule} in that of {query}.")
+        seen.add(pair)
+    return run
 
 
 def read_trec_qrels(path: str | Path) -> Qrels:
@@ -97,12 +108,29 @@ def write_trec_run(
             stream.write(line.encode())
 
 
+def finite_number(value: Any) -> float | None:
+    """Return a number, or the one that a text is; None for what is no finite one, such as 1_000.
+
+    Examples
+    --------
+    >>> finite_number("1e3"), finite_number("1_000"), finite_number("inf")
+    (1000.0, None, None)
+    """
+    try:
+        number = math.nan if isinstance(value, str) and "_" in value else float(value)
+    except (OverflowError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
     words = texts_of(name, values, n)
     for word, given in zip(words, np.array(values, object), strict=True):  # text loses a last NUL
         if word.split() != [word] or "\0" in f"{word}{given}":
             raise ValueError(f"{name} must be words without spaces or NUL; got {quote(given)}.")
+        if word.encode("utf-8", "replace").decode("utf-8") != word:  # half of a pair of UTF-16
+            raise ValueError(f"{name} must be text in UTF-8; got {quote(given)}.")
     return words
 
 
@@ -111,18 +139,19 @@ def _columns(path: Path, n_fields: int, places: tuple[int, int, int]) -> tuple[A
     rows = list[tuple[str, str, float]]()
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):
-            fields = line.decode("utf-8-sig", "surrogateescape").split()
+            where = f"{text.name}:{number}"
+            try:
+                fields = line.decode("utf-8-sig").split()
+            except UnicodeDecodeError as error:
+                rule = "a line must be text in UTF-8, as `iconv -t utf8` makes it"
+                raise ValueError(f"{where}: {rule}; got {quote(line)}.") from error
             if not fields:
                 continue
-            where = f"{text.name}:{number}"
             if len(fields) != n_fields:
                 raise ValueError(f"{where}: a line must have {n_fields} fields; got {quote(line)}.")
             number_text = fields[places[2]]
-            try:
-                value = float(number_text)
-            except ValueError:
-                value = np.nan
-            if not np.isfinite(value):
+            value = finite_number(number_text)
+            if value is None:
                 raise ValueError(f"{where}: it must have a number; got {quote(number_text)}.")
             rows.append((fields[places[0]], fields[places[1]], value))
     queries, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())

@@ -306,8 +306,11 @@ def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     ids = check_ids(name, values, n_rows)
     if ids.dtype.kind not in "OS":
         return ids
-    known = (x.decode(errors="surrogateescape") if isinstance(x, bytes) else x for x in ids)
-    return np.fromiter(known, dtype=object)
+    try:
+        texts = [x.decode("utf-8") if isinstance(x, bytes) else x for x in ids]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} must be text in UTF-8; got {quote(error.object)}.") from error
+    return np.fromiter(texts, dtype=object)
 
 
 def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
