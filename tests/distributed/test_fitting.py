@@ -27,10 +27,10 @@ from treerank.distributed.columns import agree_on_columns
 from treerank.distributed.connections import Connection
 from treerank.distributed.shards import gather_queries, id_hashes
 from treerank.feature_parts.engines import bin_sample
-from treerank.feature_parts.rows import Rows
 from treerank.files.archive import read_archive
 from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
@@ -162,7 +162,7 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
     def measured(rank):
         rows = parts[rank]
         groups = QueryGroups.from_qid(QID[rows])
-        held_out = HeldOut(X[rows], Y[rows], groups, metric.prepared(Y[rows], groups))
+        held_out = HeldOut(Rows(X[rows]), Y[rows], groups, metric.prepared(Y[rows], groups))
         return held_out.metric(scores[rows]), fit_steepness(*held_out.of_team(scores[rows]))
 
     assert in_threads(n_workers, measured) == [(one, fit_steepness(scores, Y, QID))] * n_workers

@@ -6,7 +6,8 @@ from ranking_sample import make_ranking_sample
 from treerank import TreeDirectRanker, make_objective
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.line import Line
-from treerank.feature_parts.rows import Rows
+from treerank.inputs.columns import Columns
+from treerank.inputs.rows import Rows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -30,7 +31,7 @@ def test_a_missing_value_counts_as_the_mean():
 
 
 def test_categories_are_left_out():
-    line = Line().fit(Rows(X, categorical=[0]), OBJECTIVE)
+    line = Line().fit(Rows(X, columns=Columns({0: [0.0, 1.0]})), OBJECTIVE)
     assert line.coef_[0] == 0
     assert line.coef_[1] != 0
     frame = pd.DataFrame(X, columns=list("abcde")).assign(color=np.where(Y > 0, "red", "blue"))

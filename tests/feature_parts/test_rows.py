@@ -3,7 +3,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.rows import as_rows
+from treerank.inputs.columns import Columns
+from treerank.inputs.rows import Rows
 
 VALUES = np.random.default_rng(0).normal(size=(50, 3))
 ORDER = np.random.default_rng(1).permutation(50)[:40]
@@ -38,7 +40,7 @@ def test_the_order_of_the_values_hands_over_the_array_itself():
 
 
 def test_rows_stay_rows_and_any_other_matrix_becomes_them():
-    rows = Rows(VALUES, ORDER, feature_names=("a", "b", "c"), categorical=(1,))
+    rows = Rows(VALUES, ORDER, Columns({1: [0.5, 1.5]}, names=("a", "b", "c")))
     assert as_rows(rows) is rows
     assert as_rows(VALUES.tolist()).shape == VALUES.shape
     with pytest.raises(ValueError, match=r"values must be two-dimensional; got shape \(3,\)"):

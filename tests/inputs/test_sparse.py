@@ -14,8 +14,9 @@ from sklearn.utils import get_tags
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, load, make_objective
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.feature_parts.line import Line
-from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.rows import as_rows
 from treerank.inputs.columns import as_csr
+from treerank.inputs.rows import Rows
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from treerank.inputs.rows import Rows
 from treerank.rankers.training_set import training_set
 
 N = 40
@@ -12,6 +13,10 @@ PAIRS = np.column_stack([PAIRS, rng.random(len(PAIRS)), rng.integers(2, size=len
 Y, WEIGHT = rng.integers(3, size=N).astype(float), rng.integers(4, size=N).astype(float)
 QUERY_WEIGHT = np.array([1.0, 2.0, 0.0, 0.5, 3.0])[QID]
 COLUMNS = {"X": X, "y": Y, "qid": QID, "sample_weight": WEIGHT, "query_weight": QUERY_WEIGHT}
+
+
+def in_training_order(X, y, qid, **columns):
+    return training_set(Rows(X), y, qid, **columns)
 
 
 def content(data):
@@ -31,21 +36,21 @@ def test_no_shuffle_of_rows_and_no_renaming_of_queries_changes_anything(seed):
     pairs[:, :2] = np.argsort(order)[pairs[:, :2].astype(int)]
     names = np.array(["c", "a", "e", "b", "d"])[rng.permutation(5)]
     changed["qid"] = names[changed["qid"]]
-    expected = training_set(**COLUMNS, given_pairs=PAIRS)
-    assert content(training_set(**changed, given_pairs=pairs)) == content(expected)
+    expected = in_training_order(**COLUMNS, given_pairs=PAIRS)
+    assert content(in_training_order(**changed, given_pairs=pairs)) == content(expected)
 
 
 def test_equal_documents_at_other_positions_are_other_rows():
     rng = np.random.default_rng(0)
     y, position, order = Y > 1, rng.integers(1, 9, size=N), rng.permutation(N)
-    data = training_set(X, y, QID, position=position)
-    again = training_set(X[order], y[order], QID[order], position=position[order])
+    data = in_training_order(X, y, QID, position=position)
+    again = in_training_order(X[order], y[order], QID[order], position=position[order])
     assert data.position.tolist() == position[data.rows].tolist() == again.position.tolist()
     assert content(again) == content(data)
 
 
 def test_every_row_keeps_what_belongs_to_it():
-    data = training_set(**COLUMNS, given_pairs=PAIRS)
+    data = in_training_order(**COLUMNS, given_pairs=PAIRS)
     for name in ("y", "sample_weight", "query_weight"):
         np.testing.assert_array_equal(getattr(data, name), COLUMNS[name][data.rows])
     named = set(zip(data.groups.codes, QID[data.rows], strict=True))
@@ -56,7 +61,7 @@ def test_every_row_keeps_what_belongs_to_it():
 
 
 def test_rows_of_weight_zero_and_their_pairs_are_gone():
-    data = training_set(**COLUMNS, given_pairs=PAIRS)
+    data = in_training_order(**COLUMNS, given_pairs=PAIRS)
     kept = (WEIGHT > 0) & (QUERY_WEIGHT > 0)
     assert sorted(data.rows) == np.flatnonzero(kept).tolist()
     assert data.groups.codes.max() + 1 == data.groups.n_queries == 4

@@ -36,9 +36,10 @@ class QueryMeasure:
 
     Examples
     --------
+    >>> from treerank.inputs.rows import Rows
     >>> from treerank.metrics import NDCG
     >>> from treerank.rankers.training_set import training_set
-    >>> data = training_set(np.eye(2), np.array([1.0, 0.0]), np.zeros(2))
+    >>> data = training_set(Rows(np.eye(2)), np.array([1.0, 0.0]), np.zeros(2))
     >>> QueryMeasure(data, NDCG(k=1)).values(data.y)
     array([1.])
     """

@@ -14,7 +14,7 @@ from treerank.feature_parts.bags import Bag
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.part_list import weighed
 from treerank.feature_parts.registry import feature_part_class, make_feature_part
-from treerank.feature_parts.rows import Rows
+from treerank.inputs.rows import Rows
 from treerank.objectives.base import Derivatives, Objective
 from treerank.objectives.batches import taken
 

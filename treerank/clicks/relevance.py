@@ -52,10 +52,9 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.registry import reads_sparse
-from treerank.feature_parts.rows import Rows
-from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_any_click, check_features
+from treerank.inputs.documents import check_any_click, check_features, set_columns
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
 
@@ -190,18 +189,16 @@ class ClickRelevance(BaseEstimator):
         X = features_of(counts.items, features, query=query, document=document)
         return self._fit(counts, X, check_features(self, X, reset=True))
 
-    def fit_counts(self, counts: ClickCounts, X: Any, columns: Columns) -> Self:
-        """Estimate the relevance of the items of counts, whose features are a checked matrix.
-
-        ``columns`` says which columns of ``X`` are categories.
-        """
+    def fit_counts(self, counts: ClickCounts, documents: Rows) -> Self:
+        """Estimate the relevance of the items of counts, which are documents that were read."""
         check_parameters(self)
-        self.columns_ = columns
+        X = documents.array()
         if issparse(X) and not reads_sparse(new_part(self.feature_part)):
             raise TypeError(
                 f"X must be dense for clicks=ClickRelevance({quote(self.feature_part)}), which "
                 "reads no sparse matrices. X.toarray() makes it dense."
             )
+        set_columns(self, documents)
         return self._fit(counts, X, X)
 
     def _fit(self, counts: ClickCounts, X: Any, numbers: Any) -> Self:
@@ -216,7 +213,7 @@ class ClickRelevance(BaseEstimator):
         )
         clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])
         left = np.maximum(clicks, 0)
-        rows = Rows(numbers, groups.order, None, tuple(self.columns_.categories) or None)
+        rows = Rows(numbers, groups.order, self.columns_)
         objective = ClickShares().bind(Judgments.of(left / smoothed, queries, smoothed))
         rng = check_random_state(self.random_state)
         bags = deal_bags(queries, self.n_bags, rng)

@@ -16,13 +16,14 @@ from treerank.rankers.reading import read_share
 from treerank.team import current_team
 
 
-def dense_columns(ranker: Any, columns: Mapping[str, Any]) -> Arguments:
+def dense_columns(reader: Any, columns: Mapping[str, Any]) -> Arguments:
     """Return arguments of ``fit`` as checked arrays, but query ids as they are.
 
-    The first call tells a ranker its columns, which those of the next calls must have, too.
+    The first call tells a reader, which is a ranker that is not fitted itself, its columns, which
+    those of the next calls must have, too.
     """
-    X, y, qid = read_share(ranker, *(columns.get(name) for name in ("X", "y", "qid")))
-    if ranker.columns_.categories or not hasattr(X, "flags"):
+    X, y, qid = read_share(reader, *(columns.get(name) for name in ("X", "y", "qid")))
+    if reader.columns_.categories or not hasattr(X, "flags"):
         raise ValueError("X must be dense numbers, without categories, for several workers.")
     weights = [name for name in columns if name not in ("X", "y", "qid")]
     checked = {name: check_weight(name, columns[name], len(y)) for name in weights}
@@ -30,11 +31,11 @@ def dense_columns(ranker: Any, columns: Mapping[str, Any]) -> Arguments:
 
 
 def agree_on_columns(
-    ranker: Any, shards: Sequence[Arguments], names: Sequence[str] | None
-) -> list[Arguments]:
-    """Return shards with the columns of all workers, at least one; set the ranker's columns.
+    reader: Any, shards: Sequence[Arguments], names: Sequence[str] | None
+) -> tuple[list[Arguments], Columns]:
+    """Return shards with the columns of all workers, at least one, and these columns.
 
-    The ranker knows the columns of the shards, if there are any. ``names`` are those of the
+    The reader knows the columns of the shards, if there are any. ``names`` are those of the
     features, where the shards have none.
     """
     versions = {"treerank": treerank.__version__}
@@ -42,9 +43,9 @@ def agree_on_columns(
         versions["xgboost"] = version("xgboost")
     own = None
     if shards:
-        names = names if feature_names_of(ranker) is None else ranker.feature_names_in_
+        names = names if feature_names_of(reader) is None else reader.feature_names_in_
         dtype = np.result_type(*(shard["X"] for shard in shards)).str
-        features = [ranker.n_features_in_, None if names is None else list(names)]
+        features = [reader.n_features_in_, None if names is None else list(names)]
         own = [features, dtype, list(shards[0])]
     gathered = current_team().gather((versions, own))
     for each, _ in gathered:
@@ -62,10 +63,8 @@ def agree_on_columns(
                 "X must have the same columns in all partitions; got "
                 f"{quote(names or n_features)} and {quote(theirs or n_theirs)}."
             )
-    ranker.columns_, ranker.n_features_in_ = Columns(), n_features
-    if names is not None:
-        ranker.feature_names_in_ = np.array(names, dtype=object)
     nothing = dict.fromkeys(columns, np.empty(0))
     nothing |= {"X": np.empty((0, n_features)), "qid": np.empty(0, dtype=np.uint64)}
     dtype = np.result_type(*(each for _, each, _ in known)).str
-    return [each | {"X": each["X"].astype(dtype, copy=False)} for each in shards or [nothing]]
+    alike = [each | {"X": each["X"].astype(dtype, copy=False)} for each in shards or [nothing]]
+    return alike, Columns(names=None if names is None else tuple(names))

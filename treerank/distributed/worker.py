@@ -19,8 +19,8 @@ from treerank.distributed.shards import gather_queries, id_hashes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
-from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.metrics.registry import get_metric
 from treerank.progress import Listener, Note, listening
 from treerank.rankers.held_out import HeldOut, watching
@@ -49,9 +49,9 @@ def fit_share(
     ):
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost
-        shard = whole_queries(ranker, **train)
-        data = training_set(**shard)
-        eval_set = None if held_out is None else _held_out(ranker, held_out)
+        documents, shard = whole_queries(clone(ranker), **train)
+        data = training_set(documents, **shard)
+        eval_set = None if held_out is None else _held_out(ranker, documents, held_out)
         ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
         is_first = team.rank == team.gather(len(shard["y"]) > 0).index(True)
     messages = [(str(warning.message), warning.category) for warning in caught]
@@ -90,40 +90,43 @@ def _listener(channel: Channel) -> Listener:
     return hear
 
 
-def whole_queries(ranker: Any, parts: Sequence[Part], names: Sequence[str] | None) -> Arguments:
-    """Exchange rows with the other workers, and tell the ranker its columns.
+def whole_queries(
+    reader: Any, parts: Sequence[Part], names: Sequence[str] | None
+) -> tuple[Rows, Arguments]:
+    """Exchange rows with the other workers; return documents, and what else ``fit`` is given.
 
-    ``names`` are those of the features, where the parts, of which there may be none, do not know
-    them.
+    ``reader`` is a ranker that is not fitted itself. ``names`` are those of the features, where
+    the parts, of which there may be none, do not know them.
     """
     shards = [
-        _checked(ranker, columns)
+        _checked(reader, columns)
         for part in parts
         for columns in (part() if callable(part) else [part])
         if columns["X"].shape[0]
     ]
-    return gather_queries(agree_on_columns(ranker, shards, names))
+    alike, columns = agree_on_columns(reader, shards, names)
+    shard = gather_queries(alike)
+    return Rows(shard.pop("X"), columns=columns), shard
 
 
-def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
+def _held_out(ranker: Any, trained: Rows, share: dict[str, Any]) -> HeldOut:
     """Return whole queries to measure the ranker on, whose columns are those of training."""
-    reader = clone(ranker)
     with naming("eval_set"):
-        shard = whole_queries(reader, **share)
-        needed, names = (feature_names_of(each) for each in (ranker, reader))
-        if reader.n_features_in_ != ranker.n_features_in_ or (
-            needed is not None and names is not None and list(names) != list(needed)
+        documents, shard = whole_queries(clone(ranker), **share)
+        needed, names = trained.columns.names, documents.columns.names
+        if documents.shape[1] != trained.shape[1] or (
+            needed is not None and names is not None and names != needed
         ):
             raise ValueError(
                 f"X must have the columns of training, {quote(needed)}; got {quote(names)}."
             )
         groups = QueryGroups.from_qid(shard["qid"])
-        return watching([(shard["X"], {"": shard["y"]}, groups)], [get_metric(ranker.metric)])
+        return watching([(documents, {"": shard["y"]}, groups)], [get_metric(ranker.metric)])
 
 
-def _checked(ranker: Any, columns: Arguments) -> Arguments:
+def _checked(reader: Any, columns: Arguments) -> Arguments:
     """Return documents as checked arrays, without rows of weight zero."""
-    shard = dense_columns(ranker, columns)
+    shard = dense_columns(reader, columns)
     shard["qid"] = id_hashes(shard["qid"], len(shard["y"]))
     counts = np.all([shard[name] != 0 for name in shard if name.endswith("_weight")], axis=0)
     return shard if np.all(counts) else {name: column[counts] for name, column in shard.items()}

@@ -10,8 +10,9 @@ from treerank.checks import naming
 from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
-from treerank.inputs.documents import check_labels, feature_names_of
+from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.metrics.registry import get_metric
 from treerank.model_selection import QueryKFold
 from treerank.parameters import Level, Rule, Several, Whole, check_arguments
@@ -141,25 +142,20 @@ def refresh(
 def _learned(ranker, learn, X, y, qid, seed):
     """Return a copy of a ranker that has learned from new documents."""
     candidate = _unfitted(ranker, learn)
-    candidate.fit_training_set(training_set(X, y, qid), eval_set=None, seed=seed)
+    data = training_set(Rows(X, columns=ranker.columns_), y, qid)
+    candidate.fit_training_set(data, eval_set=None, seed=seed)
     return candidate
 
 
 def _unfitted(ranker: Ranker, learn: str) -> Ranker:
-    """Return a ranker of the same settings and columns that starts from the trees of another."""
+    """Return a ranker of the same settings that starts from the trees of another."""
     part: Any = GivenTrees(ranker.forest())
     if learn == "trees":  # few and small steps: what is new is little
         on_top = feature_part_class("histogram")(100, learning_rate=0.01)
         part = Chain([part.set_params(learning_rate=0.0), on_top])
     if isinstance(ranker, DirectRanker) and "feature_part" in ranker.get_params(deep=False):
-        candidate = clone(ranker).set_params(feature_part=part, warm_start=False)
-    else:
-        candidate = TreeDirectRanker(part, metric=ranker.metric)
-    candidate.columns_, candidate.n_features_in_ = ranker.columns_, ranker.n_features_in_
-    names = feature_names_of(ranker)
-    if names is not None:
-        candidate.feature_names_in_ = names
-    return candidate
+        return clone(ranker).set_params(feature_part=part, warm_start=False)
+    return TreeDirectRanker(part, metric=ranker.metric)
 
 
 def _gaps(ranker, candidate, X, y, qid, metric):

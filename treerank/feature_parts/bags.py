@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 

@@ -7,13 +7,14 @@ with those of :class:`PartTraits` that it has something to say about, and list t
 :mod:`treerank.feature_parts.registry`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from treerank.checks import has_methods, quote
+from treerank.inputs.columns import Columns
 from treerank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class FeaturePart(Protocol):
 
     Rankers copy a feature part with :func:`sklearn.base.clone` before they fit the copy, so its
     ``__init__`` only assigns its arguments. ``X`` is an ndarray or a
-    :class:`~treerank.feature_parts.rows.Rows`.
+    :class:`~treerank.inputs.rows.Rows`.
 
     Attributes
     ----------
@@ -80,6 +81,8 @@ class PartTraits:
         Largest number of threads.
     n_features_in_ : int or None
         Number of features that it was fitted to.
+    given_columns : sequence of Columns
+        Columns of models that it was given, such as trees: their categories keep their codes.
     head_weight_ : ndarray or None
         Weight of each output in the score, where ``fit`` has trained it, too. Otherwise the ranker
         fits the weights of several outputs afterwards.
@@ -99,6 +102,7 @@ class PartTraits:
     settings_by_workers: dict[str, Any] | None = None
     n_threads: int = 1
     n_features_in_: int | None = None
+    given_columns: Sequence[Columns] = ()
     head_weight_: np.ndarray | None = None
     evals_result_: dict[str, Any] = field(default_factory=dict)
     best_iteration_: int | None = None

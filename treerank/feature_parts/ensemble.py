@@ -30,9 +30,10 @@ from treerank.feature_parts.part_list import (
     weighed_terms,
 )
 from treerank.feature_parts.registry import reads_sparse
-from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, array, count, history, size
+from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import PairlessLosses, get_loss

@@ -75,7 +75,7 @@ class Line(BaseEstimator):
         rows = as_rows(X)
         scale = Standardization.of(rows)
         features = scale(rows, np.float64)
-        features[:, list(rows.categorical or ())] = 0
+        features[:, [*rows.columns.categories]] = 0
         convex = as_objective(objective).convex_or_itself()
         weight = fit_head(features, convex, alpha=self.alpha)
         self.coef_, self.mean_ = weight / scale.scale, scale.mean

@@ -13,6 +13,7 @@ from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import StateRule, check_state, unshared
+from treerank.inputs.columns import Columns
 from treerank.objectives.base import Objective
 from treerank.parameters import check_parameters
 
@@ -64,6 +65,11 @@ class PartList(BaseEstimator):
             check_choice("place", int(place), range(len(parts)))
             parts[int(place)].set_params(**{name_in_part: params[name]})
         return self
+
+    @property
+    def given_columns(self) -> list[Columns]:
+        """Columns of models that the parts were given."""
+        return [columns for part in self.parts for columns in traits_of(part).given_columns]
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: X may be sparse if all parts read sparse matrices."""

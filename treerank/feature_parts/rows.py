@@ -1,12 +1,5 @@
-"""Rows: a view of the rows of X in a given order, copied only when they are read.
+"""Rows: what a feature part is given, as :class:`~treerank.inputs.rows.Rows`."""
 
-Feature parts get the rows of X in canonical order (:mod:`treerank.inputs.canonical`). Sorting X
-itself would double the memory of a fit. So a fit passes X and the order, and feature parts copy
-batches of rows as they need them. ``as_rows(X).array()`` returns all rows as one array.
-"""
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,113 +9,13 @@ from scipy.sparse import csr_matrix, issparse
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import as_csr
 from treerank.inputs.documents import check_matrix
+from treerank.inputs.rows import Rows
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A view of the rows of ``values`` in the order ``order``.
-
-    Parameters
-    ----------
-    values : ndarray or CSR matrix of shape (n_all_rows, n_features)
-        The matrix. Only :meth:`array` copies it as a whole, and only if the order differs.
-    order : ndarray of shape (n_rows,), default=None
-        Row ``i`` of the view is ``values[order[i]]``; ``None`` is all rows as they are.
-    feature_names : sequence of str, default=None
-        Names of the columns.
-    categorical : sequence of int, default=None
-        Columns that hold integer codes of categories.
-    places : ndarray of shape (n_rows,), default=None
-        Place of each row among the rows of all workers; ``None`` where there is one worker.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = Rows(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), order=[2, 0])
-    >>> rows.shape
-    (2, 2)
-    >>> rows.batch(0, 1)
-    array([[5., 6.]])
-    """
-
-    values: Any
-    order: np.ndarray | None = None
-    feature_names: Sequence[str] | None = None
-    categorical: Sequence[int] | None = None
-    places: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        """Check the shape, and replace an order that changes nothing by None."""
-        if np.ndim(self.values) != 2:
-            raise ValueError(f"values must be two-dimensional; got shape {np.shape(self.values)}.")
-        if self.order is not None:
-            order = np.asarray(self.order)
-            identity = len(order) == self.values.shape[0] and (order == np.arange(len(order))).all()
-            object.__setattr__(self, "order", None if identity else order)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and features."""
-        return len(self), self.values.shape[1]
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the values are a CSR matrix; copies of their rows are one, too."""
-        return issparse(self.values)
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self.values.shape[0] if self.order is None else len(self.order)
-
-    def row(self, i: int) -> Any:
-        """Return row ``i``, without a copy if the memory layout allows it."""
-        return self.values[i if self.order is None else self.order[i]]
-
-    def batch(self, start: int, stop: int) -> Any:
-        """Return rows ``start`` to ``stop``, as a copy if ``order`` is not None."""
-        if self.order is None:
-            return self.values[start:stop]
-        return _copied_rows(self.values, self.order[start:stop])
-
-    @property
-    def is_batched(self) -> bool:
-        """Whether the values are read in batches."""
-        return isinstance(self.values, BatchedMatrix)
-
-    def batches(self, size: int) -> Iterator[tuple[Any, Any]]:
-        """Yield the positions in this view, and the values, of all rows, some at a time.
-
-        Rows that are read in batches come in the order in which they are read.
-        """
-        if not self.is_batched:
-            for start in range(0, len(self), size):
-                yield slice(start, start + size), self.batch(start, start + size)
-            return
-        position = np.full(self.values.shape[0], -1, dtype=np.int32)
-        rows = slice(None) if self.order is None else self.order
-        position[rows] = np.arange(len(self), dtype=np.int32)
-        for start, batch in self.values.batches():
-            places = position[start : start + len(batch)]
-            kept = places >= 0
-            yield places[kept], batch if kept.all() else batch[kept]
-
-    def take(self, positions: np.ndarray) -> "Rows":
-        """Return a view of the rows at ``positions`` of this view."""
-        order = positions if self.order is None else self.order[positions]
-        places = None if self.places is None else self.places[positions]
-        return replace(self, order=order, places=places)
-
-    def array(self) -> Any:
-        """Return all rows as one matrix, as a copy if ``order`` is not None."""
-        if self.order is None:
-            return self.values[np.arange(len(self))] if self.is_batched else self.values
-        return _copied_rows(self.values, self.order)
-
-
 def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> Rows:
-    """Return ``X`` as :class:`Rows`, or ``X`` itself if it is that already.
+    """Return ``X`` as :class:`~treerank.inputs.rows.Rows`, or ``X`` itself if it is that already.
 
     Another number of columns than ``n_features`` is refused, and a sparse matrix without
     ``sparse``.
@@ -152,14 +45,3 @@ def stored_as(values: Any, *, sparse: bool) -> Any:
     if issparse(values) == sparse:
         return values
     return csr_matrix(values) if sparse else values.toarray()
-
-
-def _copied_rows(values: Any, indices: np.ndarray) -> Any:
-    """Return some rows, copied along the memory layout: else ``take`` would copy all rows first."""
-    if issparse(values) or isinstance(values, BatchedMatrix):
-        return values[indices]
-    if values.flags.c_contiguous:
-        return values.take(indices, axis=0)
-    if values.flags.f_contiguous:
-        return values.T.take(indices, axis=1).T
-    return values[indices]

@@ -1,6 +1,5 @@
 """Scorer: trees and a line, ready to score the documents of one query after another."""
 
-from collections.abc import Sequence
 from threading import local
 from typing import Any
 
@@ -33,10 +32,8 @@ class Scorer:
     ----------
     terms : Terms
         Trees of one output, and a line.
-    names : sequence of str, default=None
-        Names of the columns, by which those of data frames are found.
     columns : Columns, default=None
-        Which of the columns are categories.
+        Names of the columns, by which those of data frames are found, and their categories.
 
     Examples
     --------
@@ -48,13 +45,11 @@ class Scorer:
     True
     """
 
-    def __init__(
-        self, terms: Terms, names: Sequence[str] | None = None, columns: Columns | None = None
-    ) -> None:
+    def __init__(self, terms: Terms, columns: Columns | None = None) -> None:
         if terms.networks:
             raise ValueError("terms must be trees and a line; got a network, too.")
         self.terms, self.forest, line = terms, terms.forest, terms.line
-        self.names, self.columns = names, columns or Columns()
+        self.columns = columns or Columns()
         self._arguments = scoring_arguments(self.forest)
         self._line = () if line is None else (line.features, line.coef, line.offset)
         self._own = _Buffers(self.forest)
@@ -83,7 +78,7 @@ class Scorer:
         if type(X) is not np.ndarray or X.dtype.kind != "f":
             with naming("X"):
                 if as_frame(X) is not None:
-                    X = self.columns.numbers(fitted_columns(X, self.names))
+                    X = self.columns.numbers(fitted_columns(X, self.columns.names))
             X = as_numbers("X", X)
         rows = np.ascontiguousarray(X, dtype=np.float64)
         check_width(self.forest, rows)
@@ -95,4 +90,4 @@ class Scorer:
         return rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (self.terms, self.names, self.columns)
+        return Scorer, (self.terms, self.columns)

@@ -20,7 +20,7 @@ from treerank.checks import check_choice, quote
 from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.traversal import Traversal, make_traversal
-from treerank.inputs.columns import check_columns
+from treerank.inputs.columns import Columns, check_columns
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single")
@@ -170,6 +170,14 @@ class Forest:
             raise ValueError(f"A forest must have the entries {sorted(names)} and no others.")
         sets = state["categories"]
         return cls(**state | {"categories": None if sets is None else CategorySets(**sets)})
+
+    @property
+    def columns(self) -> Columns:
+        """Names and categories of the columns, as far as they are known.
+
+        Arrays hold codes of categories.
+        """
+        return Columns(self.levels or {}, takes_codes=True, names=self.feature_names)
 
     @property
     def n_trees(self) -> int:

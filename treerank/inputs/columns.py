@@ -9,7 +9,7 @@ sparse. Only its values count, not how they are stored.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import narwhals as nw
@@ -40,7 +40,7 @@ _FITS_FLOAT32 = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
 
 @dataclass(frozen=True)
 class Columns:
-    """The categorical columns of a table.
+    """The names of the columns of a table, and the categories of those that hold codes.
 
     Parameters
     ----------
@@ -48,6 +48,8 @@ class Columns:
         The categories of each categorical column, by its position, in the order of their codes.
     takes_codes : bool, default=False
         Whether arrays are taken, whose categories are codes.
+    names : tuple of str, default=None
+        Names of all columns, by which those of data frames are found.
 
     Examples
     --------
@@ -62,26 +64,55 @@ class Columns:
 
     categories: dict[int, list[Any]] = field(default_factory=dict)
     takes_codes: bool = False
+    names: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, X: Any) -> Self:
-        """Find the categories of a data frame's columns; other kinds of ``X`` have none."""
-        return cls.of_batches([X])
+    def of(cls, X: Any, earlier: Iterable["Columns"] = ()) -> Self:
+        """Return the columns of a data frame; other kinds of ``X`` have no names and categories.
+
+        ``earlier`` are columns that models were fitted to. Their categories keep their codes, also
+        those that no row has, and new ones follow.
+        """
+        return cls.of_batches([X], earlier)
 
     @classmethod
-    def of_batches(cls, batches: Iterable[Any]) -> Self:
-        """Find the categories of the columns of batches of rows together."""
+    def of_batches(cls, batches: Iterable[Any], earlier: Iterable["Columns"] = ()) -> Self:
+        """Return the columns of batches of rows together, as :meth:`of` does."""
         found: dict[int, _Values] = {}
+        names: list[Any] = []
         for X in batches:
             frame = as_frame(X)
             if frame is None:
                 return cls()
-            for place, column in enumerate(frame.iter_columns()):
+            names = frame.columns
+            for position, column in enumerate(frame.iter_columns()):
                 if column.dtype in _CATEGORICAL:
-                    found.setdefault(place, _Values(column.name)).add(column)
+                    found.setdefault(position, _Values(column.name)).add(column)
             if not found:
-                return cls()
-        return cls({place: values.sorted() for place, values in found.items()})
+                break
+        columns = cls(names=tuple(names) if _is_list_of(str, names) else None)
+        models = list(earlier)
+        return replace(
+            columns,
+            categories={
+                position: _extended(columns._levels_of(position, models), values.sorted())
+                for position, values in found.items()
+            },
+        )
+
+    def _levels_of(self, position: int, models: Iterable["Columns"]) -> list[Any]:
+        """Return the categories that the first of some models knows of a column.
+
+        The column is found by its name, or by its position where the table or the model has none.
+        """
+        for model in models:
+            index: int | None = position
+            if self.names is not None and model.names is not None:
+                name = self.names[position]
+                index = model.names.index(name) if name in model.names else None
+            if index is not None and index in model.categories:
+                return model.categories[index]
+        return []
 
     def numbers(self, X: Any) -> Any:
         """Return a data frame as a float matrix, copied only if necessary; others unchanged."""
@@ -162,6 +193,11 @@ class _Values:
                 f"distinct values in {self.n_rows} rows. Drop the column, encode it as numbers, or "
                 "give it a categorical dtype if its values are categories all the same."
             )
+
+
+def _extended(levels: Iterable[Any], others: Iterable[Any]) -> list[Any]:
+    """Return levels, and those of the others that are new behind them."""
+    return [*dict.fromkeys([*levels, *others])]
 
 
 def check_columns(names: Any, categories: Any, n_features: int) -> None:

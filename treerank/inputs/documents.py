@@ -30,6 +30,7 @@ from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_csr, as_frame, fitted_columns, warn_of_ids
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
+from treerank.inputs.rows import Rows
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 #: With fewer rows, a column that equals the labels is no surprise.
@@ -38,11 +39,20 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def check_documents(
-    estimator: Any, X: Any, y: ArrayLike, *, reset: bool, some_unjudged: bool = False
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    reset: bool,
+    earlier: Iterable[Columns] = (),
+    some_unjudged: bool = False,
 ) -> tuple[Any, np.ndarray]:
-    """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit."""
+    """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit.
+
+    ``earlier`` are columns of models that are given to the estimator, see :meth:`Columns.of`.
+    """
     labels = check_labels(y, some_unjudged=some_unjudged)
-    X = check_features(estimator, X, reset=reset)
+    X = check_features(estimator, X, reset=reset, earlier=earlier)
     labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
     if reset and len(labels) >= _MANY and isinstance(X, np.ndarray):
         _warn_of_copied_labels(X, labels)
@@ -57,11 +67,18 @@ def _warn_of_copied_labels(X, y):
             warn_user(f"Column {column} of X equals y in all {len(y)} rows. Leave it out of X.")
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
-    """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``."""
+def check_features(
+    estimator: Any, X: Any, *, reset: bool = False, earlier: Iterable[Columns] = ()
+) -> Any:
+    """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``.
+
+    ``earlier`` are columns of models that are given to the estimator, see :meth:`Columns.of`.
+    """
     if isinstance(X, BatchedMatrix) or (not reset and _is_checked(estimator, X)):
         return X
     with naming("X"), config_context(assume_finite=False):
+        if isinstance(X, Rows):
+            return _read_rows(estimator, X, reset)
         if issparse(X):
             return _check_sparse(estimator, X, reset)
         if as_frame(X) is None:
@@ -73,9 +90,29 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
             warn_of_ids(X)
-            estimator.columns_ = Columns.of(X)
+            estimator.columns_ = Columns.of(X, earlier)
         numbers = estimator.columns_.numbers(X)
         return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
+
+
+def set_columns(estimator: Any, rows: Rows) -> None:
+    """Let an estimator that is being fitted know the columns of its documents."""
+    estimator.columns_, estimator.n_features_in_ = rows.columns, rows.shape[1]
+    vars(estimator).pop("feature_names_in_", None)
+    if rows.columns.names is not None:
+        estimator.feature_names_in_ = np.array(rows.columns.names, dtype=object)
+
+
+def _read_rows(estimator, rows, reset):
+    """Return the matrix of documents that another estimator has read."""
+    if rows.is_sparse:
+        _refuse_sparse(estimator, rows.values)
+    if reset:
+        set_columns(estimator, rows)
+    elif rows.columns != estimator.columns_ or rows.shape[1] != n_features_of(estimator):
+        expected = f"{n_features_of(estimator)} columns as in fit, {estimator.columns_}"
+        raise ValueError(f"X must have {expected}; got {rows.shape[1]}, {rows.columns}.")
+    return rows.array()
 
 
 def _is_checked(estimator, X):
@@ -143,11 +180,11 @@ def check_matrix(name: str, X: Any) -> Any:
 
 
 def check_batches(
-    estimator: Any, batches: Iterable[Any], *, reset: bool
+    estimator: Any, batches: Iterable[Any], *, reset: bool, earlier: Iterable[Columns] = ()
 ) -> tuple[BatchedMatrix, np.ndarray, np.ndarray]:
     """Return features, labels and query ids of batches ``(X, y, qid)``; reads all of them once."""
     if reset:
-        _reset_columns(estimator, batches)
+        _reset_columns(estimator, batches, earlier)
 
     def read() -> Iterator[np.ndarray]:
         for X, _, _ in batches:
@@ -164,13 +201,13 @@ def check_batches(
     return matrix, np.concatenate(labels), joined_ids(ids)
 
 
-def _reset_columns(estimator, batches):
+def _reset_columns(estimator, batches, earlier):
     """Set the names and the categories of the columns of an estimator."""
     first = next(iter(batches), None)
     if first is None:
         raise ValueError("X must have rows; got no batch.")
     check_features(estimator, next(iter(first)), reset=True)
-    estimator.columns_ = Columns.of_batches(X for X, _, _ in batches)
+    estimator.columns_ = Columns.of_batches((X for X, _, _ in batches), earlier)
 
 
 def _as_array(X):
@@ -204,17 +241,22 @@ def _as_array(X):
 
 def _check_sparse(estimator, X, reset):
     """Return sparse features as a CSR matrix; refuse them if the estimator needs dense ones."""
-    if not get_tags(estimator).input_tags.sparse:
-        raise TypeError(
-            f"X must be dense for {quote(estimator)}, which reads no sparse matrices; "
-            f"got {type(X)}. X.toarray() makes it dense."
-        )
+    _refuse_sparse(estimator, X)
     if reset:
         estimator.columns_ = Columns()
     else:
         estimator.columns_.numbers(X)  # refuses a matrix where fit had categories
     _check_indices(X)
     return as_csr(validate_data(estimator, X, reset=reset, accept_sparse="csr", **_NUMBERS))
+
+
+def _refuse_sparse(estimator, X):
+    """Refuse a sparse matrix if the estimator needs a dense one."""
+    if not get_tags(estimator).input_tags.sparse:
+        raise TypeError(
+            f"X must be dense for {quote(estimator)}, which reads no sparse matrices; "
+            f"got {type(X)}. X.toarray() makes it dense."
+        )
 
 
 def _check_indices(X):

@@ -5,6 +5,7 @@ Most rankers of the literature are such a pair. To add one, derive a class from
 the user, and ``feature_part`` may be a property that makes the part from other parameters.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -17,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_column, quote, warn_user
 from treerank.feature_parts.base import check_fitted_part, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
-from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
-from treerank.inputs.documents import feature_names_of
+from treerank.inputs.columns import Columns
 from treerank.inputs.grouping import ByRow, QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import Loss, get_loss
 from treerank.objectives.pairs.losses import PairLoss
@@ -120,7 +121,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         labels = self._labels_of(y)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))
-        data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
+        data = TrainingSet(Rows(np.empty((len(first), 0))), first, groups, labels=labels)
         return self._make_objective(data, 0)
 
     def terms(self) -> "Terms":
@@ -141,16 +142,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         objective, part = self._make_objective(data, seed), self._part_to_fit(seed)
-        named = feature_names_of(self)
-        names = None if named is None else tuple(named)
-        rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None, data.places)
         validation = held_out and (held_out.X, held_out.metric)
-        self.feature_part_ = part.fit(rows, objective, validation=validation)
+        self.feature_part_ = part.fit(data.documents, objective, validation=validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
         is_whole = current_team().size == 1 and self.head_.weight.any()
-        if is_whole and 0 < len(data.rows) < _FEW and not np.ptp(self._scores(data.features)):
+        if is_whole and 0 < len(data.y) < _FEW and not np.ptp(self._scores(data.features)):
             warn_user(
-                f"All {len(data.rows)} documents get the same score: no feature varies, or trees "
+                f"All {len(data.y)} documents get the same score: no feature varies, or trees "
                 "need more documents. LightGBMTrees(min_child_samples=1) and "
                 "XGBoostTrees(min_child_weight=0) learn from few."
             )
@@ -165,6 +163,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def n_threads(self) -> int:  # type: ignore[override]
         """Number of threads of the feature part."""
         return traits_of(self.feature_part_).n_threads
+
+    @property
+    def given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
+        """Columns of the trees that the feature part was given."""
+        return traits_of(self._part_as_set()).given_columns
 
     @property
     def reads_sparse(self) -> bool:  # type: ignore[override]

@@ -66,8 +66,8 @@ class ForestRanker(Ranker):
 
     @property
     def columns_(self) -> Columns:  # type: ignore[override]
-        """The categories of columns, if the trees tell them."""
-        return Columns(self.trees.levels or {}, takes_codes=True)
+        """The names and categories of columns, if the trees tell them."""
+        return self.trees.columns
 
     @property
     def n_features_in_(self) -> int:
@@ -75,7 +75,7 @@ class ForestRanker(Ranker):
         return self.trees.n_features
 
     @property
-    def feature_names_in_(self) -> np.ndarray:  # type: ignore[override]
+    def feature_names_in_(self) -> np.ndarray:
         """Names of the features, if the trees have names."""
         if self.trees.feature_names is None:
             raise AttributeError("the trees have no names of features")
@@ -102,7 +102,7 @@ class ForestRanker(Ranker):
         return self
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
-        documents = HeldOut(data.features, data.y, data.groups)
+        documents = HeldOut(data.documents, data.y, data.groups)
         if documents.has_pairs:
             self._fit_steepness(documents)
 

@@ -10,6 +10,7 @@ import numpy as np
 from treerank.checks import naming
 from treerank.inputs.documents import check_eval_set, check_features, split_labels, unpacked
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.metrics.registry import get_metric
 from treerank.rankers.reading import (
     check_labels_by_name,
@@ -19,8 +20,8 @@ from treerank.rankers.reading import (
 )
 from treerank.team import current_team
 
-#: Features, labels by name, and queries; the name of a single label is "".
-LabeledSet = tuple[Any, dict[str, np.ndarray], QueryGroups]
+#: Documents, labels by name, and queries; the name of a single label is "".
+LabeledSet = tuple[Rows, dict[str, np.ndarray], QueryGroups]
 #: Values of metrics by the name of a set and of a metric, one for each iteration.
 History = dict[str, dict[str, list[float]]]
 
@@ -34,11 +35,16 @@ class HeldOut:
     are several sets, the first has ``n_first`` documents.
     """
 
-    X: Any
+    documents: Rows
     y: np.ndarray
     groups: QueryGroups
     metric: "Watched | None" = None
     n_first: int | None = None
+
+    @property
+    def X(self) -> Any:
+        """Features of the documents."""
+        return self.documents.array()
 
     @property
     def first(self) -> Self:
@@ -67,7 +73,7 @@ class HeldOut:
 
     def taking(self, rows: np.ndarray) -> Self:
         """Return the given documents alone, without a metric."""
-        return type(self)(self.X[rows], self.y[rows], self.groups.among(rows))
+        return type(self)(self.documents.take(rows), self.y[rows], self.groups.among(rows))
 
 
 @dataclass(eq=False)
@@ -147,7 +153,7 @@ def _checked_set(ranker: Any, names: Iterable[str] | None, X: Any, y: Any, qid: 
         labels = check_labels_by_name(labels, X.shape[0])
         groups = QueryGroups.from_qid(qid, X.shape[0])
     ranker.warn_of_one_query(qid, X.shape[0], " in eval_set")
-    return X, labels or {"": y}, groups
+    return Rows(X, columns=ranker.columns_), labels or {"": y}, groups
 
 
 def watching(
@@ -162,11 +168,13 @@ def watching(
             curves[part, name] = _curve(metric, y, groups, n_before)
         n_before += groups.n_documents
     watched = Watched(metrics[0].name, curves, weights)
-    matrices, every_label, every_group = zip(*sets, strict=True)
+    documents, every_label, every_group = zip(*sets, strict=True)
     columns = [next(iter(labels.values())) for labels in every_label]
     codes, n_queries = zip(*((each.codes, each.n_queries) for each in every_group), strict=True)
-    X, y, groups = stacked_rows(matrices), np.concatenate(columns), _joined(codes, n_queries)
-    return HeldOut(X, y, groups, watched, len(columns[0]))
+    X = stacked_rows([each.array() for each in documents])
+    rows = Rows(X, columns=documents[0].columns)
+    groups = _joined(codes, n_queries)
+    return HeldOut(rows, np.concatenate(columns), groups, watched, len(columns[0]))
 
 
 def _joined(codes: Sequence[np.ndarray], n_queries: Sequence[int]) -> QueryGroups:

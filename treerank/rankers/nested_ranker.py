@@ -10,7 +10,9 @@ from sklearn.base import clone
 
 from treerank.checks import check_counts, has_methods, quote
 from treerank.files.states import numbers
+from treerank.inputs.columns import Columns
 from treerank.inputs.documents import n_features_of
+from treerank.inputs.rows import Rows
 from treerank.parameters import Rule, Seed
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -46,7 +48,9 @@ class NestedRanker(Ranker):
     Parameters
     ----------
     ranker : estimator
-        A ranker with ``fit(X, y, qid)`` and ``predict(X)``; each stage fits a copy.
+        A ranker with ``fit(X, y, qid)`` and ``predict(X)``; each stage fits a copy. A ranker of
+        another class than :class:`~treerank.rankers.ranker.Ranker` gets arrays of numbers, without
+        the names of columns, and with codes in place of categories.
     sizes : sequence of int, default=(20,)
         Number of documents of an average query that the second stage ranks, the third and so on;
         falling.
@@ -101,26 +105,32 @@ class NestedRanker(Ranker):
         """Return the scores by a ranker that learned from the other half of the queries."""
         teaches = _have_pairs(data)
         if teaches.sum() < 2:
-            return self.rankers_[-1].predict(data.features)
+            return _predicted(self.rankers_[-1], data.documents)
         half = (np.cumsum(teaches) % 2)[data.groups.codes]
         rows, scores = [np.flatnonzero(half == side) for side in (0, 1)], np.empty(len(half))
         for seen, unseen in (rows, rows[::-1]):
             ranker = _fitted(self._make_ranker(seed), data.taking(seen), held_out)
-            scores[unseen] = ranker.predict(data.X[data.rows[unseen]])
+            scores[unseen] = _predicted(ranker, data.documents.take(unseen))
         return scores
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the number of the last stage that a document reaches, plus its squashed score."""
-        result, kept = np.zeros(len(X)), np.arange(len(X))
+        documents = Rows(X, columns=self.columns_)
+        result, kept = np.zeros(len(documents)), np.arange(len(documents))
         for stage, ranker in enumerate(self.rankers_):
             if len(kept) == 0:
                 break
-            scores = ranker.predict(X[kept])
+            scores = _predicted(ranker, documents.take(kept))
             # Squashed into (0, 1): a further stage then adds more than any score could.
             result[kept] = stage + 0.5 + scores / (2 * (1 + np.abs(scores)))
             if stage < len(self.thresholds_):
                 kept = kept[scores >= self.thresholds_[stage]]
         return result
+
+    @property
+    def given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
+        """Columns of the models that the ranker was given."""
+        return getattr(self.ranker, "given_columns", ())
 
     def _make_ranker(self, seed: int) -> Any:
         """Return a new ranker, with a seed wherever it has a parameter for one and no seed."""
@@ -152,15 +162,27 @@ def _fitted(ranker, data, held_out):
     given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     given["given_pairs"] = data.pairs and data.pairs.table()
     if held_out is not None and "eval_set" in signature(ranker.fit).parameters:
-        given["eval_set"] = (held_out.X, held_out.y, held_out.groups.codes)
+        X = _as_read_by(ranker, held_out.documents)
+        given["eval_set"] = (X, held_out.y, held_out.groups.codes)
     given = {name: value for name, value in given.items() if value is not None}
-    return ranker.fit(data.features, data.y, data.groups.codes, **given)
+    X = _as_read_by(ranker, data.documents)
+    return ranker.fit(X, data.y, data.groups.codes, **given)
+
+
+def _as_read_by(ranker, documents):
+    """Return documents with their columns for a ranker of this package, and numbers for others."""
+    return documents if isinstance(ranker, Ranker) else documents.array()
+
+
+def _predicted(ranker, documents):
+    """Return the scores of documents by the ranker of a stage."""
+    return ranker.predict(_as_read_by(ranker, documents))
 
 
 def _reaching(held_out, ranker, threshold):
     """Return the held-out documents that reach the next stage, or ``None`` without a pair."""
     if held_out is None:
         return None
-    reaching = np.flatnonzero(ranker.predict(held_out.X) >= threshold)
+    reaching = np.flatnonzero(_predicted(ranker, held_out.documents) >= threshold)
     top = held_out.taking(reaching) if len(reaching) else None
     return top if top is not None and top.has_pairs else None

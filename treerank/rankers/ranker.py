@@ -26,10 +26,12 @@ from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
     feature_names_of,
+    set_columns,
     split_labels,
     warn_without_qid,
 )
 from treerank.inputs.grouping import ByRow
+from treerank.inputs.rows import Rows
 from treerank.parameters import Seed, check_arguments
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import fit_steepness, scale_of
@@ -84,7 +86,7 @@ class Ranker(Scored):
         How likely each position is examined, over the first one, if ``fit`` got positions. That of
         a position without documents is NaN.
     columns_ : Columns
-        The columns that are categories.
+        Names of the columns, and the categories of those that hold any.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -114,6 +116,8 @@ class Ranker(Scored):
 
     #: Whether ``fit`` learns anything that clicks at positions could tell.
     learns_from_clicks = True
+    #: Columns of models that it was given: their categories keep their codes in ``fit``.
+    given_columns: Sequence[Columns] = ()
     propensities_: np.ndarray | None = None
     evals_result_: Any
 
@@ -199,7 +203,7 @@ class Ranker(Scored):
         data = self._read_training_set(X, y, qid, position, given_pairs, weights)
         self.propensities_ = None
         if data.position is not None:
-            data, self.propensities_ = relevance_of_clicks(data, self.clicks, self.columns_, seed)
+            data, self.propensities_ = relevance_of_clicks(data, self.clicks, seed)
         with listening(listener):
             return self.fit_training_set(
                 data, eval_set=eval_set, eval_metric=eval_metric, seed=seed
@@ -209,28 +213,31 @@ class Ranker(Scored):
         self, X: Any, y: Any, qid: Any, position: Any, given_pairs: Any, weights: dict[str, Any]
     ) -> TrainingSet:
         """Check the arguments of ``fit``, and put their rows in training order."""
-        reset = not self._continues()
+        reset, earlier = not self._continues(), self.given_columns
         if isinstance(X, Batches):
             refuse_arrays(y, qid, position, given_pairs, *weights.values())
-            X, y, qid = documents_of_batches(self, X, reset=reset)
+            X, y, qid = documents_of_batches(self, X, reset=reset, earlier=earlier)
         else:
             X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
-        X, y = check_documents(self, X, y, reset=reset, some_unjudged=True)
+        X, y = check_documents(self, X, y, reset=reset, earlier=earlier, some_unjudged=True)
         by_row = {"labels": labels, "position": position, **weights}
-        data = training_set(X, y, qid, given_pairs=given_pairs, **by_row)
+        documents = Rows(X, columns=self.columns_)
+        data = training_set(documents, y, qid, given_pairs=given_pairs, **by_row)
         warn_without_qid(qid, len(data.y))
         return data
 
     def fit_training_set(
         self, data: TrainingSet, *, eval_set: Any, seed: int, eval_metric: Any = None
     ) -> Self:
-        """Fit to a training set whose columns the ranker knows, drawing all seeds from one.
+        """Fit to a training set, drawing all seeds from one.
 
         ``eval_set`` is that of ``fit``, or a ``HeldOut``.
         """
+        if not self._continues():
+            set_columns(self, data.documents)
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
@@ -289,10 +296,8 @@ class Ranker(Scored):
         self.relevance_scale_ = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
-        self.columns_ = Columns(state["categories"])
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = n_features
+        columns = Columns(state["categories"], names=None if names is None else tuple(names))
+        set_columns(self, Rows(np.empty((0, n_features)), columns=columns))
         self._had_queries = bool(state["had_queries"])
         self.propensities_ = state.get("propensities")  # files of early versions have none
         for name, value in state["learned"].items():
@@ -304,7 +309,7 @@ class Ranker(Scored):
         return {"n_features": n_features}
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
-        """Learn from the documents ``data.X[data.rows]``, of labels ``data.y``."""
+        """Learn from ``data.documents``, of labels ``data.y``."""
         raise NotImplementedError
 
     def _continues(self) -> bool:

@@ -8,6 +8,7 @@ read is checked by :mod:`treerank.inputs.documents`. Files are read by :mod:`tre
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ from treerank.inputs.documents import (
     parts_of_eval_set,
     refuse_several_labels,
 )
+from treerank.inputs.rows import Rows
 from treerank.parameters import Rule
 from treerank.rankers.training_set import TrainingSet, training_set
 
@@ -132,7 +134,7 @@ def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarra
 
 
 def documents_of_batches(
-    ranker: Any, batches: Batches, *, reset: bool = False
+    ranker: Any, batches: Batches, *, reset: bool = False, earlier: Iterable[Columns] = ()
 ) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return features, labels and query ids of batches; ``reset`` forgets the columns."""
     if not ranker.reads_batches:
@@ -140,7 +142,7 @@ def documents_of_batches(
             f"X must be in memory for {quote(ranker)}; only rankers with trees of this "
             'package, as TreeDirectRanker("histogram"), are fitted to Batches.'
         )
-    return check_batches(ranker, batches, reset=reset)
+    return check_batches(ranker, batches, reset=reset, earlier=earlier)
 
 
 def read_eval_set(ranker: Any, eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
@@ -184,7 +186,7 @@ Clicks = Annotated[Any, Rule(_check_clicks)]
 
 
 def relevance_of_clicks(
-    data: TrainingSet, clicks: Any, columns: Columns, seed: int
+    data: TrainingSet, clicks: Any, seed: int
 ) -> tuple[TrainingSet, np.ndarray]:
     """Return documents with their relevance, and the propensities of positions.
 
@@ -202,8 +204,9 @@ def relevance_of_clicks(
     first, counts = shown_documents(
         row_hashes(data.X)[data.rows], data.groups, data.position, data.y, data.sample_weight
     )
-    found.fit_counts(counts, data.X[data.rows[first]], columns)
+    found.fit_counts(counts, replace(data.documents.take(first), places=None))
     X, y, query = found.training_data()
     weight = data.weight_of_queries
     by_row = None if weight is None else weight[query]
-    return training_set(X, y, query, query_weight=by_row), found.propensities_
+    documents = Rows(X, columns=data.documents.columns)
+    return training_set(documents, y, query, query_weight=by_row), found.propensities_

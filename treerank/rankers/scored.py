@@ -20,7 +20,6 @@ from treerank.inputs.documents import (
     check_ids,
     check_labels,
     check_n_pairs,
-    feature_names_of,
     n_features_of,
     shown_names,
     split_labels,
@@ -264,8 +263,7 @@ class Scored(BaseEstimator):
         """
         from treerank.feature_parts.scorer import Scorer
 
-        terms, names = self.terms(), feature_names_of(self)
-        return Scorer(terms, None if names is None else list(names), self.columns_)
+        return Scorer(self.terms(), self.columns_)
 
     def check_settings(self) -> None:
         """Refuse wrong settings before training, also those that are used after it."""

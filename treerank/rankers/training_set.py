@@ -2,7 +2,7 @@
 
 Rows of weight zero are left out first. The others are put in canonical order, which depends on
 their content alone, so neither a shuffle of the rows nor other names of the queries change the
-model. ``X`` is not copied: only its row numbers are ordered.
+model. The matrix is not copied: only its row numbers are ordered.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from treerank.checks import check_weight
 from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.documents import check_positions
 from treerank.inputs.grouping import ByRow, QueryGroups, check_query_weight
+from treerank.inputs.rows import Rows
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import bind_loss
 from treerank.objectives.judgments import Judgments
@@ -25,14 +26,13 @@ from treerank.team import current_team
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Documents in training order; document ``t`` is row ``rows[t]`` of ``X``.
+    """Documents in training order, and what is known of each.
 
     Attributes
     ----------
-    X : ndarray or CSR matrix of shape (n_all_rows, n_features)
-        Features, in the caller's order.
-    rows : ndarray of shape (n_documents,)
-        Rows of ``X``, in training order.
+    documents : Rows
+        Features of the documents, with the names and categories of their columns, and the place of
+        each document in the training order of all workers, where there are several.
     y : ndarray of shape (n_documents,)
         Labels.
     groups : QueryGroups
@@ -44,25 +44,32 @@ class TrainingSet:
         The user's own pairs, as numbers of documents in training order.
     labels : dict from str to ndarray of shape (n_documents,), or None
         All labels by name if there are several; ``y`` is the first of them.
-    places : ndarray of shape (n_documents,) or None
-        Place of each document in the training order of all workers, where there are several.
     position : ndarray of int of shape (n_documents,) or None
         Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
     query_hashes : ndarray of shape (n_queries,) or None
         Hash of each query of a whole training set.
     """
 
-    X: Any
-    rows: np.ndarray
+    documents: Rows
     y: np.ndarray
     groups: QueryGroups
     sample_weight: np.ndarray | None = None
     query_weight: np.ndarray | None = None
     pairs: GivenPairs | None = None
     labels: dict[str, np.ndarray] | None = None
-    places: np.ndarray | None = None
     position: np.ndarray | None = None
     query_hashes: np.ndarray | None = None
+
+    @property
+    def X(self) -> Any:
+        """Features, in the caller's order, of which there may be more rows than documents."""
+        return self.documents.values
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Rows of ``X``, in training order."""
+        order = self.documents.order
+        return np.arange(len(self.y), dtype=np.int32) if order is None else order
 
     @property
     def features(self) -> Any:
@@ -77,7 +84,7 @@ class TrainingSet:
     def judgments(self, seed: int) -> Judgments:
         """Return labels, queries and weights, as objectives take them."""
         weights = self.sample_weight, self.weight_of_queries
-        return Judgments.of(self.y, self.groups, *weights, seed, self.places)
+        return Judgments.of(self.y, self.groups, *weights, seed, self.documents.places)
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
@@ -94,17 +101,18 @@ class TrainingSet:
 
     def taking(self, numbers: np.ndarray) -> Self:
         """Return the documents of the given numbers, in that order, and the pairs among them."""
-        by_row = ("rows", "y", "sample_weight", "query_weight", "places", "position")
+        by_row = ("y", "sample_weight", "query_weight", "position")
         columns = {name: value for name, value in vars(self).items() if name in by_row}
         taken: dict[str, Any] = {n: c[numbers] for n, c in columns.items() if c is not None}
         labels = self.labels and {name: y[numbers] for name, y in self.labels.items()}
         pairs = self.pairs and self.pairs.taking(numbers)
         taken |= {"groups": self.groups.among(numbers), "query_hashes": None}
+        taken["documents"] = self.documents.take(numbers)
         return replace(self, pairs=pairs, labels=labels, **taken)
 
 
 def training_set(
-    X: Any,
+    documents: Rows,
     y: np.ndarray,
     qid: ByRow = None,
     *,
@@ -114,23 +122,23 @@ def training_set(
     labels: dict[str, np.ndarray] | None = None,
     position: ArrayLike | None = None,
 ) -> TrainingSet:
-    """Check what is aligned with the rows of ``X``, and put it in training order.
+    """Check what is aligned with documents, and put it in training order.
 
-    ``X`` and ``y`` are checked already. All others are as in ``Ranker.fit``, and ``labels`` as in
-    :class:`TrainingSet`. Rows of weight 0 and rows whose labels are NaN are left out.
+    ``documents`` and ``y`` are checked already. All others are as in ``Ranker.fit``, and
+    ``labels`` as in :class:`TrainingSet`. Rows of weight 0 and rows whose labels are NaN are left
+    out.
 
     Examples
     --------
     >>> X, y = np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 0.0, 0.0])
-    >>> data = training_set(X, y, ["a", "a", "a"], sample_weight=[1, 0, 2])
+    >>> data = training_set(Rows(X), y, ["a", "a", "a"], sample_weight=[1, 0, 2])
     >>> sorted(data.rows.tolist()), sorted(data.y.tolist())
     ([0, 2], [0.0, 1.0])
     """
     groups = QueryGroups.from_qid(qid, len(y))
     by_query = check_query_weight(query_weight, groups)
     as_given = TrainingSet(
-        X,
-        np.arange(len(y), dtype=np.int32),  # engines count rows in 32 bits, too
+        documents,
         y,
         groups,
         check_weight("sample_weight", sample_weight, len(y)),
@@ -155,7 +163,7 @@ def _without_idle_weights(data: TrainingSet) -> TrainingSet:
     ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
     unset: dict[str, Any] = dict.fromkeys(ones)
     data = replace(data, **unset)
-    return data if kept.all() else data.taking(np.flatnonzero(kept))
+    return data if kept.all() else data.taking(_row_numbers(np.flatnonzero(kept)))
 
 
 def _all_ones(weights: np.ndarray) -> bool:
@@ -165,17 +173,23 @@ def _all_ones(weights: np.ndarray) -> bool:
 
 def _in_canonical_order(data: TrainingSet) -> TrainingSet:
     """Return the documents, and the pairs among them, in an order that depends on content alone."""
-    X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
+    X = data.documents.array() if data.documents.order is not None else data.X
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
     ordered, hashes = canonical_order(X, data.groups, data.y, *weights, *others, data.position)
-    taken = data.taking(ordered.order)
+    taken = data.taking(_row_numbers(ordered.order))
     pairs = taken.pairs
     if pairs is not None:
         pairs = pairs.at(np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i)))
     groups = QueryGroups(None, ordered.indptr)
     places = places_in_team(groups, hashes) if current_team().size > 1 else None
-    return replace(taken, groups=groups, pairs=pairs, places=places, query_hashes=hashes)
+    documents = replace(taken.documents, places=places)
+    return replace(taken, documents=documents, groups=groups, pairs=pairs, query_hashes=hashes)
+
+
+def _row_numbers(rows: np.ndarray) -> np.ndarray:
+    """Return numbers of rows in 32 bits, in which engines count them, too."""
+    return rows.astype(np.int32)
 
 
 def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:

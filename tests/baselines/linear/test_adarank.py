@@ -6,6 +6,7 @@ from ranking_sample import make_ranking_sample
 
 from treerank.baselines.linear.adarank import AdaRank, WeakRankerChoice
 from treerank.baselines.query_measure import measurable
+from treerank.inputs.rows import Rows
 from treerank.metrics import NDCG, get_metric
 from treerank.rankers.training_set import training_set
 
@@ -88,7 +89,7 @@ def test_a_weak_ranker_chosen_without_effect_is_excluded_until_another_was_chose
 def test_queries_without_two_kinds_of_documents_are_left_out():
     dull = np.isin(qid, [2, 5])
     relabeled = np.where(dull, np.where(qid == 2, 0, 1), y)
-    rest = training_set(X[~dull], y[~dull].astype(float), qid[~dull])
-    kept = measurable(training_set(X, relabeled.astype(float), qid), NDCG())
+    rest = training_set(Rows(X[~dull]), y[~dull].astype(float), qid[~dull])
+    kept = measurable(training_set(Rows(X), relabeled.astype(float), qid), NDCG())
     assert kept.groups.n_queries == 6
     np.testing.assert_array_equal(kept.y, rest.y)

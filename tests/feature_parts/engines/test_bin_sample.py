@@ -5,7 +5,7 @@ from scipy.sparse import csr_matrix
 
 from treerank.feature_parts.engines import bin_sample, lightgbm_boundary, xgboost_boundary
 from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of
-from treerank.feature_parts.rows import Rows
+from treerank.inputs.rows import Rows
 
 
 def uneven_columns(n_rows):

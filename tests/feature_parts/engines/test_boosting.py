@@ -9,7 +9,8 @@ from own_objective import Given, HalfSquare
 
 from treerank.feature_parts import BoostedTrees, HistogramTrees, LightGBMTrees, XGBoostTrees
 from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
-from treerank.feature_parts.rows import Rows
+from treerank.inputs.columns import Columns
+from treerank.inputs.rows import Rows
 
 RNG = np.random.default_rng(1)
 HELD_OUT, held_out_fit = VALIDATION
@@ -68,7 +69,8 @@ def test_categories_are_split_as_sets(part_class, how):
     data = np.column_stack([RNG.normal(size=2000), codes])
     target = np.isin(codes, [1, 4, 6, 11, 13, 19]).astype(float)
     given = {"index": [1], "name": ["shop"], "rows": None}[how]
-    rows = Rows(data, None, ("price", "shop"), categorical=(1,) if how == "rows" else None)
+    categories = {1: [*range(20)]} if how == "rows" else {}
+    rows = Rows(data, columns=Columns(categories, names=("price", "shop")))
     stump = {"n_estimators": 1, "max_depth": 1, "learning_rate": 1.0}
     extra = {
         LightGBMTrees: {"engine_params": {"cat_smooth": 0, "cat_l2": 0, "max_cat_threshold": 32}},
@@ -213,12 +215,12 @@ def test_importances_are_shares_of_the_features_that_matter(part_class):
 
 def test_names_reach_the_engine_and_odd_ones_do_no_harm(part_class):
     def names_of(names):
-        booster = fitted(part_class, data=Rows(X, None, names)).booster_
+        booster = fitted(part_class, data=Rows(X, columns=Columns(names=names))).booster_
         return booster.feature_name() if part_class is LightGBMTrees else booster.feature_names
 
     assert names_of(("a", "b", "c", "d")) == ["a", "b", "c", "d"]
     assert len(set(names_of(("a[0]", "a<0]", 'x"', "y: z")))) == 4
-    part = fitted(part_class, data=Rows(X, None, ("a", "b", "c", "d")))
+    part = fitted(part_class, data=Rows(X, columns=Columns(names=("a", "b", "c", "d"))))
     np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
 
 

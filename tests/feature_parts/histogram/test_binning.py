@@ -6,7 +6,8 @@ from scipy.sparse import csr_matrix, vstack
 
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
-from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.rows import as_rows
+from treerank.inputs.rows import Rows
 
 RNG = np.random.default_rng(0)
 

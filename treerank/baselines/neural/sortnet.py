@@ -10,11 +10,11 @@ from treerank.baselines.neural.comparator import COMPARATOR_RULES, Comparator
 from treerank.baselines.neural.sorting import ComparedDocuments, Preference, sort_by_comparison
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
-from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_labels, check_n_pairs
 from treerank.inputs.grouping import ByRow, QueryGroups
+from treerank.inputs.rows import Rows
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
 from treerank.rankers.calibration import fit_steepness, pair_probability

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.feature_parts.rows import Rows
+from treerank.inputs.rows import Rows
 from treerank.numerics.random_keys import uniforms
 from treerank.numerics.threads import in_threads
 from treerank.team import current_team

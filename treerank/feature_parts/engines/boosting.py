@@ -23,12 +23,13 @@ from treerank.feature_parts.engines.arguments import Groups, Signs, SomeColumns,
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
-from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import history, unshared
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
+from treerank.inputs.rows import Rows
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import (
@@ -366,9 +367,9 @@ class BoostedTrees(BaseEstimator):
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""
-        columns, names = self.categorical_features, rows.feature_names
+        columns, names = self.categorical_features, rows.columns.names
         if columns is None:
-            return tuple(rows.categorical or ())
+            return tuple(rows.columns.categories)
         return column_indices("categorical_features", columns, rows.shape[1], names)
 
     def _set_booster(self, booster, evals_result, sizes=None):

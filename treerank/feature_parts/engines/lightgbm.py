@@ -153,7 +153,7 @@ class LightGBMTrees(BoostedTrees):
         options: dict[str, Any] = {
             "params": params,
             "whole": task.earlier is not None,
-            "feature_name": engine_names(task.rows.feature_names) or "auto",
+            "feature_name": engine_names(task.rows.columns.names) or "auto",
             "categorical_feature": list(self._categorical_columns(task.rows)) or "auto",
         }
         data = make_dataset(task.rows, **options)
@@ -178,7 +178,7 @@ class LightGBMTrees(BoostedTrees):
             "data_random_seed": seed,
             "bin_construct_sample_cnt": SAMPLE_SIZE,
         }
-        params |= constraints_of(self, rows.shape[1], rows.feature_names)
+        params |= constraints_of(self, rows.shape[1], rows.columns.names)
         return params | self._engine_parameters()
 
     def _engine_parameters(self) -> dict[str, Any]:

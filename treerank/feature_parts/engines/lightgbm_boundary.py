@@ -10,7 +10,7 @@ from lightgbm.callback import EarlyStopException
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import quote
-from treerank.feature_parts.rows import Rows
+from treerank.inputs.rows import Rows
 from treerank.progress import Progress
 
 _QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}

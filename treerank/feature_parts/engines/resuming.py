@@ -7,9 +7,9 @@ import numpy as np
 
 from treerank.checks import quote
 from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.rows import Rows
 from treerank.files.checkpoint import Checkpoint, current_checkpoint
 from treerank.inputs.canonical import row_hashes
+from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective
 from treerank.team import current_team
 

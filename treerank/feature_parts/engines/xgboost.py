@@ -13,10 +13,10 @@ from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.arguments import check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.fixed_point import LARGEST
-from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.ubjson import read_ubjson
 from treerank.forests.xgboost_model import read_xgboost
+from treerank.inputs.rows import Rows
 from treerank.parameters import Auto, NotNegative, Options, Rule
 from treerank.team import current_team
 
@@ -140,7 +140,7 @@ class XGBoostTrees(BoostedTrees):
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
             "whole": task.whole,
-            "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
+            "names": (earlier and earlier.feature_names) or engine_names(rows.columns.names),
             "max_bin": self.n_bins_for(rows),
             "n_threads": self.n_threads_for(rows),
             "seed": task.seed,

@@ -12,7 +12,8 @@ from treerank.checks import quote
 from treerank.feature_parts.engines.arguments import constraints_of
 from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of, share_of_sample
 from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, GrowthTask
-from treerank.feature_parts.rows import Rows, stored_as
+from treerank.feature_parts.rows import stored_as
+from treerank.inputs.rows import Rows
 from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
 from treerank.team import current_team
@@ -164,7 +165,7 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
     }
     if task.earlier is None:
         params["base_score"] = 0.0
-    constraints = constraints_of(part, rows.shape[1], rows.feature_names)
+    constraints = constraints_of(part, rows.shape[1], rows.columns.names)
     params |= {name: str(value) for name, value in constraints.items()}
     return params | (part.engine_params or {})
 

@@ -7,7 +7,7 @@ would have sampled.
 
 import numpy as np
 
-from treerank.feature_parts.rows import Rows
+from treerank.inputs.rows import Rows
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective, as_objective
 from treerank.team import current_team

@@ -14,9 +14,9 @@ from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.engines.boosting import MOST
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.joining import some_trees
+from treerank.inputs.rows import Rows
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 

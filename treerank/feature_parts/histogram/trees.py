@@ -16,8 +16,8 @@ from treerank.feature_parts.histogram.first_format import is_first_format, read_
 from treerank.feature_parts.histogram.packing import PRECISIONS
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import GROW_POLICIES
-from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
+from treerank.inputs.rows import Rows
 from treerank.numerics.threads import kernel_threads
 from treerank.parameters import Auto, NotNegative, Rule, Share, Size
 
@@ -154,7 +154,7 @@ class HistogramTrees(BoostedTrees):
         refused.
         """
         given, columns = self.monotone_constraints, range(rows.shape[1])
-        found = constraints_of(self, len(columns), rows.feature_names)
+        found = constraints_of(self, len(columns), rows.columns.names)
         signs = np.array(found.get("monotone_constraints", [0] * len(columns)))
         if signs.any() and n_outputs > 1:
             raise ValueError(

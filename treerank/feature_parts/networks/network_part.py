@@ -23,10 +23,11 @@ from treerank.feature_parts.network_term import Network
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.layers import layers_of
 from treerank.feature_parts.networks.limits import KEPT, STATE_RULES, Units, checked_weights
-from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import check_state, unshared
+from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import Auto, Count, LearningRate, NotNegative, Rule, Seed, check_parameters
 from treerank.progress import Progress, patience_of

@@ -1,0 +1,75 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from treerank import HistogramTrees, TreeDirectRanker, load
+from treerank.rankers import NestedRanker
+
+RNG = np.random.default_rng(0)
+QID = np.repeat(np.arange(40), 20)
+SHOPS = np.array([f"shop {number}" for number in range(12)])
+SHOP = RNG.integers(12, size=len(QID))
+FRAME = pd.DataFrame({"price": RNG.normal(size=len(QID)), "shop": SHOPS[SHOP]})
+#: Which shop it is matters, not where its name stands in the alphabet.
+Y = np.isin(SHOP, [1, 4, 6, 9]) + (FRAME["price"].to_numpy() > 0.5).astype(int)
+
+
+def trees(**settings):
+    return TreeDirectRanker(HistogramTrees(10, random_state=0, **settings), random_state=0)
+
+
+def test_the_stages_get_names_and_categories():
+    nested = NestedRanker(trees(), sizes=(5,), random_state=0).fit(FRAME, Y, QID)
+    assert len(nested.rankers_) == 2
+    for stage in nested.rankers_:
+        assert stage.columns_ == nested.columns_
+        assert list(stage.feature_names_in_) == ["price", "shop"]
+        assert stage.columns_.categories == {1: sorted(SHOPS)}
+    alone = trees().fit(FRAME, Y, QID)
+    np.testing.assert_array_equal(nested.rankers_[0].predict(FRAME), alone.predict(FRAME))
+
+
+def test_held_out_documents_reach_the_stages_with_their_categories(tmp_path):
+    ranker = trees(early_stopping_rounds=3)
+    train = QID < 30
+    data, held_out = ((FRAME[some], Y[some], QID[some]) for some in (train, ~train))
+    nested = NestedRanker(ranker, sizes=(5,), random_state=0).fit(*data, eval_set=held_out)
+    alone = trees(early_stopping_rounds=3).fit(*data, eval_set=held_out)
+    assert nested.rankers_[0].evals_result_ == alone.evals_result_
+    nested.save(tmp_path / "model")
+    columns = FRAME[["shop", "price"]]
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(columns), nested.predict(FRAME))
+
+
+def test_constraints_by_name_hold_in_all_stages():
+    ranker = trees(monotone_constraints={"price": -1})
+    nested = NestedRanker(ranker, sizes=(5,), random_state=0).fit(FRAME, Y, QID)
+    prices = pd.DataFrame({"price": np.linspace(-2, 2, 50), "shop": "shop 1"})
+    for stage in nested.rankers_:
+        assert (np.diff(stage.predict(prices)) <= 0).all()
+
+
+class Plain:
+    """A ranker of another package, which reads numbers."""
+
+    def __init__(self):
+        self.shapes = []
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self):
+        return self
+
+    def fit(self, X, y, qid):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        assert isinstance(X, np.ndarray)
+        return X[:, 0]
+
+
+def test_a_ranker_of_another_class_gets_numbers():
+    nested = NestedRanker(Plain(), sizes=(5,)).fit(FRAME, Y, QID)
+    assert nested.predict(FRAME) == pytest.approx(nested.predict(FRAME[["shop", "price"]]))
