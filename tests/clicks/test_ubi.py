@@ -48,14 +48,15 @@ def test_hits_are_shown_down_to_a_position():
     log = read_ubi(QUERIES, events, n_positions=2)
     assert sessions_of(log) == {"1": ("ab", "b"), "2": ("c", "")}
     assert set(log.items.query) == {"shoes", "boots"}
-    with pytest.warns(UserWarning, match="1 clicks on documents that were not shown, of 2 clicks"):
+    said = "Of 2 clicks, 1 count; left out are 1 on documents that were not shown"
+    with pytest.warns(UserWarning, match=said):
         read_ubi(QUERIES, [event("1", "c"), event("1", "a")], n_positions=2)
 
 
 def test_hits_are_shown_down_to_the_deepest_impression_or_click():
     events = [event("1", "b", "impression", 2), event("2", "c")]
     assert sessions_of(read_ubi(QUERIES, events)) == {"1": ("ab", ""), "2": ("c", "c")}
-    with pytest.warns(UserWarning, match="left out: 1 lists that no event shows"):
+    with pytest.warns(UserWarning, match="Of 3 queries, left out are 1 with hits that no ev"):
         assert sessions_of(read_ubi(QUERIES, events[:1])) == {"1": ("ab", "")}
 
 
@@ -71,14 +72,42 @@ def test_queries_without_hits_have_the_positions_of_impressions(first):
 def test_impressions_without_a_place_of_their_own_are_said():
     events = seen("1", "ab") + seen("1", "c", 2) + seen("1", "d", 7) + seen("8", "a")
     events += [event("1", "e", "impression"), event("1", "d")]
-    with pytest.warns(UserWarning, match="What cannot be read") as caught:
+    with pytest.warns(UserWarning, match="Not all events") as caught:
         log = read_ubi([query("1", "shoes", [])], events)
     assert sessions_of(log) == {"1": ("ab", "")}
     assert str(caught[0].message) == (
-        "What cannot be read is left out: 1 clicks on documents that were not shown, "
-        "2 impressions after a place without one, 1 impressions at the place of another document, "
-        "1 impressions that no list of their query has, of 1 clicks in all."
+        "Not all events and queries were read. Of 6 impressions, left out are "
+        "1 at the position of another document, 2 behind a position without one, "
+        "1 of documents that no list of their query has. "
+        "Of 1 clicks, 0 count; left out are 1 on documents that were not shown."
     )
+
+
+def test_what_became_of_each_kind_of_event_is_said():
+    """Both ids are optional in UBI: one event without them does not refuse a log."""
+    queries = [*QUERIES, {"user_query": "a"}, {"query_id": "7"}]
+    queries += [query("8", "hats", ["d", "d"])]
+    no_document = {"action_name": "click", "query_id": "1"}
+    events = [event("1", "b")] * 3 + [event("1", "a"), event("1", "z"), event("1", "z")]
+    events += [no_document, event(np.nan, "a"), event(None, "a"), event("8", "d"), {}]
+    events += [event("1", "a", "add_to_cart")] * 2
+    with pytest.warns(UserWarning, match="Not all") as caught:
+        log = read_ubi(queries, events)
+    assert sessions_of(log) == {"1": ("abc", "ab"), "2": ("c", "")}
+    assert str(caught[0].message) == (
+        "Not all events and queries were read. Of 6 queries, left out are "
+        "1 whose hits show a document twice, 1 without query_id, 1 without user_query. "
+        "Of 10 clicks, 2 count; left out are 1 in lists that show a document twice, "
+        "2 on documents that were not shown, 2 that repeat another, 1 without object_id, "
+        "2 without query_id. Other actions: 1 None, 2 add_to_cart."
+    )
+    with pytest.warns(
+        UserWarning, match=r"No event has one of the actions \['click'\]. Other .* 2 t"
+    ):
+        assert len(read_ubi(QUERIES, [event("1", "a", "tap")] * 2)) == 2
+    impressions = [*seen("1", "ab"), no_document | {"action_name": "impression"}]
+    with pytest.warns(UserWarning, match="Of 3 impressions, left out are 1 without object_id"):
+        read_ubi(QUERIES[:1], impressions)
 
 
 def test_an_id_that_repeats_has_pages_and_what_was_typed_on_the_way():
@@ -90,16 +119,16 @@ def test_an_id_that_repeats_has_pages_and_what_was_typed_on_the_way():
     log = read_ubi(queries, events)
     assert sessions_of(log) == {"1": ("xy", "y"), "1 (2)": ("abc", "b")}
     in_both = [query("1", "sho", ["a", "y"]), query("1", "shoes", ["a", "b"])]
-    with pytest.warns(UserWarning, match="1 lists that no event shows"):
+    with pytest.warns(UserWarning, match="1 with hits that no event shows"):
         assert sessions_of(read_ubi(in_both, seen("1", "a"))) == {"1 (2)": ("a", "")}
-    with pytest.warns(UserWarning, match="1 pages without the page before"):
+    with pytest.warns(UserWarning, match="1 of a page without the page before"):
         read_ubi([*queries, query("1", "shoes", ["z"], 40)], events)
 
 
 def test_a_list_that_shows_a_document_twice_is_left_out_and_a_missing_one_is_no_document():
     queries = [query("1", "shoes", ["a", "b"]), query("1", "shoes", np.array(["b", "c"]), 2)]
     queries += [query("2", "hats", ["d"]), query("3", "boots", np.nan)]
-    with pytest.warns(UserWarning, match="1 lists that show a document twice"):
+    with pytest.warns(UserWarning, match="1 whose hits show a document twice"):
         assert sessions_of(read_ubi(queries, [event("2", "d")])) == {"2": ("d", "d")}
     with pytest.raises(TypeError, match="actions must be a sequence; got 'click'"):
         read_ubi(queries, [], actions="click")
@@ -108,14 +137,19 @@ def test_a_list_that_shows_a_document_twice_is_left_out_and_a_missing_one_is_no_
 @pytest.mark.parametrize(
     ("queries", "events", "message"),
     [
-        ([{"user_query": "a"}], [], r"must have query_id; got \{'user_query': 'a'\}"),
-        (QUERIES, [{"action_name": "click", "query_id": "1"}], "must have object_id"),
-        ([query(np.nan, "a", ["b"])], [], "must have query_id; got"),
-        (QUERIES[2:], [], "queries must have one with hits that were shown"),
+        ([query(np.nan, "a", ["b"])], [], "must have one with hits .* got 1 without query_id"),
+        (QUERIES[2:], [], "queries must have one with hits that were shown; got none"),
         (["a"], [], "queries must be JSON objects; got 'a'"),
         (QUERIES, [7], "events must be JSON objects; got 7"),
     ],
 )
-def test_what_lacks_the_fields_that_matter_is_refused(queries, events, message):
+def test_what_has_no_lists_is_refused(queries, events, message):
     with pytest.raises(ValueError, match=message):
         read_ubi(queries, events)
+
+
+def test_a_path_is_no_documents():
+    with pytest.raises(
+        TypeError, match=r"got the path a.ndjson. \[json.loads\(line\) for line in op"
+    ):
+        read_ubi("a.ndjson", [])

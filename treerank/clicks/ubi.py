@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from treerank.parameters import Count, check_arguments
 
 #: The action of an event that says what was shown.
 _SEEN = "impression"
+#: The name of what counts as a click, in counts of what is lost.
+_CLICK = "click"
 
 
 @check_arguments
@@ -34,13 +37,15 @@ def read_ubi(
 
     A session is a list of hits of a ``query_id``, in their order, with its pages, and its query is
     ``user_query``. If there are events named "impression", a list was shown down to the deepest
-    document with one, or with a click; of queries without hits, they tell the positions, too. What
-    cannot be read is counted by reason in a warning.
+    document with one, or with a click; of queries without hits, they tell the positions, too. A
+    document is clicked once in a session, however often. If anything cannot be read, a warning
+    says what became of all queries and events, by their kinds and reasons.
 
     Parameters
     ----------
     queries, events : iterable of mapping
-        Documents of both indexes, as ``json.loads`` returns them.
+        Documents of both indexes, as ``json.loads`` returns them. Those without ``query_id``,
+        ``user_query`` or ``object_id``, which UBI allows, cannot be read.
     n_positions : int, default=10
         Hits of a query that users were shown, if no event is an impression.
     actions : collection of str, default=("click",)
@@ -63,25 +68,46 @@ def read_ubi(
     ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=1)
     """
     check_sequence("actions", actions)
-    lost: Counter[str] = Counter()
-    lists = _lists(_documents("queries", queries), lost)
-    wanted = [e for e in _documents("events", events) if e.get("action_name") in (_SEEN, *actions)]
-    seen = [event for event in wanted if event["action_name"] == _SEEN]
-    _see(lists, seen, lost)
-    for each in (each for own in lists.values() for each in own if not seen):
-        each.depth = min(n_positions, len(each.hits))
-    clicks = {_place(event) for event in wanted if event["action_name"] in actions}
-    for click in clicks:
-        found = _find(lists, *click, deepen=bool(seen))
-        if found is None:
-            lost["clicks on documents that were not shown"] += 1
+    lost: dict[str, Counter[str]] = {"query": Counter(), _SEEN: Counter(), _CLICK: Counter()}
+    of_queries, all_events = _documents("queries", queries), _documents("events", events)
+    lists = _lists(of_queries, lost["query"])
+    by_action = Counter(str(event.get("action_name")) for event in all_events)
+    n_seen, seen = by_action[_SEEN], _placed(all_events, [_SEEN], lost[_SEEN])
+    _see(lists, seen, lost[_SEEN])
+    for shown in (shown for of_query in lists.values() for shown in of_query if not n_seen):
+        shown.depth = min(n_positions, len(shown.hits))
+    clicks = Counter(click[:2] for click in _placed(all_events, actions, lost[_CLICK]))
+    for (query, document), n_events in clicks.items():
+        shown_list = _find(lists, query, document, deepen=n_seen > 0)
+        if shown_list is None:
+            lost[_CLICK]["on documents that were not shown"] += n_events
         else:
-            found.clicked.add(click[1])
+            shown_list.n_clicks[document] += n_events
     log = _log(lists, lost)
-    if +lost:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in sorted((+lost).items()))
-        warn_user(f"What cannot be read is left out: {reasons}, of {len(clicks)} clicks in all.")
+    n_clicks = sum(by_action[action] for action in {*actions})
+    if n_clicks == 0 or any(+reasons for reasons in lost.values()):
+        n_clicked = int(log.clicked.sum())
+        is_other = Counter({k: n for k, n in by_action.items() if k not in (_SEEN, *actions)})
+        repeats = n_clicks - lost[_CLICK].total() - n_clicked
+        lost[_CLICK]["that repeat another"] = repeats
+        sentences = [
+            _sentence(len(of_queries), "queries", lost["query"]),
+            _sentence(n_seen, "impressions", lost[_SEEN]),
+            _sentence(n_clicks, "clicks", lost[_CLICK], f"{n_clicked} count; "),
+            "" if n_clicks else f"No event has one of the actions {quote([*actions])}.",
+            f"Other actions: {_listed(is_other)}." if is_other else "",
+        ]
+        warn_user(" ".join(["Not all events and queries were read.", *filter(None, sentences)]))
     return log
+
+
+def _sentence(n: int, what: str, lost: Counter[str], kept: str = "") -> str:
+    """Return what became of so many documents of a kind; "" if nothing is lost."""
+    return f"Of {n} {what}, {kept}left out are {_listed(lost)}." if +lost else ""
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in sorted((+counts).items()))
 
 
 @dataclass
@@ -91,15 +117,19 @@ class _List:
     query: str
     hits: list[str]
     depth: int = 0
-    clicked: set[str] = field(default_factory=set)
+    #: Number of events by the document that is clicked.
+    n_clicks: Counter[str] = field(default_factory=Counter)
 
 
 def _lists(queries: list[Mapping[str, Any]], lost: Counter[str]) -> dict[str, list[_List]]:
     """Return the lists of each query id; one without hits has an empty one."""
     lists: dict[str, list[_List]] = {}
     for query in queries:
-        own = lists.setdefault(_field(query, "query_id"), [])
-        text, hits, start = _field(query, "user_query"), _hits(query), _start(query)
+        query_id, text = _text(query, "query_id"), _text(query, "user_query")
+        if query_id is None or text is None:
+            lost[f"without {'query_id' if query_id is None else 'user_query'}"] += 1
+            continue
+        own, hits, start = lists.setdefault(query_id, []), _hits(query), _start(query)
         known = [each.hits[start : start + len(hits)] for each in own if each.query == text]
         if not own:
             own.append(_List(text, []))
@@ -108,32 +138,50 @@ def _lists(queries: list[Mapping[str, Any]], lost: Counter[str]) -> dict[str, li
         if start and own[-1].query == text and len(own[-1].hits) == start:
             own[-1].hits += hits
         elif start:
-            lost["pages without the page before"] += 1
+            lost["of a page without the page before"] += 1
         else:
             own.append(_List(text, hits))
     return {key: [each for each in own if each.hits] or own for key, own in lists.items()}
 
 
-def _see(lists: dict[str, list[_List]], seen: list[Mapping[str, Any]], lost: Counter[str]) -> None:
+def _placed(
+    events: list[Mapping[str, Any]], actions: Collection[str], lost: Counter[str]
+) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Return query id, document and event of the events of some actions."""
+    placed = []
+    for event in events:
+        if event.get("action_name") in actions:
+            query, document = _text(event, "query_id"), _text(_part(event, "object"), "object_id")
+            if query is not None and document is not None:
+                placed.append((query, document, event))
+            else:
+                lost[f"without {'query_id' if query is None else 'object_id'}"] += 1
+    return placed
+
+
+def _see(
+    lists: dict[str, list[_List]],
+    seen: list[tuple[str, str, Mapping[str, Any]]],
+    lost: Counter[str],
+) -> None:
     """Find the depth of each list, and of queries without hits the list itself."""
-    counted_from_0 = {event.get("application") for event in seen if _ordinal(event) == 0}
+    counted_from_0 = {event.get("application") for *_, event in seen if _ordinal(event) == 0}
     found: dict[str, dict[int, str]] = {}
-    for event in seen:
-        query, document = _place(event)
+    for query, document, event in seen:
         if query not in lists and event.get("user_query"):
             lists[query] = [_List(str(event["user_query"]), [])]
         place = _ordinal(event) + (event.get("application") in counted_from_0)
         if query not in lists or lists[query][0].hits:
             if _find(lists, query, document, deepen=True) is None:
-                lost["impressions that no list of their query has"] += 1
+                lost["of documents that no list of their query has"] += 1
         elif found.setdefault(query, {}).setdefault(place, document) != document:
-            lost["impressions at the place of another document"] += 1
+            lost["at the position of another document"] += 1
     for query, places in found.items():
         hits = lists[query][0].hits
         while len(hits) + 1 in places:
             hits.append(places[len(hits) + 1])
         lists[query][0].depth = len(hits)
-        lost["impressions after a place without one"] += len(places) - len(hits)
+        lost["behind a position without one"] += len(places) - len(hits)
 
 
 def _find(
@@ -148,27 +196,33 @@ def _find(
     return None
 
 
-def _log(lists: dict[str, list[_List]], lost: Counter[str]) -> ClickLog:
+def _log(lists: dict[str, list[_List]], lost: dict[str, Counter[str]]) -> ClickLog:
     """Return the lists as sessions; the second one of a query id is named after its number."""
     rows: list[tuple[Any, ...]] = []
     for query, own in lists.items():
         for number, each in enumerate(own, start=1):
             session = query if number == 1 else f"{query} ({number})"
-            lost["lists that no event shows"] += bool(each.hits) and not each.depth
+            lost["query"]["with hits that no event shows"] += bool(each.hits) and not each.depth
             seen = each.hits[: each.depth]
             if len({*seen}) < len(seen):
-                lost["lists that show a document twice"] += 1
+                lost["query"]["whose hits show a document twice"] += 1
+                lost[_CLICK]["in lists that show a document twice"] += each.n_clicks.total()
                 continue
             for position, document in enumerate(seen, start=1):
-                clicked = document in each.clicked
+                clicked = document in each.n_clicks
                 rows.append((session, each.query, document, position, clicked))
     if not rows:
-        raise ValueError("queries must have one with hits that were shown; got none.")
+        reasons = _listed(sum(lost.values(), Counter())) or "none"
+        rule = "queries must have one with hits that were shown"
+        raise ValueError(f"{rule}; got {reasons}.")
     return ClickLog.from_columns(*map(np.asarray, zip(*rows, strict=True)))
 
 
 def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
     """Return documents as a list; refuse what is no JSON object."""
+    if isinstance(documents, str | Path):
+        advice = f"[json.loads(line) for line in open({str(documents)!r})] reads lines of JSON"
+        raise TypeError(f"{name} must be documents; got the path {documents}. {advice}.")
     found = list(documents)
     for document in found:
         if not isinstance(document, Mapping):
@@ -193,11 +247,6 @@ def _start(query: Mapping[str, Any]) -> int:
     return start if is_whole(start) and start > 0 else 0
 
 
-def _place(event: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the query id and the document of an event."""
-    return _field(event, "query_id"), _field(_part(event, "object"), "object_id")
-
-
 def _ordinal(event: Mapping[str, Any]) -> int:
     """Return the place of an event's document; -1 if it is not known."""
     ordinal: Any = _part(event, "position").get("ordinal")
@@ -211,8 +260,7 @@ def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
-def _field(document: Mapping[str, Any], name: str) -> str:
-    """Return a field as text; refuse a document that lacks it."""
-    if (value := document.get(name)) is None or value != value:
-        raise ValueError(f"Each document must have {name}; got {quote(dict(document))}.")
-    return str(value)
+def _text(document: Mapping[str, Any], name: str) -> str | None:
+    """Return a field as text, or None where there is none."""
+    value = document.get(name)
+    return None if value is None or value != value else str(value)
