@@ -48,8 +48,9 @@ def load(path: str | Path, *, parts: dict[str, type] | None = None) -> Any:
     Returns
     -------
     Ranker
-        The ranker, with the same predictions, bit for bit. The file does not hold a loss or a
-        weight of your own: the ranker predicts without it, but set it before you fit again.
+        The ranker, with the same predictions, bit for bit. Settings of this package come back, such
+        as ``NDCG(5)`` or a ``RandomState``. A loss, weight or metric of your own is not in the
+        file: the ranker predicts without it, but set it before you measure or fit again.
 
     Raises
     ------

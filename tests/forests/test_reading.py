@@ -211,7 +211,7 @@ def test_a_forest_ranker_is_saved_with_its_trees_and_its_calibration(tmp_path):
     assert treerank.load(tmp_path / "ranker").steepness_ == ranker.steepness_
     content = read_archive(tmp_path / "ranker")
     for name, value in {"left": forest.right, "missing_up_to": "x", "feature_names": (1,)}.items():
-        content["params"]["trees"]["trees of a forest"] |= {name: value}
+        content["object"][1]["params"]["trees"]["object"][1] |= {name: value}
         write_archive(tmp_path / "forged", content)
         with pytest.raises(ValueError, match="forged"):
             treerank.load(tmp_path / "forged")

@@ -25,8 +25,10 @@ import pandas as pd
 from small_rankers import made
 
 from tests.fuzz import attempt, change_json, folder, pick
-from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank import NDCG, LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.forests.scoring import forest_scores
+from treerank.objectives import Pairs
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.registry import RANKERS, load
 
 SECONDS, GIGABYTES = 60, 6
@@ -44,7 +46,12 @@ _PARTS = {name: (name, {}) for name in _PLAIN} | {
     "lightgbm sets": ("lightgbm", _SETS | {"engine_params": _FEW_ROWS}),
     "xgboost sets": ("xgboost", _SETS),
 }
-KINDS = (*_PARTS, "categories", *(name for name in RANKERS if name != "TreeDirectRanker"))
+KINDS = (
+    *_PARTS,
+    "categories",
+    "objects",
+    *(name for name in RANKERS if name != "TreeDirectRanker"),
+)
 
 _NUMBERS = (0, 1, -1, 2, 3, 5, 255, 256, 10**4, 2**31, -(2**31), 2**63, 10**30, 10**400, 0.5)
 _FLOATS = ("nan", "inf", "-inf", "1e999", "__import__('os')")
@@ -140,6 +147,9 @@ def _model(kind):
 
 
 def _ranker(kind):
+    if kind == "objects":
+        settings = {"metric": NDCG(5), "pairs": Pairs(top=5), "weight": PAIR_WEIGHTS["ndcg"]}
+        return TreeDirectRanker("line", random_state=np.random.RandomState(0), **settings)
     if kind in _PARTS or kind == "categories":
         name, settings = _PARTS.get(kind, ("histogram", {}))
         return TreeDirectRanker(made(name).feature_part.set_params(**settings), random_state=0)

@@ -67,7 +67,7 @@ def test_a_threshold_has_its_precision_on_new_documents(calibrated):
 
 def test_a_higher_label_is_never_more_likely_where_curves_cross():
     steps, lines = np.zeros((2, 2)), np.array([[0.0, -1.0], [2.0, 0.0]])
-    scale = RelevanceScale(np.array([1.0, 2.0]), np.arange(2.0), steps, lines, np.array([True] * 2))
+    scale = RelevanceScale(np.arange(3.0), np.arange(2.0), steps, lines, np.array([True] * 2))
     scores = np.array([-3.0, 3.0])
     higher, lower = (scale.probability(scores, label) for label in (2, 1))
     assert higher[0] < lower[0]

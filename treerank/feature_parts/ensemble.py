@@ -175,10 +175,6 @@ class Ensemble(PartList):
             check_is_fitted(self)
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
 
-    def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what ``get_state`` returned; files of older releases have no ``n_left_out_``."""
-        return super().set_state({"n_left_out_": 0} | state)
-
     def scores_by_fit(self, X: Any) -> np.ndarray:
         """Return the weighed sum of the parts of each fit, of shape (n_fits, n_documents)."""
         check_is_fitted(self)

@@ -29,7 +29,6 @@ FEATURE_PARTS = {
 #: The same by the name of the class, for model files.
 FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()} | {
     "GivenTrees": "treerank.feature_parts.given_trees:GivenTrees",
-    "Linear": FEATURE_PARTS["linear"],  # as files of the first versions call it
 }
 
 

@@ -26,7 +26,7 @@ from treerank.checks import naming
 from treerank.files.replaced import replaced_file
 
 FORMAT = "treerank model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 1
 _MANIFEST = "treerank.json"
 _ZIP_START = b"PK\x03\x04"
 # A fixed date instead of the clock: the same model gives the same bytes.

@@ -157,14 +157,11 @@ class Forest:
     def as_state(self) -> dict[str, Any]:
         """Return the fields as plain values."""
         sets, state = self.categories, self.__getstate__()
-        if self.levels is None:  # which early versions do not know
-            del state["levels"]
         return state | {"categories": None if sets is None else dict(vars(sets))}
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> Self:
         """Return the forest of the fields that :meth:`as_state` returned; refuse anything else."""
-        state = {"gain": None, "levels": None} | state  # files of format 1 have no gain
         names = {field.name for field in fields(cls)}
         if set(state) != names:
             raise ValueError(f"A forest must have the entries {sorted(names)} and no others.")

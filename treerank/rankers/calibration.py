@@ -123,9 +123,9 @@ _RULES = {
 class RelevanceScale:
     """Curves from scores to probabilities, one for each label but the lowest.
 
-    ``labels`` begin with the lowest one, but in files of early versions.
-    ``steps`` are probabilities by the isotonic fit at ``scores``, between which it is
-    interpolated; ``lines`` have slope and intercept of the log odds, used where ``is_line``.
+    ``labels`` are all labels, in ascending order; all but the lowest have a curve. ``steps`` are
+    probabilities by the isotonic fit at ``scores``, between which it is interpolated; ``lines``
+    have slope and intercept of the log odds, used where ``is_line``.
 
     Examples
     --------
@@ -168,11 +168,6 @@ class RelevanceScale:
         found = [_curves(scores, y >= label, fold, points) for label in labels[1:]]
         return cls(labels, points, *(np.array(column) for column in zip(*found, strict=True)))
 
-    @property
-    def levels(self) -> np.ndarray:
-        """The labels that have a curve."""
-        return self.labels[-len(self.steps) :]
-
     def probability(self, scores: np.ndarray, at_least: float) -> np.ndarray:
         """Return the probability that the label of a document is at least a given one."""
         curves = [self._curve(scores, label) for label in range(self._n_curves(at_least))]
@@ -203,11 +198,11 @@ class RelevanceScale:
 
     def _n_curves(self, at_least: float) -> int:
         """Return the number of curves up to that of a label."""
-        levels, lowest = self.levels, self.labels[0]
-        if at_least > levels[-1] or (lowest < levels[0] and at_least <= lowest):
-            labels = f"the lowest label, {lowest:g}, and at most the highest, {levels[-1]:g}"
+        lowest, highest = self.labels[[0, -1]]
+        if not lowest < at_least <= highest:
+            labels = f"the lowest label, {lowest:g}, and at most the highest, {highest:g}"
             raise ValueError(f"at_least must be above {labels}; got {at_least:g}.")
-        return int(np.searchsorted(levels, at_least)) + 1
+        return int(np.searchsorted(self.labels, at_least))
 
     def _curve(self, scores: np.ndarray, label: int) -> np.ndarray:
         if self.is_line[label]:
@@ -216,11 +211,13 @@ class RelevanceScale:
 
 
 def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:
-    """Return the scale in the state of a ranker; files of early versions have none."""
-    found = state.get("relevance_scale")
+    """Return the scale in the state of a ranker, or None if it has none."""
+    found = state["relevance_scale"]
     if found is None:
         return None
-    check_state(found, _RULES)
+    sizes = check_state(found, _RULES)
+    if sizes["n_known"] != sizes["n_labels"] + 1:
+        raise ValueError("labels of a relevance scale must be one more than its curves.")
     if min(np.diff(found[name]).min(initial=0) for name in ("labels", "scores", "steps")) < 0:
         raise ValueError("labels, scores and steps of a relevance scale must rise.")
     return RelevanceScale(**found)

@@ -291,7 +291,7 @@ class Ranker(Scored):
         check_number("steepness", state["steepness"], at_least=0)
         array("float64", "n_outputs")("The weight of the head", state["head"]["weight"], {})
         check_columns(names, state["categories"], n_features)
-        check_saved_propensities("propensities", state.get("propensities"), {})
+        check_saved_propensities("propensities", state["propensities"], {})
         check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.relevance_scale_ = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])
@@ -299,7 +299,7 @@ class Ranker(Scored):
         columns = Columns(state["categories"], names=None if names is None else tuple(names))
         set_columns(self, Rows(np.empty((0, n_features)), columns=columns))
         self._had_queries = bool(state["had_queries"])
-        self.propensities_ = state.get("propensities")  # files of early versions have none
+        self.propensities_ = state["propensities"]
         for name, value in state["learned"].items():
             setattr(self, name, value)
         return self

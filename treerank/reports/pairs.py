@@ -45,7 +45,7 @@ def _relevance(subject):
     if scale is None:
         return Markup()
     curves = {}
-    for label in scale.levels[:_MOST_LABELS]:
+    for label in scale.labels[1:][:_MOST_LABELS]:
         likely = scale.probability(subject.scores, label)
         curves[f"label {label:g} or more"] = calibration_curve(
             likely, subject.y >= label, subject.groups.codes

@@ -6,7 +6,7 @@ derive a dataclass from :class:`LinearRanker` with ``_weigh``, which returns the
 standard features.
 """
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,9 +20,6 @@ from treerank.numerics.threads import threads_for
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
-
-#: Entries of older files that no prediction needs.
-_GONE = ("n_iter_", "stumps_")
 
 
 class LinearRanker(Ranker):
@@ -66,11 +63,6 @@ class LinearRanker(Ranker):
     ) -> np.ndarray:
         """Return the weight of each standard feature."""
         raise NotImplementedError
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
-        learned = {name: v for name, v in state["learned"].items() if name not in _GONE}
-        return super().set_state(state | {"learned": learned})
 
     def terms(self) -> Terms:
         """Return the weights as a line."""

@@ -189,7 +189,7 @@ class BoostedTrees(BaseEstimator):
 
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
     n_outputs_: int = field(init=False)
-    _sizes: Sizes | None = field(init=False)
+    _sizes: Sizes = field(init=False)
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -274,14 +274,14 @@ class BoostedTrees(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""
         check_is_fitted(self)
-        model, sizes = self.dump_booster(self.booster_), self._sizes and self._sizes._asdict()
+        model, sizes = self.dump_booster(self.booster_), self._sizes._asdict()
         return unshared({"model": model, "evals_result_": self.evals_result_, "sizes": sizes})
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
         check_parameters(self)
         history("evals_result_", state["evals_result_"], {})
-        sizes = state.get("sizes") and Sizes.of_state(state["sizes"])  # old files have none
+        sizes = Sizes.of_state(state["sizes"])
         booster = self.restore_booster(state["model"])
         return self._set_booster(booster, state["evals_result_"], sizes)
 
@@ -319,7 +319,7 @@ class BoostedTrees(BaseEstimator):
         known = params.keys() & set(Sizes._fields)
         given = {name: params[name] for name in known if params[name] != "auto"}
         if self._continues_itself():  # new trees are as the earlier ones
-            given = (self._sizes.of_tree() if self._sizes else {}) | given
+            given = self._sizes.of_tree() | given
         sizes = auto_sizes(n_documents, n_queries, rows.shape[1], given)
         if len(given) < len(sizes):
             numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
@@ -372,9 +372,9 @@ class BoostedTrees(BaseEstimator):
             return tuple(rows.columns.categories)
         return column_indices("categorical_features", columns, rows.shape[1], names)
 
-    def _set_booster(self, booster, evals_result, sizes=None):
+    def _set_booster(self, booster, evals_result, sizes):
         self._sizes = sizes
-        for name in set(sizes._fields if sizes else ()) & set(self.get_params(deep=False)):
+        for name in set(sizes._fields) & set(self.get_params(deep=False)):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
         self.__dict__.pop("_forest", None)  # that of an earlier fit

@@ -12,7 +12,6 @@ from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import boost
-from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
 from treerank.feature_parts.histogram.packing import PRECISIONS
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import GROW_POLICIES
@@ -126,8 +125,7 @@ class HistogramTrees(BoostedTrees):
 
     def restore_booster(self, model: dict[str, Any]) -> Forest:
         """Return a forest from its plain values, and refuse anything else."""
-        is_first = is_first_format(model)
-        return _own(read_first_format(model) if is_first else Forest.of_state(model))
+        return _own(Forest.of_state(model))
 
     def describe(self, booster: Forest) -> tuple[int, int, int]:
         """Return what a forest is of."""

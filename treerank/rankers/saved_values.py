@@ -1,0 +1,228 @@
+"""Saved values: how each kind of parameter, and of what a fit has learned, stands in a model file.
+
+An archive holds plain values and arrays. :data:`KINDS` has a row for every other kind of value that
+a file gives back: estimators, trees, settings of this package such as ``NDCG(5)``, and states of
+random numbers. To add a kind, add a row; the law of saved parameters finds it there. A value of no
+kind, such as a function of the user's own, stands in the file as the text of its name.
+
+A file may be forged. Classes are looked up in registries, and every value is checked as if a user
+had passed it.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.checks import has_methods
+from treerank.files.archive import NOT_SAVED
+from treerank.files.states import array, check_state, count, number
+from treerank.forests.forest import Forest
+from treerank.lazy import load_object
+from treerank.metrics.registry import BESIDE, METRICS
+from treerank.objectives.lists.losses import LISTWISE, POINTWISE
+from treerank.objectives.pairs.losses import PAIR_LOSSES
+from treerank.objectives.pairs.rules import Pairs
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS
+from treerank.rankers.scored import Scored
+
+#: The only entry of what stands for an object is this one: the name of its kind, and its content.
+OBJECT = "object"
+#: Import paths of classes by their names, or the classes.
+Classes = Mapping[str, Any]
+#: Settings of this package that are objects, by the name of their class.
+SETTINGS: dict[str, Any] = {
+    type(value).__name__: type(value)
+    for value in (*METRICS.values(), *BESIDE.values(), *LISTWISE.values(), *POINTWISE.values())
+} | {"Pairs": Pairs}
+#: The state of the random numbers that ``RandomState(seed)`` draws.
+_RANDOM_STATE = {
+    "key": array("uint32", 624),
+    "pos": count(at_most=624),
+    "has_gauss": count(at_most=1),
+    "gauss": number(),
+}
+
+
+class Kind(NamedTuple):
+    """A kind of object, as a row of :data:`KINDS`.
+
+    Attributes
+    ----------
+    holds : callable
+        Tells whether a value is of the kind.
+    write : callable
+        ``write(value, fitted)`` returns its content as plain values; ``fitted`` is False for
+        parameters, which are written unfitted.
+    read : callable
+        ``read(content, classes)`` returns the value, and refuses any other content.
+    """
+
+    holds: Callable[[Any], bool]
+    write: Callable[[Any, bool], Any]
+    read: Callable[[Any, Classes], Any]
+
+
+def saved(value: Any, *, fitted: bool = True) -> Any:
+    """Return a value as plain values, for :func:`treerank.files.archive.write_archive`.
+
+    Examples
+    --------
+    >>> from treerank.metrics import NDCG
+    >>> saved({"metric": Pairs(top=5), "sizes": range(2)})
+    {'metric': {'object': ['settings', ['Pairs', {'adjacent': False, 'top': 5, 'ties': False}]]},
+     'sizes': [0, 1]}
+    """
+    for name, kind in KINDS.items():
+        if kind.holds(value):
+            return {OBJECT: [name, kind.write(value, fitted)]}
+    if value is None or isinstance(value, str | bytes | bool | np.ndarray):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Integral | Real):
+        return int(value) if isinstance(value, Integral) else float(value)
+    if isinstance(value, Mapping):
+        return {name: saved(item, fitted=fitted) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(saved(item, fitted=fitted) for item in value)
+    if hasattr(value, "__array__"):  # columns of data frames
+        return np.asarray(value)
+    if isinstance(value, Collection):
+        return [saved(item, fitted=fitted) for item in value]
+    return value
+
+
+def restored(content: Any, classes: Classes) -> Any:
+    """Return the value that :func:`saved` was given; estimators are of ``classes``.
+
+    Examples
+    --------
+    >>> restored(saved(np.random.RandomState(3)), {}).randint(100)
+    24
+    """
+    if isinstance(content, list | tuple):
+        return type(content)(restored(item, classes) for item in content)
+    if not isinstance(content, dict):
+        return content
+    if OBJECT not in content:
+        return {name: restored(item, classes) for name, item in content.items()}
+    name, inner = content[OBJECT]
+    return KINDS[name].read(inner, classes)
+
+
+def check_class(name: Any, classes: Classes) -> None:
+    """Refuse a class that is not among those that a file may name."""
+    if name not in classes:
+        raise ValueError(
+            f"The class must be one of {sorted(classes)}; got {name!r:.50}. Pass your own feature "
+            "part to load as parts={name: class}."
+        )
+
+
+def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
+    if fitted and not has_methods(value, "get_state"):
+        raise TypeError(f"feature_part must have get_state to be saved; got {value!r}.")
+    params = saved(value.get_params(deep=False), fitted=False)
+    state = saved(value.get_state()) if fitted else None
+    return {"class": type(value).__name__, "params": params, "state": state}
+
+
+def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
+    name = content["class"]
+    check_class(name, classes)
+    found = classes[name]
+    estimator_class: Any = load_object(found) if isinstance(found, str) else found
+    params = restored(content["params"], classes)
+    estimator = estimator_class(**params)
+    if content["state"] is not None:
+        _check_settings(estimator_class, params)
+        estimator.set_state(restored(content["state"], classes))
+    return estimator
+
+
+def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
+    """Check the parameters of a ranker as ``fit`` does, but for objects that are not in files."""
+    if issubclass(estimator_class, Scored):
+        unsaved = {n for n, v in params.items() if isinstance(v, str) and v.endswith(NOT_SAVED)}
+        kept = {name: value for name, value in params.items() if name not in unsaved}
+        estimator_class(**kept).check_settings()
+
+
+def _write_settings(value: Any, fitted: bool) -> list[Any]:
+    given = {each.name: saved(getattr(value, each.name)) for each in fields(value)}
+    return [type(value).__name__, given]
+
+
+def _read_settings(content: Any, classes: Classes) -> Any:
+    name, given = content
+    return SETTINGS[name](**restored(given, classes))
+
+
+def _write_random_state(value: np.random.RandomState, fitted: bool) -> dict[str, Any]:
+    state: Any = value.get_state(legacy=False)
+    if state["bit_generator"] != "MT19937":
+        raise TypeError(
+            "random_state must be a number or RandomState(number) to be saved; got one of "
+            f"{state['bit_generator']}."
+        )
+    found = state["state"] | {name: state[name] for name in ("has_gauss", "gauss")}
+    return {name: value if name == "key" else saved(value) for name, value in found.items()}
+
+
+def _read_random_state(content: Any, classes: Classes) -> np.random.RandomState:
+    check_state(content, _RANDOM_STATE)
+    inner = {name: content[name] for name in ("key", "pos")}
+    found = np.random.RandomState(0)
+    found.set_state({"bit_generator": "MT19937", "state": inner} | content)
+    return found
+
+
+def _named(table: Mapping[str, Any]) -> Kind:
+    """Return the kind of objects that this package has under a name."""
+    (kind,) = set(map(type, table.values()))
+
+    def name_of(value: Any, fitted: bool = False) -> str | None:
+        return next((name for name, named in table.items() if named == value), None)
+
+    return Kind(
+        lambda value: isinstance(value, kind) and name_of(value) is not None,
+        name_of,
+        lambda name, classes: table[name],
+    )
+
+
+def _is_estimator(value: Any) -> bool:
+    return has_methods(value, "get_params") and not inspect.isclass(value)
+
+
+#: Every kind of object in model files, by name. A value is of the first kind that holds it.
+KINDS: dict[str, Kind] = {
+    "estimator": Kind(_is_estimator, _write_estimator, _read_estimator),
+    "forest": Kind(
+        lambda value: isinstance(value, Forest),
+        lambda forest, fitted: forest.as_state(),
+        lambda state, classes: Forest.of_state(state),
+    ),
+    "settings": Kind(
+        lambda value: SETTINGS.get(type(value).__name__) is type(value),
+        _write_settings,
+        _read_settings,
+    ),
+    "pair loss": _named(PAIR_LOSSES),
+    "pair weight": _named(PAIR_WEIGHTS),
+    "random state": Kind(
+        lambda value: isinstance(value, np.random.RandomState),
+        _write_random_state,
+        _read_random_state,
+    ),
+    # Names of labels and of parameters are the user's: one of them may be that of the mark.
+    "dict": Kind(
+        lambda value: isinstance(value, Mapping) and OBJECT in value,
+        lambda value, fitted: [[name, saved(item, fitted=fitted)] for name, item in value.items()],
+        lambda content, classes: {name: restored(item, classes) for name, item in content},
+    ),
+}
