@@ -11,9 +11,12 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms
-from treerank.files.states import array, check_state
+from treerank.files.states import check_state
 from treerank.forests.forest import Forest, check_trees
+from treerank.forests.recoding import recoded
 from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.inputs.columns import Columns
+from treerank.inputs.rows import Rows
 from treerank.numerics.threads import threads_of
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import Count, Jobs, NotNegative, Rule, check_parameters
@@ -27,6 +30,10 @@ class GivenTrees(BaseEstimator):
     ``learning_rate`` in each of its leaves, from the scores that the trees before it have moved.
     With a learning rate of 0 the trees stay as they are: the first part of a
     :class:`~treerank.feature_parts.chain.Chain` that puts new trees on top.
+
+    Trees that know the names of their columns, as those of ``ranker.forest()``, read data frames by
+    name; there may be more columns, for the new trees. Categories that the trees know keep their
+    codes, and new ones are missing values to them.
 
     Parameters
     ----------
@@ -45,7 +52,7 @@ class GivenTrees(BaseEstimator):
     Attributes
     ----------
     trees_ : Forest
-        The trees with their new values.
+        The trees with their new values, for the columns of X.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``, which has one.
 
@@ -62,7 +69,7 @@ class GivenTrees(BaseEstimator):
     True
     """
 
-    _state: ClassVar = {"values": array("float64", "n_nodes", "n_values")}
+    _state: ClassVar = {"trees_": lambda name, value, sizes: check_trees(name, value)}
     n_outputs_: ClassVar[int] = 1
 
     trees: Annotated[Forest, Rule(check_trees)]
@@ -79,10 +86,12 @@ class GivenTrees(BaseEstimator):
         ``validation`` changes nothing, because there is nothing to stop early.
         """
         check_parameters(self)
-        values = self.trees.values.copy()
+        rows = as_rows(X, sparse=True)
+        trees = recoded(self.trees, rows.columns, rows.shape[1])
+        values = trees.values.copy()
         if self.learning_rate:
-            self._take_steps(as_rows(X, self.trees.n_features, sparse=True), objective, values)
-        self.trees_ = replace(self.trees, values=values)
+            self._take_steps(trees, rows, objective, values)
+        self.trees_ = replace(trees, values=values)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -97,9 +106,14 @@ class GivenTrees(BaseEstimator):
         return Terms(self.trees_).scaled(weight[0])
 
     @property
+    def given_columns(self) -> list[Columns]:
+        """Columns of the trees, which documents are read by."""
+        return [self.trees.columns]
+
+    @property
     def n_features_in_(self) -> int:
         """Number of features."""
-        return self.trees.n_features
+        return self.trees_.n_features
 
     @property
     def n_threads(self) -> int:
@@ -109,26 +123,28 @@ class GivenTrees(BaseEstimator):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Share of each feature in the splits."""
-        used = self.trees.feature[~self.trees.is_leaf]
+        used = self.trees_.feature[~self.trees_.is_leaf]
         counts = np.bincount(used, minlength=self.n_features_in_)
         return counts / max(counts.sum(), 1)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the values of the leaves; the trees are a parameter."""
+        """Return the trees, with the values and for the columns that ``fit`` has given them."""
         check_is_fitted(self)
-        return {"values": self.trees_.values.copy()}
+        return {"trees_": self.trees_}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
-        check_state(state, self._state, n_nodes=self.trees.n_nodes)
-        self.trees_ = replace(self.trees, values=state["values"])
+        check_state(state, self._state)
+        self.trees_ = state["trees_"]
         return self
 
-    def _take_steps(self, rows: Any, objective: Objective, values: np.ndarray) -> None:
+    def _take_steps(
+        self, trees: Forest, rows: Rows, objective: Objective, values: np.ndarray
+    ) -> None:
         """Let each tree take its step, one after the other."""
         X, objective = rows.array(), as_objective(objective)
-        leaves = forest_leaves(self.trees, X, n_threads=self.n_threads)
-        scores = forest_scores(self.trees, X, n_threads=self.n_threads)[:, 0]
+        leaves = forest_leaves(trees, X, n_threads=self.n_threads)
+        scores = forest_scores(trees, X, n_threads=self.n_threads)[:, 0]
         for tree, leaf in enumerate(leaves.T):
             gradient, hessian = objective.derivatives(scores, iteration=tree)
             # What a node has that is no leaf of this tree is 0, and so is its step.

@@ -275,6 +275,7 @@ class Ranker(Scored):
             "head": {"weight": self.head_.weight, "tau": self.head_.tau},
             "steepness": self.steepness_,
             "categories": self.columns_.categories,
+            "takes_codes": self.columns_.takes_codes,
             "feature_names": None if names is None else list(names),
             "n_features": self.n_features_in_,
             "had_queries": self._had_queries,
@@ -296,7 +297,11 @@ class Ranker(Scored):
         self.relevance_scale_ = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
-        columns = Columns(state["categories"], names=None if names is None else tuple(names))
+        columns = Columns(
+            state["categories"],
+            takes_codes=bool(state.get("takes_codes")),
+            names=None if names is None else tuple(names),
+        )
         set_columns(self, Rows(np.empty((0, n_features)), columns=columns))
         self._had_queries = bool(state["had_queries"])
         self.propensities_ = state["propensities"]

@@ -5,6 +5,7 @@ Members without an underscore are also for the rooms above: ``read``, ``scores_o
 ``n_threads``.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -247,11 +248,18 @@ class Scored(BaseEstimator):
         raise ValueError(f"ranker must be a sum of trees and lines; got {type(self).__name__}.")
 
     def forest(self) -> "Forest":
-        """Return the ranker as a sum of trees, which only some rankers are."""
+        """Return the ranker as a sum of trees, which only some rankers are.
+
+        The trees know the names of the columns and their categories, if ``fit`` got a data frame.
+        """
         terms = self.terms()
         if terms.kinds != ["trees"]:
             raise ValueError(f"ranker must be a sum of trees; got {terms.kinds}.")
-        return terms.forest
+        trees, columns = terms.forest, self.columns_
+        if (trees.feature_names, trees.levels or {}) == (columns.names, columns.categories):
+            return trees
+        levels = columns.categories or trees.levels
+        return replace(trees, feature_names=columns.names, levels=levels)
 
     def scorer(self) -> "Scorer":
         """Return a function that quickly scores the documents of one query after another.

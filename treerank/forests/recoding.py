@@ -1,0 +1,155 @@
+"""Recoding: the same trees for documents with other columns, or with other codes of categories.
+
+Trees know columns by numbers and categories by codes. Documents that were read for another model
+may have their columns in another order, more of them, or other categories.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import quote
+from treerank.forests.forest import CategorySets, Forest
+from treerank.inputs.columns import Columns
+
+
+def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
+    """Return the trees for documents of these columns; refuse what they cannot read.
+
+    Columns are found by name where both have names, and by position otherwise. A category is found
+    by its value. One that the trees do not know is a missing value to them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from treerank import HistogramTrees, TreeDirectRanker
+    >>> frame = pd.DataFrame({"shop": ["b", "c"] * 50, "price": 1.0})
+    >>> ranker = TreeDirectRanker(HistogramTrees(1)).fit(frame, frame["shop"] == "c")
+    >>> trees = ranker.forest()
+    >>> trees.feature.max(), trees.categories.codes, trees.levels
+    (np.int32(0), array([1.]), {0: ['b', 'c']})
+    >>> other = Columns({1: ["a", "b", "c"]}, names=("price", "shop"))
+    >>> trees = recoded(trees, other, 2)
+    >>> trees.feature.max(), trees.categories.codes, trees.levels
+    (np.int32(1), array([2.]), {1: ['a', 'b', 'c']})
+    """
+    used = np.unique(forest.feature[~forest.is_leaf])
+    positions = _positions(forest, columns, n_features, used)
+    known, levels = forest.levels or {}, columns.categories
+    moved = [j for j in used.tolist() if levels.get(positions[j]) != known.get(j)]
+    for j in moved:
+        _check_kind(forest, columns, j, positions[j])
+    pairs = {j: (known[j], levels[positions[j]]) for j in moved if positions[j] in levels}
+    translated = _with_other_codes(forest, {j: _codes(*pair) for j, pair in pairs.items()})
+    number = np.full(forest.n_features + 1, -1, dtype=np.int32)  # the last one is that of a leaf
+    number[used] = [positions[j] for j in used.tolist()]
+    return replace(
+        translated,
+        n_features=n_features,
+        feature=number[forest.feature],
+        feature_names=columns.names,
+        levels=levels or (forest.levels if columns.names is None else None),
+    )
+
+
+def _positions(
+    forest: Forest, columns: Columns, n_features: int, used: np.ndarray
+) -> dict[int, int]:
+    """Return the position among the columns of each feature that a split reads."""
+    names = forest.feature_names
+    if names is None or columns.names is None:
+        if forest.n_features != n_features:
+            raise ValueError(
+                f"X must have {forest.n_features} columns, as the given trees; got {n_features}."
+            )
+        return {j: j for j in used.tolist()}
+    index = {name: position for position, name in enumerate(columns.names)}
+    for j in used.tolist():
+        if names[j] not in index or names.count(names[j]) > 1:
+            problem = "is missing from" if names[j] not in index else "is not the only one in"
+            raise ValueError(
+                f"X must have the columns of the given trees; {quote(names[j])} {problem} "
+                f"{quote(list(columns.names))}. dataclasses.replace(trees, feature_names=None) are "
+                "trees that read columns by position."
+            )
+    return {j: index[names[j]] for j in used.tolist()}
+
+
+def _check_kind(forest: Forest, columns: Columns, feature: int, position: int) -> None:
+    """Refuse a column of categories where the trees read numbers, and the reverse."""
+    known, levels = feature in (forest.levels or {}), position in columns.categories
+    if known == levels or (known and columns.names is None):  # an array holds codes
+        return
+    name = quote(columns.names[position]) if columns.names is not None else position
+    rule, found = ("categories", "numbers") if known else ("numbers", "categories")
+    raise TypeError(
+        f"Column {name} of X must hold {rule}, as the given trees read it; got {found}."
+    )
+
+
+def _codes(known: list[Any], levels: list[Any]) -> np.ndarray:
+    """Return the code that the trees have for each level; -1 for a level that they do not know."""
+    code_of = {level: code for code, level in enumerate(known)}
+    return np.array([code_of.get(level, -1) for level in levels], dtype=np.int64)
+
+
+def _with_other_codes(forest: Forest, codes: dict[int, np.ndarray]) -> Forest:
+    """Return trees whose splits at some features are by sets of new codes.
+
+    ``codes`` has the old code of each new one, by feature. A split that needs no change stays as
+    it is.
+    """
+    sets: dict[int, np.ndarray] = {}
+    old_sets = forest.categories
+    for feature, old in codes.items():
+        for node in np.flatnonzero(forest.feature == feature).tolist():
+            goes_left = _goes_left(forest, node, old)
+            if (goes_left == _goes_left(forest, node, np.arange(len(old)))).all():
+                continue
+            if _takes_zero_for_missing(forest, node) and goes_left[0] != forest.missing_left[node]:
+                raise ValueError(
+                    "trees must not take 0 for a missing value where categories are coded anew."
+                )
+            sets[node] = np.flatnonzero(goes_left).astype(np.float64)
+    if not sets:
+        return forest
+    of_node = np.full(forest.n_nodes, -1, dtype=np.int32)
+    if old_sets is not None:
+        pieces = np.split(old_sets.codes, old_sets.starts[1:-1])
+        nodes = np.flatnonzero(old_sets.of_node >= 0).tolist()
+        sets = {node: pieces[old_sets.of_node[node]] for node in nodes} | sets
+    for number, node in enumerate(sets):
+        of_node[node] = number
+    starts = np.cumsum([0, *map(len, sets.values())])
+    return replace(
+        forest,
+        categories=CategorySets(
+            of_node=of_node,
+            starts=starts,
+            codes=np.concatenate([*sets.values()]),
+            rule="exact" if old_sets is None else old_sets.rule,
+        ),
+    )
+
+
+def _goes_left(forest: Forest, node: int, codes: np.ndarray) -> np.ndarray:
+    """Tell which codes go left at a split; -1 is a missing value."""
+    sets = forest.categories
+    if sets is not None and sets.of_node[node] >= 0:
+        number = sets.of_node[node]
+        left = np.isin(codes, sets.codes[sets.starts[number] : sets.starts[number + 1]])
+    else:
+        left = codes <= forest.threshold[node]
+    is_missing = codes < 0
+    if _takes_zero_for_missing(forest, node):
+        is_missing |= codes <= forest.missing_up_to
+    return np.where(is_missing, forest.missing_left[node], left)
+
+
+def _takes_zero_for_missing(forest: Forest, node: int) -> bool:
+    """Tell whether numbers near 0 are missing values at a split."""
+    sets = forest.categories
+    if forest.missing_up_to < 0:
+        return False
+    return sets is None or sets.of_node[node] < 0 or sets.rule == "single"
