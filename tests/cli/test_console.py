@@ -11,7 +11,7 @@ from command_line import ESCAPE, SMALL, run, start
 
 from treerank.cli import console
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.posix]
 
 
 def test_a_terminal_gets_bars_and_tables(files, tmp_path):

@@ -213,6 +213,7 @@ def test_the_shell_reads_text_by_names_of_columns_prints_ids_and_refuses_others(
     assert text == "1 qid:q 1:2 # docid = 7\n0 qid:q 1:3 # docid = 8\n"
 
 
+@pytest.mark.posix
 def test_a_pipe_and_words_of_other_readers_are_refused(tmp_path):
     with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas or semicolons"):
         read_csv("a.csv", sep=";")

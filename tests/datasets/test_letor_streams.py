@@ -11,6 +11,8 @@ from letor_blocks import read_in_blocks
 from treerank.datasets.letor import read_letor
 from treerank.files.compression import Text, text_blocks
 
+pytestmark = pytest.mark.posix
+
 TEXT = b"".join(b"%d qid:%d 1:%05d\n" % (i % 2, 1 + i // 100 % 9, i) for i in range(3000))
 PACKED = gzip.compress(TEXT[:20_000]) + gzip.compress(TEXT[20_000:])
 

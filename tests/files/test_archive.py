@@ -179,6 +179,7 @@ def test_a_manifest_that_never_ends_is_refused(folder):
         read_archive(folder / "deep")
 
 
+@pytest.mark.posix
 def test_a_pipe_and_a_device_are_refused_and_not_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):

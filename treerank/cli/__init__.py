@@ -4,6 +4,7 @@ This module imports nothing large, so that an interrupt ends the program in one 
 """
 
 import atexit
+import io
 import os
 import sys
 
@@ -24,6 +25,7 @@ def main() -> None:
     SystemExit: 2
     """
     _replace_closed_streams()
+    _write_utf8()
     interrupts: list[int] = []
     atexit.register(_end_interrupted, interrupts)  # the first that is registered runs last
     try:
@@ -53,6 +55,20 @@ def _replace_closed_streams():
                 os.dup2(opened, descriptor)
                 os.close(opened)
             setattr(sys, name, os.fdopen(descriptor, "w", closefd=False))
+
+
+def _write_utf8():
+    """Write UTF-8 to a pipe or a file, as readers here expect, unless ``PYTHONIOENCODING`` is set.
+
+    What Windows writes there by default, before Python 3.15, has no arrows and few alphabets, and
+    a comparison of an hour would end with an error.
+    """
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and "PYTHONIOENCODING" not in os.environ:
+        if stream.isatty():
+            stream.reconfigure(errors="replace")
+        else:
+            stream.reconfigure(encoding="utf-8")
 
 
 def _end_interrupted(interrupts):
