@@ -3,15 +3,16 @@ import itertools
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import sklearn
-from example_rankers import PARTS, ranking_data, some_ranker
+from example_rankers import PARTS, fitted_rankers, ranking_data, some_ranker
 from scipy import sparse
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
 from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric
 from treerank.baselines import ListNet, RankSVM
-from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.ranking_data import Batches, RankingData
 from treerank.inspection import slices
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -71,7 +72,7 @@ ONES = np.ones(160)
         ({"eval_set": 3}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
         ({"eval_set": (DATA, DATA)}, r"eval_set must be .*or a list of such tuples; got"),
         ({"eval_set": [(np.eye(4),)]}, "eval_set must .*or a list of such tuples"),
-        ({"eval_set": ((), ())}, "eval_set: X must have a row for each document; got 0 numbers"),
+        ({"eval_set": ((), ())}, "eval_set: y must have at least one entry"),
         ({"eval_metric": "map"}, "eval_set must be given where eval_metric is"),
         ({"eval_set": ([[1.0]], [1])}, "X has 1 features, but TreeDirectRanker is exp"),
         ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must have something to find"),
@@ -133,7 +134,6 @@ def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted():
     for message, wrong in {
         "X must not hold infinity": infinite,
         "^X must not hold infinity": infinite.astype(np.float32),
-        "0 sample": X[:0],
         "got 4 numbers": X[0],
         "has 1 feat": X[:, :1],
     }.items():
@@ -229,3 +229,58 @@ def test_a_score_that_is_no_number_is_refused(ranker):
 def test_unknown_settings_are_refused_with_the_known_ones(settings, message):
     with pytest.raises(ValueError, match=message):
         some_ranker().set_params(**settings).fit(X, y, qid)
+
+
+def empty_parts(X):
+    """Return no rows, in each kind of table that a ranker reads."""
+    numbers, frame = X[:0], pd.DataFrame(X, columns=[*"abcd"])[:0]
+    kinds = [
+        numbers,
+        numbers.astype(np.float32),
+        numbers.astype(int),
+        [],
+        sparse.csr_matrix(numbers),
+    ]
+    return kinds, [frame, frame.astype(object), pl.from_pandas(frame), pa.Table.from_pandas(frame)]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_no_documents_have_no_scores(name):
+    """As an empty partition of a large table, and the candidates that a filter leaves none of."""
+    ranker = fitted_rankers()[name]
+    for part in empty_parts(X)[0]:
+        if sparse.issparse(part) and not ranker.reads_sparse:
+            continue
+        for method in ("predict", "rank", "top_k"):
+            assert getattr(ranker, method)(part).shape == (0,)
+        assert ranker.rank(part, qid=[]).dtype == ranker.rank(X, qid).dtype
+        assert ranker.explain(part, part).shape == (0, 4)
+    assert ranker.predict(Batches([(X[:0], [], []), (X[:3], y[:3], qid[:3])])).shape == (3,)
+    with pytest.raises(ValueError, match="X has 3 features, but TreeDirectRanker is expecting 4"):
+        ranker.predict(X[:0, :3])
+
+
+def test_no_rows_of_data_frames_have_no_scores_in_scorers_alike():
+    table = pd.DataFrame(X, columns=[*"abcd"]).assign(d=np.where(X[:, 3] > 1, "x", "y"))
+    ranker = some_ranker().fit(table, y, qid)
+    for part in empty_parts(X)[1]:
+        for call in (ranker.predict, ranker.rank, ranker.top_k, ranker.scorer()):
+            assert call(part).shape == (0,)
+    assert fitted_rankers()["lightgbm"].scorer()([]).shape == (0,)
+    with pytest.raises(ValueError, match="y must have at least one entry"):
+        some_ranker().fit(X[:0], [])
+
+
+def test_records_are_made_a_data_frame_and_complex_numbers_are_not_printed():
+    ranker, records = fitted_rankers()["lightgbm"], [{"a": 1.0}] * 300
+    for call in (ranker.predict, ranker.rank, ranker.scorer(), lambda X: ranker.fit(X, y, qid)):
+        with pytest.raises(TypeError, match=r"got a list of dicts. pyarrow.Table.from_pylist\(X\)"):
+            call(records)
+    with pytest.raises(TypeError, match=r"got a dict. pyarrow.table\(X\)"):
+        ranker.predict({"a": [1.0]})
+    for kind in (np.asarray, sparse.csr_matrix):
+        with pytest.raises(
+            ValueError, match="Complex data not supported; got complex128"
+        ) as caught:
+            ranker.predict(kind(X + 1j))
+        assert len(str(caught.value)) < 100

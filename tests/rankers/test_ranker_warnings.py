@@ -29,11 +29,31 @@ def seven_times(X, y, qid):
     return np.tile(np.column_stack([X, y]), (7, 1)), np.tile(y, 7), np.tile(qid, 7)
 
 
+def frame_of_users(X, y, qid):
+    """Return 1,120 rows in which the query is a feature, too, and so is the label."""
+    X, y, qid = seven_times(X, y, qid)
+    return pd.DataFrame(X, columns=[*"abcd", "rating"]).assign(user=qid), y, qid
+
+
+def frame_of_named_users(*data):
+    X, y, qid = frame_of_users(*data)
+    names = np.char.add("u", qid.astype(str))
+    return X.assign(user=names), y, names
+
+
+def clicked(X):
+    return with_column(X, clicks=X[:, 1])
+
+
 #: Words of a warning, and a call that it is to point at.
 CALLS = [
     ("'Label' of X .* its name", lambda X, y, q: some_ranker().fit(with_column(X, Label=y), y, q)),
     (AN_ID, lambda X, y, qid: some_ranker().fit(with_column(X, qid=qid), y, qid)),
     (LABEL, lambda *data: some_ranker().fit(*seven_times(*data))),
+    ("Column 'rating' of X equals y in", lambda *d: some_ranker().fit(*frame_of_users(*d))),
+    ("Column 'user' of X equals qid in", lambda *d: some_ranker().fit(*frame_of_users(*d))),
+    ("Column 'user' of X equals qid in", lambda *d: some_ranker().fit(*frame_of_named_users(*d))),
+    ("'clicks' of X .* once a list was sh", lambda X, *d: some_ranker().fit(clicked(X), *d)),
     (CONSTANT, lambda X, y, qid: some_ranker().fit(X, ZEROS, qid)),
     (CONSTANT, lambda X, y, qid: NESTED.fit(X, ZEROS, qid)),
     (CONSTANT, lambda X, y, qid: STREAM.partial_fit(X, ZEROS, qid)),

@@ -11,7 +11,7 @@ from treerank.feature_parts.linear_term import add_line
 from treerank.feature_parts.terms import Terms
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import check_width, scoring_arguments, scoring_buffers, write_scores
-from treerank.inputs.columns import Columns, as_frame, fitted_columns
+from treerank.inputs.columns import Columns, as_frame, fitted_columns, refuse_records
 from treerank.inputs.documents import has_infinite
 
 
@@ -77,6 +77,9 @@ class Scorer:
         """Return documents as doubles in C order; refuse what ``predict`` refuses."""
         if type(X) is not np.ndarray or X.dtype.kind != "f":
             with naming("X"):
+                refuse_records(X)
+                if isinstance(X, list | tuple) and len(X) == 0:
+                    X = np.empty((0, self.forest.n_features))
                 if as_frame(X) is not None:
                     X = self.columns.numbers(fitted_columns(X, self.columns.names))
             X = as_numbers("X", X)

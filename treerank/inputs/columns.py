@@ -8,14 +8,14 @@ Arrays and lists are returned unchanged; scikit-learn checks them later. A spars
 sparse. Only its values count, not how they are stored.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, quote, warn_user
 from treerank.inputs.grouping import is_missing
@@ -34,6 +34,13 @@ ID_NAMES = frozenset(
 )
 #: Names of columns that are labels.
 LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])
+#: Names of columns that say what users did with a list, or where it was shown.
+BEHAVIOR_NAMES = frozenset(
+    ["booking_bool", "booked", "click", "click_bool", "clicked", "clicks", "conversions"]
+).union(
+    ["converted", "impression", "impressions", "n_clicks", "n_impressions", "num_clicks"],
+    ["num_impressions", "position", "purchased", "purchases"],
+)
 #: Types whose values float32 represents exactly.
 _FITS_FLOAT32 = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
 
@@ -118,6 +125,7 @@ class Columns:
         """Return a data frame as a float matrix, copied only if necessary; others unchanged."""
         frame = as_frame(X)
         if frame is None:
+            refuse_records(X)
             self._refuse_nameless_columns()
             return X
         dtypes = {column.dtype for column in frame.iter_columns()}
@@ -270,6 +278,26 @@ def matrix_below(table: Any) -> np.ndarray | None:
     return np.ndarray(shape, first.dtype, memory, offset * first.itemsize, strides)
 
 
+def refuse_records(X: Any) -> None:
+    """Refuse a list of dicts, which data frames are made of.
+
+    Examples
+    --------
+    >>> refuse_records([{"price": 9.5}])
+    Traceback (most recent call last):
+    ...
+    TypeError: X must be an array or a data frame; got a list of dicts. \
+pyarrow.Table.from_pylist(X) is a data frame of them.
+    """
+    if isinstance(X, Mapping) and not issparse(X):  # the keys of some sparse matrices are cells
+        kind, to_frame = "a dict", "pyarrow.table(X) is a data frame of its columns"
+    elif isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+        kind, to_frame = "a list of dicts", "pyarrow.Table.from_pylist(X) is a data frame of them"
+    else:
+        return
+    raise TypeError(f"X must be an array or a data frame; got {kind}. {to_frame}.")
+
+
 def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     """Return a narwhals data frame for a data frame in memory, ``None`` for what is none."""
     if isinstance(X, np.ndarray | list | tuple):
@@ -302,11 +330,17 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
     return frame.select(names).to_native()
 
 
-def warn_of_ids(X: Any) -> None:
-    """Warn of columns of a data frame that are ids or labels by their names and types."""
+def warn_of_names(X: Any) -> None:
+    """Warn of columns of a data frame that are no features by their names and types."""
     frame: Any = as_frame(X)
     for column in frame.iter_columns():
         name = str(column.name).lower()
+        if name in BEHAVIOR_NAMES:
+            warn_user(
+                f"Column {column.name!r} of X is a feature, though its name says that it is known "
+                "only once a list was shown. Leave it out, or name it by the time that it counts, "
+                "as in clicks_last_month."
+            )
         may_be_id = column.dtype.is_integer() or column.dtype == nw.String
         is_id, is_label = may_be_id and name in ID_NAMES, name in LABEL_NAMES
         if is_id or is_label:

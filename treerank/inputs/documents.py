@@ -28,7 +28,7 @@ from treerank.checks import (
 )
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns, as_csr, as_frame, fitted_columns, warn_of_ids
+from treerank.inputs.columns import Columns, as_csr, as_frame, fitted_columns, warn_of_names
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.inputs.rows import Rows
 
@@ -55,16 +55,41 @@ def check_documents(
     X = check_features(estimator, X, reset=reset, earlier=earlier)
     labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
     if reset and len(labels) >= _MANY and isinstance(X, np.ndarray):
-        _warn_of_copied_labels(X, labels)
+        _warn_of_copies(estimator, X, "y", labels)
     return X, labels
 
 
-def _warn_of_copied_labels(X, y):
-    """Warn of a column that holds the labels; of few rows, it may be a toy."""
-    some = slice(None, None, len(y) // 100)
-    for column in np.flatnonzero((X[some] == y[some, None]).all(axis=0)):
-        if y.min() < y.max() and np.array_equal(X[:, column], y):
-            warn_user(f"Column {column} of X equals y in all {len(y)} rows. Leave it out of X.")
+def warn_of_query_ids(estimator: Any, X: Any, qid: Any) -> None:
+    """Warn of a column of checked features that holds the ids; of few rows, it may be a toy."""
+    if qid is None or not isinstance(X, np.ndarray) or len(X) < _MANY:
+        return
+    ids = np.asarray(qid)
+    if ids.dtype.kind in "iuf":
+        _warn_of_copies(estimator, X, "qid", ids)
+        return
+    some = slice(None, None, len(ids) // 100)
+    for column, categories in estimator.columns_.categories.items():
+        code_of = {category: code for code, category in enumerate(categories)}
+        for rows in (some, slice(None)):
+            codes = [code_of.get(each, np.nan) for each in ids[rows].tolist()]
+            if not np.array_equal(X[rows, column], codes):
+                break
+        else:
+            _warn_of_copy(estimator, column, "qid", len(X))
+
+
+def _warn_of_copies(estimator, X, name, values):
+    """Warn of each column that holds the labels or the query ids."""
+    some = slice(None, None, len(values) // 100)
+    for column in np.flatnonzero((X[some] == values[some, None]).all(axis=0)):
+        if np.ptp(values) > 0 and np.array_equal(X[:, column], values):
+            _warn_of_copy(estimator, column, name, len(X))
+
+
+def _warn_of_copy(estimator, column, name, n_rows):
+    names = feature_names_of(estimator)
+    shown = column if names is None else quote(str(names[column]))
+    warn_user(f"Column {shown} of X equals {name} in all {n_rows} rows. Leave it out of X.")
 
 
 def check_features(
@@ -76,23 +101,26 @@ def check_features(
     """
     if isinstance(X, BatchedMatrix) or (not reset and _is_checked(estimator, X)):
         return X
+    numbers_rule = _NUMBERS if reset else _NUMBERS | {"ensure_min_samples": 0}
     with naming("X"), config_context(assume_finite=False):
         if isinstance(X, Rows):
             return _read_rows(estimator, X, reset)
+        if not reset and isinstance(X, list | tuple) and len(X) == 0:
+            X = np.empty((0, n_features_of(estimator) or 0))
         if issparse(X):
             return _check_sparse(estimator, X, reset)
         if as_frame(X) is None:
             if reset:
                 estimator.columns_ = Columns()
             X = _as_array(estimator.columns_.numbers(X))
-            return validate_data(estimator, X, reset=reset, **_NUMBERS)
+            return validate_data(estimator, X, reset=reset, **numbers_rule)
         X = X if reset else fitted_columns(X, feature_names_of(estimator))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
-            warn_of_ids(X)
+            warn_of_names(X)
             estimator.columns_ = Columns.of(X, earlier)
         numbers = estimator.columns_.numbers(X)
-        return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
+        return check_array(numbers, input_name="X", estimator=estimator, **numbers_rule)
 
 
 def set_columns(estimator: Any, rows: Rows) -> None:
@@ -173,9 +201,11 @@ def check_matrix(name: str, X: Any) -> Any:
     """
     with naming(name), config_context(assume_finite=False):
         if issparse(X):
+            _refuse_complex(X)
             _check_indices(X)
             return as_csr(check_array(X, accept_sparse="csr", input_name=name, **_NUMBERS))
-        numbers = _as_array(X) if as_frame(X) is None else Columns.of(X).numbers(X)
+        columns, is_frame = Columns.of(X), as_frame(X) is not None
+        numbers = columns.numbers(X) if is_frame else _as_array(columns.numbers(X))
         return check_array(numbers, input_name=name, **_NUMBERS)
 
 
@@ -229,6 +259,7 @@ def _as_array(X):
             ) from error
     if array.dtype.kind in "mM":
         raise TypeError(f"X must be numbers; got {array.dtype}.")
+    _refuse_complex(array)
     if array.ndim == 1:
         raise ValueError(
             f"X must have a row for each document; got {len(array)} numbers. Reshape your data: "
@@ -246,8 +277,24 @@ def _check_sparse(estimator, X, reset):
         estimator.columns_ = Columns()
     else:
         estimator.columns_.numbers(X)  # refuses a matrix where fit had categories
+    _refuse_complex(X)
     _check_indices(X)
-    return as_csr(validate_data(estimator, X, reset=reset, accept_sparse="csr", **_NUMBERS))
+    return as_csr(
+        validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            **_NUMBERS,
+            ensure_min_samples=int(reset),
+        )
+    )
+
+
+def _refuse_complex(X):
+    """Refuse complex numbers in the words of scikit-learn, which would print all of them."""
+    if X.dtype.kind == "c":
+        raise ValueError(f"X must be real numbers: Complex data not supported; got {X.dtype}.")
 
 
 def _refuse_sparse(estimator, X):

@@ -28,6 +28,7 @@ from treerank.inputs.documents import (
     feature_names_of,
     set_columns,
     split_labels,
+    warn_of_query_ids,
     warn_without_qid,
 )
 from treerank.inputs.grouping import ByRow
@@ -227,6 +228,8 @@ class Ranker(Scored):
         documents = Rows(X, columns=self.columns_)
         data = training_set(documents, y, qid, given_pairs=given_pairs, **by_row)
         warn_without_qid(qid, len(data.y))
+        if reset:
+            warn_of_query_ids(self, X, qid)
         return data
 
     def fit_training_set(

@@ -71,7 +71,10 @@ class Scored(BaseEstimator):
 
     @check_arguments
     def predict(self, X: Any) -> np.ndarray:
-        """Return the score of each document; a higher score is a better rank."""
+        """Return the score of each document; a higher score is a better rank.
+
+        No documents have no scores, as in an empty partition of a large table.
+        """
         return self._read_and_score(X)[0]
 
     @check_arguments
@@ -291,7 +294,7 @@ class Scored(BaseEstimator):
         """Return the score of each row of a matrix that :meth:`read` or ``fit`` has checked."""
         if isinstance(X, BatchedMatrix):
             return np.concatenate([self.scores_of(batch) for _, batch in X.batches()])
-        return _finite(self._scores(X))
+        return _finite(self._scores(X)) if X.shape[0] else np.empty(0)
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the score of each row of a checked matrix."""
@@ -320,7 +323,7 @@ class Scored(BaseEstimator):
         """Return scores, labels and query ids, also those of batches."""
         if not isinstance(X, Batches):
             X, y, qid = self.read(X, y, qid)
-            return _finite(self._scores(X)), y, qid
+            return self.scores_of(X), y, qid
         refuse_arrays(y, qid)
         parts = [(self.scores_of(self.read(part.X)[0]), part.y, part.qid) for part in X]
         if not parts:
@@ -373,5 +376,5 @@ def _row_of(X: Any) -> Any:
     """Return a single document, as a row or a series of pandas, as a table of one row."""
     if hasattr(X, "to_frame") and hasattr(X, "iloc"):
         return X.to_frame().T
-    is_row = isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1
+    is_row = isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1 and len(X)
     return np.asarray(X)[None] if is_row else X

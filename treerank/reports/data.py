@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from treerank.inputs.columns import BEHAVIOR_NAMES
 from treerank.inspection.data_sheets import DataSheet, data_sheet, drift
 from treerank.inspection.leaks import copies, single_features
 from treerank.reports.page import Markup, Section, joined
@@ -118,6 +119,9 @@ def _single(subject: Subject, hints: list[str]) -> Markup:
     if values.max() >= _LEAKING * whole:
         name = subject.feature_names[int(np.argmax(values))]
         hints.append(f"{name} alone ranks about as well as the ranker: does it know the label?")
+    for name in subject.feature_names:
+        if name.lower() in BEHAVIOR_NAMES:
+            hints.append(f"{name} is known only once a list was shown, by its name: is it earlier?")
     note = (
         f"A feature that alone ranks about as well as the ranker, {whole:.4f}, may hold what is "
         "known only later."
