@@ -28,7 +28,10 @@ def run_script(code, folder, **environment):
 
 
 AS_ON_WINDOWS = """
-import as_on_windows
+from as_on_windows import pretend
+
+pretend()
+
 import importlib
 import pkgutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Import this first, and Python has what Windows has, as far as this system can pretend.
+"""Call ``pretend`` first, and Python has what Windows has, as far as this system can pretend.
 
 Modules and functions of POSIX are gone, and a file that is open can be neither renamed nor removed.
 """
@@ -47,28 +47,28 @@ def _refusing_open_files(function):
     return refuse
 
 
-# Other packages ask which system this is, and would look for what they have there.
-for name in ("multiprocessing.util", "subprocess", "tempfile", "joblib", "lightgbm", "pandas"):
-    importlib.import_module(name)
-for name in ("torch", "xgboost", "distributed"):
-    with contextlib.suppress(ImportError):
+def _refusing_folders(os_open):
+    def refuse(path, *arguments, **options):
+        if isinstance(path, str | os.PathLike) and os.path.isdir(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return os_open(path, *arguments, **options)
+
+    return refuse
+
+
+def pretend():
+    """Take from this process what Windows has not, for good."""
+    # Other packages ask which system this is, and would look for what they have there.
+    for name in ("multiprocessing.util", "subprocess", "tempfile", "joblib", "lightgbm", "pandas"):
         importlib.import_module(name)
-
-for module in POSIX_MODULES:
-    sys.modules[module] = None
-for owner, names in POSIX_NAMES.items():
-    for name in names:
-        if hasattr(owner, name):
-            delattr(owner, name)
-for name in ("replace", "rename", "unlink", "remove"):
-    setattr(os, name, _refusing_open_files(getattr(os, name)))
-
-
-def _open(path, *arguments, **options):
-    if isinstance(path, str | os.PathLike) and os.path.isdir(path):
-        raise PermissionError(13, "Permission denied", str(path))
-    return _os_open(path, *arguments, **options)
-
-
-_os_open = os.open
-os.open = _open
+    for name in ("torch", "xgboost", "distributed"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    sys.modules.update(dict.fromkeys(POSIX_MODULES))
+    for owner, names in POSIX_NAMES.items():
+        for name in names:
+            if hasattr(owner, name):
+                delattr(owner, name)
+    for name in ("replace", "rename", "unlink", "remove"):
+        setattr(os, name, _refusing_open_files(getattr(os, name)))
+    os.open = _refusing_folders(os.open)
