@@ -1,3 +1,4 @@
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from treerank import TreeDirectRanker
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_features
 
@@ -120,6 +122,39 @@ def test_a_column_of_another_kind_is_named(columns, table, message):
 def test_categories_of_other_kinds_are_refused():
     with pytest.raises(TypeError, match="Categories of column 'when' of X must be text or numbers"):
         Columns.of(pd.DataFrame({"when": pd.Categorical(DAY)}))
+
+
+DATES = [
+    *("2026-05-01", "2026/5/1", "2026-05-01T12:30", "2026-05-01 12:30:00.5+02:00", "01/05/2026"),
+    *("20260501T123000Z", "12/31/26 11:59 PM", "31.12.2026", "Fri, 01 May 2026 12:30:00 GMT"),
+    *("01-May-26", "May 1, 2026", "2026-05", "2026-W18", "2026-Q2", "12:30", "12:30:59", "1:05 am"),
+]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("date", DATES)
+def test_dates_and_times_as_text_are_refused_with_a_remedy(kind, date):
+    table = kind({"price": [1.0, 2.0, 3.0], "day": [date, None, date]})
+    rule = f"Column 'day' of X must be numbers, not dates or times as text; got '{re.escape(date)}'"
+    with pytest.raises(
+        ValueError, match=rf"{rule}\. Encode it .* days .* or give it a categorical"
+    ):
+        Columns.of(table)
+
+
+def test_dates_are_refused_before_training_and_categories_that_look_so_are_taken():
+    days = pd.date_range("2026-01-01", periods=60).strftime("%Y-%m-%d")
+    frame = pd.DataFrame({"price": np.arange(60.0), "day": days})
+    with pytest.raises(ValueError, match="'day' of X must be numbers, not dates"):
+        TreeDirectRanker().fit(frame, np.arange(60) % 3, np.arange(60) // 10)
+    assert Columns.of(frame.astype({"day": "category"})).categories == {1: list(days)}
+
+
+@pytest.mark.parametrize(
+    "texts", [["1.2.3", "1.2.34"], ["16:9", "4:3"], ["10-20-30"], ["3/4"], ["May"], ["1-800-555"]]
+)
+def test_other_texts_with_digits_are_categories(texts):
+    assert Columns.of(pd.DataFrame({"a": texts})).categories == {0: texts}
 
 
 def text_frame(kind, n_rows, n_values):

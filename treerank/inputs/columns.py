@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, quote, warn_user
+from treerank.inputs.date_texts import first_date
 from treerank.inputs.grouping import is_missing
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
@@ -186,11 +187,23 @@ class _Values:
         if not all(isinstance(value, str | int | float) for value in self.distinct):
             raise TypeError(f"Categories of column {self.name!r} of X must be text or numbers.")
         if self.is_text:
+            self._refuse_dates()
             self._refuse_free_text()
         try:
             return sorted(self.distinct)
         except TypeError:  # text and numbers
             return sorted(self.distinct, key=lambda value: (str(type(value)), value))
+
+    def _refuse_dates(self) -> None:
+        """Refuse dates and times as text: as categories, nothing of their order would be left."""
+        example = first_date(sorted(self.distinct))
+        if example is not None:
+            raise ValueError(
+                f"Column {self.name!r} of X must be numbers, not dates or times as text; got "
+                f"{example!r}. Encode it as numbers, such as days since a date (pandas.to_datetime "
+                "and polars' str.to_datetime read the text), leave it out, or give it a "
+                "categorical dtype if its values are categories all the same."
+            )
 
     def _refuse_free_text(self) -> None:
         """Refuse text that is hardly ever repeated, such as ids, titles and addresses."""
