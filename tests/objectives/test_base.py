@@ -95,3 +95,20 @@ def test_what_needs_the_queries_of_an_objective_says_how_to_add_them(part):
 def test_without_documents_there_is_nothing_to_learn():
     assert not NoDocuments().has_anything_to_learn()
     assert NoDocuments().convex() is None
+
+
+class Convexless(Told):
+    """An objective that has no convex form and no other loss, and says so."""
+
+    def convex(self):
+        return None
+
+    def with_loss(self, loss):
+        return None
+
+
+def test_an_objective_may_say_that_it_has_no_other_form():
+    objective = as_objective(Convexless(GROUPS))
+    assert objective.convex() is None
+    assert objective.convex_or_itself() is objective
+    assert objective.with_loss(HalfSquaredError()) is None

@@ -1,4 +1,5 @@
 import inspect
+import math
 
 import numba
 import numpy as np
@@ -8,6 +9,7 @@ from numba import njit
 from treerank import TreeDirectRanker
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import PairLoss, PairSettings, make_objective
+from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.sums import FromStart
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
@@ -152,3 +154,53 @@ def test_settings_of_pairs_are_those_of_the_ranker_and_shown_by_make_objective()
     assert settings.keys() <= inspect.signature(TreeDirectRanker).parameters.keys()
     with pytest.raises(TypeError, match=r"make_objective: .*'wait'\. Write .*weight=None, pairs"):
         make_objective(Y, wait="ndcg")
+
+
+@numba.njit
+def negated_gradient(margin):
+    value, gradient, hessian = logistic(margin)
+    return value, -gradient, hessian
+
+
+def negated_kink(margin):
+    return (1 - margin, 1.0, 1.0) if margin < 0.3 else (0.0, 0.0, 0.0)
+
+
+def reward(margin):
+    return -math.log1p(math.exp(-margin)), 1 / (1 + math.exp(margin)), 0.25
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (negated_gradient, r"got 0.909 where the value has the slope -0.909, at a margin of -2.3"),
+        (PairLoss(negated_gradient), "loss must return the gradient of its value.*Negate the grad"),
+        (negated_kink, r"got 1 where the value has the slope -1.*negated_kink"),
+        (reward, "loss must fall as the margin grows.*Negate value and gradient"),
+    ],
+)
+def test_a_loss_whose_gradient_or_value_has_the_wrong_sign_is_refused(loss, message):
+    with pytest.raises(ValueError, match=message):
+        TreeDirectRanker(loss=loss).fit(np.eye(4), Y, QID)
+
+
+def kink(margin):
+    return (0.7 - margin, -1.0, 1.0) if margin < 0.7 else (0.0, 0.0, 0.0)
+
+
+def clipped(margin):
+    return (1 - margin) ** 2, max(2 * (margin - 1), -1.0), 2.0
+
+
+def flat(margin):
+    return 0.0, 0.0, 1.0
+
+
+def undefined_far_out(margin):
+    return -math.log(max(1 + margin, 0.0) + 1e-300), -1 / (1 + abs(margin)), 1.0
+
+
+@pytest.mark.parametrize("loss", [kink, clipped, flat, plain_loss, undefined_far_out, *PAIR_LOSSES])
+def test_kinks_clipped_gradients_and_flat_losses_are_taken(loss):
+    own = PAIR_LOSSES[loss].of_margin if isinstance(loss, str) else loss
+    make_objective(Y, QID, loss=own)

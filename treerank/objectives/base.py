@@ -8,7 +8,7 @@ An objective of the user's own needs ``groups``, ``n_outputs``, ``__call__``, ``
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,8 @@ class Objective(ABC):
 class WrappedObjective(Objective):
     """Base class of objectives that are made from another one, and share its members.
 
+    A subclass says by :meth:`around` how it is made; so it has the forms of the other one, too.
+
     Attributes
     ----------
     objective : Objective
@@ -156,6 +158,19 @@ class WrappedObjective(Objective):
         """Tell whether the objective can learn from other scores than equal ones."""
         return self.objective.has_anything_to_learn()
 
+    def around(self, objective: Objective) -> Objective:
+        """Return what this one is, made from another objective over the same documents."""
+        return replace(self, objective=objective)
+
+    def convex(self) -> Objective | None:
+        """Return the same, made from the convex form of the other objective."""
+        return self.around(self.objective.convex_or_itself())
+
+    def with_loss(self, loss: Any) -> Objective | None:
+        """Return the same, made from the objective of another loss, if the labels are known."""
+        found = self.objective.with_loss(loss)
+        return None if found is None else self.around(found)
+
 
 @dataclass(frozen=True, eq=False)
 class OwnObjective(WrappedObjective):
@@ -186,7 +201,8 @@ class OwnObjective(WrappedObjective):
     @property
     def n_queries(self) -> int:
         """Number of queries; 1 where they are not known, which boosted trees do without."""
-        return 1 if self._own("groups", None) is None else self.groups.n_queries
+        has_groups = self._own("groups", None) is not None
+        return int(self._own("n_queries", self.groups.n_queries if has_groups else 1))
 
     @property
     def name(self) -> str:
@@ -213,8 +229,11 @@ class OwnObjective(WrappedObjective):
 
     def convex(self) -> Objective | None:
         """Return the convex form of the objective, if it has one."""
-        own = self._own("convex", None)
-        return None if own is None else as_objective(own())
+        return self._asked("convex")
+
+    def with_loss(self, loss: Any) -> Objective | None:
+        """Return the objective of another loss, if the user's objective makes one."""
+        return self._asked("with_loss", loss)
 
     def has_anything_to_learn(self) -> bool:
         """Ask the objective; if it does not say, take a slope or two labels of a query."""
@@ -223,6 +242,12 @@ class OwnObjective(WrappedObjective):
             return bool(own())
         has_labels = self.y is not None and bool(self.groups.with_two_labels(self.y).any())
         return has_labels or Objective.has_anything_to_learn(self)
+
+    def _asked(self, name: str, *args: Any) -> Objective | None:
+        """Return the objective that a method of the user's returns, if there is one."""
+        method = self._own(name, None)
+        found = None if method is None else method(*args)
+        return None if found is None else as_objective(found, self.y)
 
     def _own(self, name: str, default: Any) -> Any:
         return getattr(self.objective, name, default)

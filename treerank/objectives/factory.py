@@ -49,6 +49,9 @@ THEIRS = {
     "rank:pairwise": "loss='logistic' and weight='uniform'",
     "rank_xendcg": "loss='xendcg'",
 }
+#: Margins at which a loss of the user's own is tried, the first and the last as far from 0; a step
+#: to both sides of them, and the smallest product of slopes that have signs.
+_MARGINS, _STEP, _FLAT = (-2.3, -1.1, -0.4, 0.3, 0.7, 2.3), 1e-4, 1e-8
 #: A label whose exponential gain drowns the gains of most others.
 DROWNING_LABEL = 19
 
@@ -175,7 +178,33 @@ def _compiled(loss: Any) -> Any:
             "loss must be a function of the margin that numba compiles and that returns value, "
             f"gradient and hessian; got {quote(loss)}."
         ) from error
+    _check_slope(loss, compiled)
     return compiled
+
+
+def _check_slope(loss: Any, compiled: Any) -> None:
+    """Refuse a gradient of the wrong sign, and a value that rises where the order gets better.
+
+    Only signs are compared: a gradient may be clipped or scaled, and at a kink it may be any of
+    several.
+    """
+    tried = [(margin, *map(float, compiled(margin)[:2])) for margin in _MARGINS]
+    slopes = [(compiled(m + _STEP)[0] - compiled(m - _STEP)[0]) / (2 * _STEP) for m in _MARGINS]
+    told = [(m, g, s) for (m, _, g), s in zip(tried, slopes, strict=True) if abs(g * s) > _FLAT]
+    if told and all(gradient * slope < 0 for _, gradient, slope in told):
+        margin, gradient, slope = told[0]
+        raise ValueError(
+            "loss must return the gradient of its value, by the margin; got "
+            f"{gradient:.3g} where the value has the slope {slope:.3g}, at a margin of {margin:g}, "
+            f"from {quote(loss)}. Negate the gradient."
+        )
+    (lowest, low, _), *_, (highest, high, _) = tried
+    if low < high:
+        raise ValueError(
+            "loss must fall as the margin grows, since the margin is that of the better document; "
+            f"got {low:.3g} at a margin of {lowest:g} and {high:.3g} at {highest:g} from "
+            f"{quote(loss)}. Negate value and gradient."
+        )
 
 
 #: A loss, or its name.

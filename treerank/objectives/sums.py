@@ -187,10 +187,6 @@ class FromStart(WrappedObjective):
         """Return the objective of the given rows alone."""
         return FromStart(self.objective.taking(rows, groups), self.start[rows])
 
-    def convex(self) -> Objective:
-        """Return the convex form from the same start."""
-        return FromStart(self.objective.convex_or_itself(), self.start)
-
 
 @dataclass(frozen=True, eq=False)
 class SomeRows(WrappedObjective):
@@ -241,15 +237,6 @@ class SomeRows(WrappedObjective):
             return SomeRows(NoDocuments(), known, groups)
         own = self.objective.taking(place[rows[known]], groups.among(known))
         return SomeRows(own, known, groups)
-
-    def convex(self) -> "SomeRows":
-        """Return the convex form of the objective."""
-        return SomeRows(self.objective.convex_or_itself(), self.rows, self.all_groups)
-
-    def with_loss(self, loss: Any) -> "SomeRows | None":
-        """Return the objective of another loss, one without pairs, if the labels are known."""
-        found = self.objective.with_loss(loss)
-        return None if found is None else SomeRows(found, self.rows, self.all_groups)
 
     def _spread(self, found: Any, scores: np.ndarray) -> Derivatives:
         """Return derivatives of all rows: 0 where nothing is known."""

@@ -1,0 +1,172 @@
+"""Every objective that is made from another one has all members of it.
+
+What a wrapper says is what it would say if it were made from what the other objective says: the
+convex form of a wrapper is the wrapper of the convex form, and so on. A new wrapper fails until it
+has an example here.
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from treerank import TreeDirectRanker
+from treerank.feature_parts import Chain, Ensemble, LightGBMTrees
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives import make_objective
+from treerank.objectives.base import Objective, OwnObjective, WrappedObjective
+from treerank.objectives.batches import taken
+from treerank.objectives.factory import LOSSES
+from treerank.objectives.lists.losses import HalfSquaredError
+from treerank.objectives.sums import FromStart, SomeRows, WeightedSum, weighted_sum
+
+RNG = np.random.default_rng(0)
+QID = RNG.permutation(np.repeat(np.arange(6), 10))
+Y, START = RNG.integers(0, 4, size=60), RNG.normal(size=60)
+#: The documents of an objective among 63, three of which it does not know.
+ROWS = RNG.permutation(63)[:60]
+ALL_QID = np.zeros(63, dtype=int)
+ALL_QID[ROWS] = QID
+ALL_GROUPS = QueryGroups.from_qid(ALL_QID)
+
+
+class Bare:
+    """An objective of the user's own with all members, and no base class."""
+
+    def __init__(self, objective):
+        self.objective = objective
+
+    def __getattr__(self, name):
+        return getattr(self.objective, name)
+
+    def __call__(self, scores, *, iteration=0):
+        return self.objective(scores, iteration=iteration)
+
+
+#: How each wrapper is made from an objective.
+WRAPPERS = {
+    FromStart: lambda objective: FromStart(objective, START),
+    OwnObjective: lambda objective: OwnObjective(Bare(objective)),
+    SomeRows: lambda objective: SomeRows(objective, ROWS, ALL_GROUPS),
+    WeightedSum: lambda objective: weighted_sum([objective, objective], [0.5, 2.0]),
+}
+#: Members that return another objective over the same documents, and what they are asked.
+FORMS = {"convex": (), "convex_or_itself": (), "with_loss": (HalfSquaredError(),)}
+VALUES = "n_queries", "n_outputs", "steepness", "name"
+#: What the laws below call in another way.
+OTHERS = {"around", "derivatives", "groups", "has_anything_to_learn", "taking"}
+
+
+class Telling(Objective):
+    """An objective whose members are not the defaults."""
+
+    n_outputs, name, steepness = 1, "telling", 3.0
+
+    def __init__(self, groups, power=3.0, learns=False):
+        self.queries, self.power, self.learns = groups, power, learns
+
+    @property
+    def groups(self):
+        return self.queries
+
+    def __call__(self, scores, *, iteration=0):
+        return float(scores.sum()), *self.derivatives(scores, iteration=iteration)
+
+    def derivatives(self, scores, *, iteration=0):
+        return self.power * scores + iteration, np.full(len(scores), self.power)
+
+    def taking(self, rows, groups):
+        return Telling(groups, self.power, self.learns)
+
+    def convex(self):
+        return Telling(self.groups, 5.0)
+
+    def with_loss(self, loss):
+        return Telling(self.groups, 7.0 if isinstance(loss, HalfSquaredError) else 11.0)
+
+    def has_anything_to_learn(self):
+        return self.learns
+
+
+def inner(name):
+    groups = QueryGroups.from_qid(QID)
+    return Telling(groups) if name == "telling" else make_objective(Y, QID, loss=name)
+
+
+def assert_same(one, other):
+    scores = RNG.normal(size=one.groups.n_documents)
+    np.testing.assert_array_equal(one.groups.codes, other.groups.codes)
+    for found, expected in zip(one(scores), other(scores), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for iteration in (0, 3):
+        found, expected = (each.derivatives(scores, iteration=iteration) for each in (one, other))
+        np.testing.assert_array_equal(found, expected)
+
+
+every_wrapper = pytest.mark.parametrize(
+    "wrap", WRAPPERS.values(), ids=[c.__name__ for c in WRAPPERS]
+)
+every_inner = pytest.mark.parametrize("name", ["telling", *LOSSES])
+
+
+def test_every_wrapper_has_an_example():
+    found, more = set(), [WrappedObjective]
+    while more:
+        found |= (new := set(more))
+        more = [cls for base in new for cls in base.__subclasses__()]
+    assert found - {WrappedObjective} | {WeightedSum} == WRAPPERS.keys()
+
+
+def test_every_member_of_an_objective_is_looked_at():
+    members = {name for name, _ in inspect.getmembers(Objective) if not name.startswith("_")}
+    assert members <= {*FORMS, *VALUES, *OTHERS}
+
+
+@every_wrapper
+@every_inner
+@pytest.mark.parametrize("form", FORMS)
+def test_the_form_of_a_wrapper_is_the_wrapper_of_the_form(wrap, name, form):
+    objective = inner(name)
+    found = getattr(wrap(objective), form)(*FORMS[form])
+    expected = getattr(objective, form)(*FORMS[form])
+    assert_same(found, wrap(expected))
+    assert found.name == wrap(expected).name
+
+
+@every_wrapper
+@every_inner
+@pytest.mark.parametrize("member", VALUES)
+def test_a_wrapper_says_what_the_other_objective_says(wrap, name, member):
+    objective = inner(name)
+    wrapper, expected = wrap(objective), getattr(objective, member)
+    if member == "name" and isinstance(wrapper, WeightedSum):
+        expected = f"{expected} + {expected}"
+    assert getattr(wrapper, member) == expected
+
+
+@every_wrapper
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_wrapper_learns_if_the_other_objective_does(wrap, learns):
+    objective = Telling(QueryGroups.from_qid(QID), learns=learns)
+    assert wrap(objective).has_anything_to_learn() == learns
+
+
+@every_wrapper
+@every_inner
+def test_some_rows_of_a_wrapper_have_the_convex_form_of_these_rows(wrap, name):
+    whole = wrap(inner(name))
+    rows = np.flatnonzero(whole.groups.codes < 3)
+    rows = rows[np.argsort(whole.groups.codes[rows], kind="stable")]
+    assert_same(taken(whole, rows).convex(), taken(whole.convex(), rows))
+
+
+def test_losses_of_an_ensemble_count_in_a_chain_as_alone():
+    X = RNG.normal(size=(60, 2))
+
+    def scores(losses, chained):
+        part = Ensemble([LightGBMTrees(5, min_child_samples=5)], losses=losses, n_bags=2)
+        part = Chain(["line", part]) if chained else part
+        return TreeDirectRanker(part, random_state=0).fit(X, Y, QID).predict(X)
+
+    for chained in (False, True):
+        assert (scores(["half_squared_error"], chained) != scores(None, chained)).any()
