@@ -21,6 +21,7 @@ from treerank import LightGBMTrees, TreeDirectRanker, export, make_web_search
 from treerank.exports import write_feature_set
 
 X, y, qid = make_web_search(n_queries=30, documents_per_query=20, n_features=20, random_state=0)
+X -= X.min(axis=0)  # no query of OpenSearch or Elasticsearch has a negative score
 trees = LightGBMTrees(n_estimators=50)
 ranker = TreeDirectRanker(trees, random_state=0).fit(X, y, qid)
 folder = Path(tempfile.mkdtemp())

@@ -19,7 +19,7 @@ _HELP = {
     "check": "Data file with documents that the other program must rank equally, without labels.",
     "allow": f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
-    "name": "Name in a search engine; the file is then the request that uploads it.",
+    "name": "Name in a search engine, whose request the file then is, or of functions in C.",
 }
 _CHECKED: Any = {"callback": shared.checked(check_reason), "metavar": "NAME"}
 

@@ -6,6 +6,7 @@ time, so that the processor works on several at once. Before, missing values are
 numbers that go to the right side, so that a step is one comparison. Every operation is that of the
 ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
 operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
+All that other files see begins with a prefix, so that several models link into one program.
 
 Tables of numbers in C.
 """
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.exports.feature_names import NameRule
 from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
 from treerank.forests.traversal import column_keys
@@ -47,10 +49,10 @@ _MOST_COLUMNS = 1024
 _HEAD = """\
 /* A ranker exported by treerank, in C99. Compile with -std=c99 and without -ffast-math.
 
-   void treerank_score(const double *x, size_t n, double *scores);
+   void {prefix}_score(const double *x, size_t n, double *scores);
        Scores n documents of TREERANK_N_FEATURES values each, row after row. Missing values are NaN.
        It takes {stack} KiB of the stack.
-   const char *const treerank_feature_names[TREERANK_N_FEATURES];
+   const char *const {prefix}_feature_names[TREERANK_N_FEATURES];
        Names of the columns. */
 #include <math.h>
 #include <stddef.h>
@@ -61,8 +63,8 @@ _HEAD = """\
 #define N_TREES {n_trees}
 #define N_TOGETHER {n_together}
 
-void treerank_score(const double *x, size_t n, double *scores);
-extern const char *const treerank_feature_names[];
+void {prefix}_score(const double *x, size_t n, double *scores);
+extern const char *const {prefix}_feature_names[];
 
 typedef struct {{ double threshold; int32_t first, column; }} node_t;
 """
@@ -101,7 +103,7 @@ static void fill_columns(const double *x, double *columns) {{
     columns[N_COLUMNS] = 0;
 }}
 
-void treerank_score(const double *x, size_t n, double *scores) {{
+void {prefix}_score(const double *x, size_t n, double *scores) {{
     double columns[N_TOGETHER][N_COLUMNS + 1];
     for (size_t begin = 0; begin < n; begin += N_TOGETHER) {{
         const double *rows[N_TOGETHER];
@@ -140,8 +142,8 @@ _LINE = """
 
 _RELEVANCE = """
 /* The probability of relevance of a document with this score. Link with -lm. */
-double treerank_relevance(double score);
-double treerank_relevance(double score) {{
+double {prefix}_relevance(double score);
+double {prefix}_relevance(double score) {{
     double log_odds = {lowest};
     return 1 / (1 + exp(-log_odds));
 }}
@@ -158,6 +160,7 @@ def _pieces(written: Written) -> Iterator[str]:
     n_columns = len(column_keys(forest)[0])
     n_together = 8 if n_columns < _MOST_COLUMNS else 1
     head = {
+        "prefix": written.prefix,
         "n_features": forest.n_features,
         "n_columns": n_columns,
         "n_trees": forest.n_trees,
@@ -178,10 +181,12 @@ def _pieces(written: Written) -> Iterator[str]:
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
     adds = {"add": add, "line": _LINE if written.line is not None else ""}
+    adds["prefix"] = written.prefix
     yield _SCORE.format(is_missing=is_missing, is_left=is_left, constant=constant, **adds)
     if written.log_odds is not None:
         lines = [f"{slope!r} * score + {shift!r}" for slope, shift in written.log_odds.tolist()]
-        yield _RELEVANCE.format(lowest=reduce("fmin({}, {})".format, lines))
+        lowest = reduce("fmin({}, {})".format, lines)
+        yield _RELEVANCE.format(prefix=written.prefix, lowest=lowest)
 
 
 def _tables(written: Written) -> Iterator[str]:
@@ -215,7 +220,7 @@ def _tables(written: Written) -> Iterator[str]:
         yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
         yield from c_table("term_t line", line.coef[features], line.offset[features], features)
     names = ",\n".join(_text(name) for name in written.names) or '""'
-    yield f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n"
+    yield f"\nconst char *const {written.prefix}_feature_names[] = {{\n{names}}};\n"
 
 
 def _double(number: float) -> str:
@@ -229,4 +234,10 @@ def _text(name: Any) -> str:
     return '"' + "".join(plain) + '"'
 
 
-C = ExportFormat(write_c, adds=("line",), has_relevance=True)
+C = ExportFormat(
+    write_c,
+    adds=("line",),
+    has_relevance=True,
+    names=NameRule(lambda char: char == "\0"),  # where a string ends
+    has_prefix=True,
+)

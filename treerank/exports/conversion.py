@@ -1,7 +1,7 @@
 """Conversion: a model in the words of a format, and what its program then evaluates."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -24,10 +24,12 @@ class ForestConversion:
     """Trees, a line and networks, what is written of them, and what the program evaluates.
 
     ``read`` is what the program evaluates; ``consumer`` is None if it does all as a forest does.
+    ``names`` are those of the columns, and ``written`` has those in the file.
     """
 
     target: ExportFormat
     terms: Terms
+    names: list[str]
     written: Written
     consumer: Consumer | None
     read: Forest
@@ -58,11 +60,17 @@ class ForestConversion:
         content = self.target.write(self.written)
         return content.encode() if isinstance(content, str) else content
 
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Names in the file that are not those of the columns."""
+        pairs = zip(self.names, self.written.names, strict=True)
+        return {name: other for name, other in pairs if name != other}
+
     def deviations(self, X: Any) -> list[Deviation]:
         """Return which documents reach other leaves, and why."""
         if self.is_exact:
             return []
-        return find_deviations(self.terms.forest, self.read, X, self.written.names)
+        return find_deviations(self.terms.forest, self.read, X, self.names)
 
     def check_sizes(self, X: Any) -> None:
         """Refuse documents with numbers that are too large for the program."""
@@ -74,7 +82,7 @@ class ForestConversion:
             raise ValueError(
                 f"check must have numbers of at most {limit:.2g} in size, because the program of "
                 f"the format refuses others; got {sizes[feature]:.2g} in feature "
-                f"{self.written.names[feature]!r}."
+                f"{self.names[feature]!r}."
             )
 
     def scores(self, X: Any) -> np.ndarray:
@@ -93,6 +101,7 @@ class LineConversion:
     names: list[str]
 
     is_exact = False
+    renamed: ClassVar[dict[str, str]] = {}
 
     def content(self) -> bytes:
         """Return the content of the file."""
@@ -113,12 +122,17 @@ Conversion = ForestConversion | LineConversion
 
 
 def converted(
-    name: str, terms: Terms, names: list[str], X: Any = None, log_odds: np.ndarray | None = None
+    name: str,
+    terms: Terms,
+    names: list[str],
+    X: Any = None,
+    log_odds: np.ndarray | None = None,
+    prefix: str = "treerank",
 ) -> Conversion:
     """Return the conversion of a model into a format; refuse what it has no words for.
 
     ``names`` are those of the features. ``X`` are documents, an array or a sparse matrix, for which
-    the program must decide as the forest does. ``log_odds`` are those of
+    the program must decide as the forest does. ``log_odds`` and ``prefix`` are those of
     :class:`~treerank.exports.written.Written`.
     """
     target = format_named(name)
@@ -138,11 +152,14 @@ def converted(
     if unknown:
         named = " and ".join(_NAMES[kind] for kind in kinds)
         raise ValueError(f"format {name!r} has no words for {named}, which 'json' and 'onnx' have.")
-    return _forest_conversion(name, target, terms, names, X, log_odds)
+    conversion = _forest_conversion(name, target, terms, names, X)
+    in_file = target.names.written(names)
+    written = replace(conversion.written, names=in_file, log_odds=log_odds, prefix=prefix)
+    return replace(conversion, written=written)
 
 
 def _forest_conversion(
-    name: str, target: ExportFormat, terms: Terms, names: list[str], X: Any, log_odds: Any
+    name: str, target: ExportFormat, terms: Terms, names: list[str], X: Any
 ) -> ForestConversion:
     forest, others = terms.forest, (terms.line, terms.networks)
     consumer = target.consumer_of(forest)
@@ -150,15 +167,15 @@ def _forest_conversion(
         forest = without_empty_sets(forest)
     _check_can_say(name, target, consumer, forest, names)
     if consumer is None:
-        written = Written(forest, forest.threshold, names, *others, log_odds)
-        return ForestConversion(target, terms, written, None, forest)
+        written = Written(forest, forest.threshold, names, *others)
+        return ForestConversion(target, terms, names, written, None, forest)
     is_nothing = forest.n_trees == 0 and not any(others)  # most programs read no empty sum
     forest = with_constant_tree(forest, always=is_nothing)
     thresholds = adapted_thresholds(forest, consumer.rule, X)
     rounded = consumer.rounded(forest)
     read = consumer.evaluated(rounded, thresholds)
-    written = Written(rounded, thresholds, names, *others, log_odds)
-    return ForestConversion(target, Terms(forest, *others), written, consumer, read)
+    written = Written(rounded, thresholds, names, *others)
+    return ForestConversion(target, Terms(forest, *others), names, written, consumer, read)
 
 
 def _check_can_say(

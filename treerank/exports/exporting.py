@@ -5,7 +5,6 @@ documents of ``check`` are scored in its way before the file is written, and a m
 score differently is refused, with the reason.
 """
 
-import re
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +14,23 @@ import numpy as np
 
 from treerank.checks import check_choice, check_sequence, naming, warn_user
 from treerank.exports.conversion import Conversion, ForestConversion, converted
+from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import format_named
-from treerank.exports.report import ExportReport, compare_scores, count_changed_pairs
-from treerank.exports.uploads import UPLOADS, check_ranker, request_of
+from treerank.exports.report import (
+    NEAR_TIE,
+    ExportReport,
+    compare_scores,
+    count_changed_pairs,
+    negative_values,
+)
+from treerank.exports.solr import NAME
+from treerank.exports.uploads import (
+    UPLOADS,
+    check_model_name,
+    check_ranker,
+    count_negative,
+    request_of,
+)
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_labels, shown_names, unpacked
 from treerank.inputs.grouping import QueryGroups
@@ -56,12 +69,14 @@ def export(
     allow : one or several of {"missing", "rounding", "order", "unchecked"}, default=()
         Differences that are warned of instead of refused: documents with missing values, values
         that are rounded over a threshold, pairs of documents that change their order since sums
-        are rounded, and a model that was not checked.
+        are rounded, and a model that was not checked. Pairs whose scores differ by at most a
+        millionth of their range are no such pairs; the report counts them in ``n_near_ties``.
     name : str, default=None
         Name of the model in a search engine. Then the file is the whole body of the request that
         uploads it, and ``upload`` of the report says where it goes. Of "elastic", the queries for
         features in it are drafts. :func:`~treerank.exports.uploads.write_feature_set` drafts
-        those of the other engines.
+        those of the other engines. In "c", names of functions begin with it, as
+        ``treerank_score`` does without one, so that several models link into one program.
     relevance : float, default=None
         Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
         Then a program is told how to compute it, too: "c" has a function ``treerank_relevance`` of
@@ -98,7 +113,7 @@ def export(
     format_named(format)
     with naming("relevance"):
         log_odds = None if relevance is None else RelevanceScale.of(ranker).log_odds(relevance)
-    _check_name(format, name)
+    check_model_name(format, name)
     allow = (allow,) if isinstance(allow, str) else allow
     check_sequence("allow", allow)
     for reason in allow:
@@ -108,35 +123,24 @@ def export(
         documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents.X
     names = shown_names(ranker)
-    conversion = converted(format, ranker.terms(), names, X, log_odds)
+    check_unicode(names)
+    conversion = converted(format, ranker.terms(), names, X, log_odds, name or NAME)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
+    n_negative = {} if X is None else count_negative(format, X, names)
+    if n_negative and name is not None and UPLOADS[format].draft is None:
+        warn_user(f"The file has drafts of the features. {negative_values(n_negative)}")
+    report = replace(report, renamed=conversion.renamed, n_negative=n_negative)
     content = conversion.content()
-    if name is not None:
+    if name is not None and format in UPLOADS:
         content = request_of(format, content, names, name)
         report = replace(report, upload=UPLOADS[format].model.format(name=name))
     with replaced_file(path) as file:
         file.write(content)
     return report
-
-
-def _check_name(format: str, name: str | None) -> None:
-    """Refuse a name for a program without names of models, and one that no path takes."""
-    if name is None:
-        return
-    if format not in UPLOADS:
-        raise ValueError(
-            f"name must be None for format {format!r}, whose program has no names of models; "
-            f"got {name!r}. These have: {', '.join(UPLOADS)}."
-        )
-    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", name):
-        raise ValueError(
-            "name must be small letters, digits, '_', '-' and '.', and start with a letter or "
-            f"digit; got {name!r}."
-        )
 
 
 def check_reason(reason: str) -> None:
@@ -185,7 +189,8 @@ def _compared(
             listed = "; ".join(clauses[:5]) + more
             obstacles[reason] = f"differs: {listed} of {report.n_documents} documents"
     alike = np.delete(np.arange(len(scores)), [row for each in found for row in each.rows])
-    n_changed = count_changed_pairs(scores[alike], others[alike], groups.among(alike))
+    near = NEAR_TIE * report.score_range
+    n_changed, _ = count_changed_pairs(scores[alike], others[alike], groups.among(alike), near)
     if n_changed:
         obstacles["order"] = f"changes the order of {n_changed} pairs by rounding sums"
         if groups.n_queries == 1:

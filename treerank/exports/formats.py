@@ -12,6 +12,7 @@ import numpy as np
 
 from treerank.checks import check_choice
 from treerank.exports.consumer import Consumer
+from treerank.exports.feature_names import ANY_NAME, NameRule
 from treerank.exports.written import Written
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.forests.forest import Forest
@@ -55,6 +56,10 @@ class ExportFormat:
         How a line without anything else is written, if it has a file of its own.
     has_relevance : bool, default=False
         Whether ``write`` writes probabilities of relevance, too.
+    names : NameRule, default=ANY_NAME
+        Names of features that the program takes.
+    has_prefix : bool, default=False
+        Whether the name of the model is a prefix of the names of functions.
     """
 
     write: Callable[[Written], str | bytes]
@@ -65,6 +70,8 @@ class ExportFormat:
     adds: tuple[str, ...] = ()
     line_alone: LineFile | None = None
     has_relevance: bool = False
+    names: NameRule = ANY_NAME
+    has_prefix: bool = False
 
     def consumer_of(self, forest: Forest) -> Consumer | None:
         """Return how the program scores documents with a forest."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from treerank.exports.consumer import Consumer
+from treerank.exports.feature_names import NameRule
 from treerank.exports.formats import ExportFormat
 from treerank.exports.split_rule import AT_MOST_LIGHTGBM
 from treerank.exports.written import Node, Written
@@ -40,7 +41,7 @@ def write_lightgbm(written: Written) -> str:
     trees = [f"Tree={i}\n{text}\n\n" for i, text in enumerate(texts)]  # their sizes come first
     head = _HEADER.format(
         last=written.forest.n_features - 1,
-        names=" ".join(_name(name) for name in written.names),
+        names=" ".join(written.names),
         infos=" ".join(_infos(written)),
         sizes=" ".join(str(len(tree)) for tree in trees),
     )
@@ -110,10 +111,9 @@ def _infos(written: Written) -> list[str]:
     return infos
 
 
-def _name(name: str) -> str:
-    """Return a name without what LightGBM does not allow in names."""
-    kept = ("_" if char in ' ,:[]{}"' or not char.isprintable() else char for char in name)
-    return "".join(kept) or "_"
+def _refuses(char: str) -> bool:
+    """Tell whether a character has no place in a name: its lists and its JSON would break."""
+    return char in ' ,:[]{}"\\' or not char.isprintable()
 
 
 LIGHTGBM = ExportFormat(
@@ -122,4 +122,5 @@ LIGHTGBM = ExportFormat(
         AT_MOST_LIGHTGBM, categories="truncated", missing_category="right", zero_up_to=LIGHTGBM_ZERO
     ),
     whole_codes=True,
+    names=NameRule(_refuses, takes_empty=False),
 )

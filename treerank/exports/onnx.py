@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from treerank.exports.consumer import Consumer
+from treerank.exports.feature_names import NameRule
 from treerank.exports.formats import ExportFormat
 from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
 from treerank.exports.split_rule import AT_MOST, BELOW_SINGLE
@@ -167,4 +168,5 @@ ONNX = ExportFormat(
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="exact"),
     adds=("line", "network"),
     has_relevance=True,
+    names=NameRule(lambda char: char == "\n"),  # which parts the names in the file
 )

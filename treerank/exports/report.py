@@ -1,12 +1,17 @@
 """Report: how far the scores of another program are from those of the ranker."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.pairwise_accuracy import count_descents
+
+#: Share of the range of scores up to which the order of a pair is a matter of rounding.
+NEAR_TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,17 @@ class ExportReport:
         Largest score less smallest score.
     n_changed_pairs : int
         Pairs of documents of one query whose order changes; ties are an order of their own.
+    n_near_ties : int
+        Further ones that differ by at most a millionth of ``score_range`` by both: almost ties,
+        which the rounding of sums makes, breaks or reverses.
     ndcg, ndcg_of_program : float or None
         NDCG@10 of the ranker and of the program, given labels.
+    n_negative : dict from str to int
+        Number of negative values by feature, where the program computes features by queries: no
+        query of Elasticsearch or OpenSearch has a negative score. A constant added to the column,
+        in the index and before ``fit``, keeps the order that trees learn.
+    renamed : dict from str to str
+        Names of features in the file, where the program does not take that of the column.
     upload : str or None
         Verb and path of the request whose body was written, given a name.
 
@@ -41,23 +55,62 @@ class ExportReport:
     largest_difference: float = 0.0
     score_range: float = 0.0
     n_changed_pairs: int = 0
+    n_near_ties: int = 0
     ndcg: float | None = None
     ndcg_of_program: float | None = None
+    n_negative: dict[str, int] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
     upload: str | None = None
 
     def __str__(self) -> str:
-        """Return the report in a sentence, and one more on the upload."""
-        upload = f" Send the file by {self.upload}." if self.upload else ""
+        """Return the report in a sentence, and one more on each thing to know."""
+        notes = "".join(f" {note}" for note in self._notes())
         if self.n_documents == 0:
-            return f"{self.format}: no documents were checked.{upload}"
+            return f"{self.format}: no documents were checked.{notes}"
         quality = "" if self.ndcg is None else (
             f", NDCG@10 {self.ndcg:.4f} and {self.ndcg_of_program:.4f}"
         )  # fmt: skip
         return (
             f"{self.format}: {self.n_documents} documents, scores differ by at most "
             f"{self.largest_difference:.3g} of a range of {self.score_range:.3g}, "
-            f"{self.n_changed_pairs} pairs change order{quality}.{upload}"
+            f"{self.n_changed_pairs} pairs change order{quality}.{notes}"
         )
+
+    def _notes(self) -> Iterator[str]:
+        """Yield sentences on ties, on names, on negative values and on the upload."""
+        if self.n_near_ties:
+            yield (
+                f"{self.n_near_ties} pairs that differ by at most {NEAR_TIE:g} of the range are "
+                "ordered or tied otherwise."
+            )
+        if self.renamed:
+            names = [f"{name!r} as {other!r}" for name, other in self.renamed.items()]
+            yield f"The file names {_listed(names)}."
+        if self.n_negative:
+            yield negative_values(self.n_negative)
+        if self.upload:
+            yield f"Send the file by {self.upload}."
+
+
+def negative_values(counts: dict[str, int], what: str = "documents") -> str:
+    """Return what to do about negative values, counted by the name of the feature.
+
+    Examples
+    --------
+    >>> print(negative_values({"freshness": 313}))
+    No query can return the negative values of 'freshness' (313 documents): the search would fail.
+    Add a constant to the column, in the index and before fit.
+    """
+    names = [f"{name!r} ({count} {what})" for name, count in counts.items()]
+    return (
+        f"No query can return the negative values of {_listed(names)}: the search would fail. "
+        "Add a constant to the column, in the index and before fit."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def compare_scores(
@@ -78,33 +131,81 @@ def compare_scores(
     if y is not None:
         metric = NDCG(k=10)
         measured = (metric(y, scores, groups.codes), metric(y, others, groups.codes))
+    score_range = float(np.ptp(scores)) if len(scores) else 0.0
     return ExportReport(
         format,
         len(scores),
         float(np.abs(scores - others).max(initial=0.0)),
-        float(np.ptp(scores)) if len(scores) else 0.0,
-        count_changed_pairs(scores, others, groups),
+        score_range,
+        *count_changed_pairs(scores, others, groups, NEAR_TIE * score_range),
         *measured,
     )
 
 
-def count_changed_pairs(scores: np.ndarray, others: np.ndarray, groups: QueryGroups) -> int:
-    """Return the number of pairs of a query that two scores order differently.
+def count_changed_pairs(
+    scores: np.ndarray, others: np.ndarray, groups: QueryGroups, near: float
+) -> tuple[int, int]:
+    """Return the numbers of pairs of a query that change their order: clearly, and by rounding.
+
+    A pair changes by rounding if it differs by ``near`` at most in both scores.
 
     Examples
     --------
     >>> one_query = QueryGroups.from_qid(None, 3)
-    >>> count_changed_pairs(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0]), one_query)
-    1
+    >>> scores, others = np.array([1.0, 2.0, 2 + 1e-9]), np.array([1.0, 2 + 1e-9, 2.0])
+    >>> count_changed_pairs(scores, others, one_query, near=1e-6)
+    (0, 1)
     """
     if np.array_equal(scores, others):
-        return 0
+        return 0, 0
     queries = groups.codes
     best_last = np.lexsort((others, scores, queries))
     places = _dense_ranks(queries, others)
     n_swapped = int(count_descents(places[best_last].astype(np.float64)))
     n_tied = [_n_tied(queries, *by) for by in ((scores,), (others,), (scores, others))]
-    return n_swapped + n_tied[0] + n_tied[1] - 2 * n_tied[2]
+    n_changed = n_swapped + n_tied[0] + n_tied[1] - 2 * n_tied[2]
+    if n_changed == 0:
+        return 0, 0
+    lower, higher = scores - near, others + near
+    n_clear = (
+        _count_pairs(queries, scores, np.less, lower, others, np.greater_equal, others)
+        + _count_pairs(queries, scores, np.less_equal, scores, others, np.greater, higher)
+        - _count_pairs(queries, scores, np.less, lower, others, np.greater, higher)
+    )
+    return n_clear, n_changed - n_clear
+
+
+def _count_pairs(
+    queries: np.ndarray,
+    scores: np.ndarray,
+    below: np.ufunc,
+    scores_2: np.ndarray,
+    others: np.ndarray,
+    above: np.ufunc,
+    others_2: np.ndarray,
+) -> int:
+    """Return the number of pairs i, j of a query with two relations.
+
+    They are ``below(scores[i], scores_2[j])`` and ``above(others[i], others_2[j])``. Rows i and j
+    are sorted together by their scores; then as in a merge sort, each j of a right half is compared
+    with each i of the left one.
+    """
+    n = len(queries)
+    is_j, query = np.repeat([False, True], n), np.append(queries, queries)
+    first = ~is_j if below is np.less_equal else is_j
+    order = np.lexsort((~first, np.append(scores, scores_2), query))
+    ranks = _dense_ranks(query, np.append(others, others_2))[order]
+    is_j, n_ranks = is_j[order], int(ranks.max(initial=0)) + 1
+    side: Literal["left", "right"] = "right" if above is np.greater else "left"
+    positions, width, n_pairs = np.arange(2 * n), 1, 0
+    while width < 2 * n:
+        block, is_right = positions // (2 * width), positions // width % 2 == 1
+        key = block * n_ranks + ranks
+        left, right = np.sort(key[~is_j & ~is_right]), np.sort(key[is_j & is_right])
+        ends = np.searchsorted(left, (right // n_ranks + 1) * n_ranks)
+        n_pairs += int((ends - np.searchsorted(left, right, side=side)).sum())
+        width *= 2
+    return n_pairs
 
 
 def _dense_ranks(*keys: np.ndarray) -> np.ndarray:

@@ -5,14 +5,21 @@ value of a field of its own name; one that depends on the query has to be writte
 """
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from treerank.checks import check_choice, quote
+import numpy as np
+
+from treerank.checks import check_choice, quote, warn_user
+from treerank.exports.feature_names import check_unicode
+from treerank.exports.formats import format_named
+from treerank.exports.report import negative_values
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
+from treerank.forests.forest import Forest
 from treerank.inputs.documents import check_fitted, shown_names
 from treerank.rankers.ranker import Ranker
 
@@ -29,16 +36,28 @@ class Upload(NamedTuple):
         the names of its features.
     draft : callable or None
         ``draft(names, name, by_trees)`` is the request of the features.
+    by_query : bool, default=True
+        Whether features are scores of queries, of which none is negative.
     """
 
     model: str
     features: str
     body: Callable[[str, list[str], str], Any]
     draft: Callable[[list[str], str, bool], Any] | None
+    by_query: bool = True
 
 
 def _value_of(field: str) -> dict[str, Any]:
-    """Return the query whose score is the value of a field; documents without it do not match."""
+    """Return the query whose score is the value of a field; documents without it do not match.
+
+    A negative value is an error of the search, in every query: a ``script_score`` refuses it, too.
+    """
+    _check_field(field)
+    if "{{" in field:
+        raise ValueError(
+            "names of columns must not have '{{' in drafts of features, whose templates would "
+            f"replace it; got {quote(field)}. Rename the column and fit again."
+        )
     return {
         "function_score": {
             "query": {"exists": {"field": field}},
@@ -46,6 +65,15 @@ def _value_of(field: str) -> dict[str, Any]:
             "boost_mode": "replace",
         }
     }
+
+
+def _check_field(name: str) -> None:
+    """Refuse a name that no field has."""
+    if not name:
+        raise ValueError(
+            "names of columns must not be empty in drafts of features, which are named by fields; "
+            "got ''. Rename the column and fit again."
+        )
 
 
 def _plugin_features(names: list[str], name: str, by_trees: bool) -> Any:
@@ -66,6 +94,8 @@ def _plugin_model(content: str, names: list[str], name: str, kind: str | None = 
 def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
     """Documents without the field have a missing value, if the model has trees to take it."""
     kind = "org.apache.solr.ltr.feature.FieldValueFeature"
+    for each in names:
+        _check_field(each)
     missing = {"defaultValue": "NaN"} if by_trees else {}
     return [
         {"store": name, "name": each, "class": kind, "params": {"field": each} | missing}
@@ -85,8 +115,7 @@ def _elastic_model(content: str, names: list[str], name: str) -> Any:
     extractors = [
         {"query_extractor": {"feature_name": each, "query": _value_of(each)}} for each in names
     ]
-    return {
-        "input": {"field_names": names},
+    return {  # without "input", which Elasticsearch refuses from 8.15 on
         "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
         "definition": json.loads(content),
     }
@@ -103,11 +132,53 @@ UPLOADS = {
     "ranklib": Upload(
         _CREATE, _SET, partial(_plugin_model, kind="model/ranklib"), _plugin_features
     ),
-    "solr": Upload(*_STORES, _solr_model, _solr_features),
-    "solr-8": Upload(*_STORES, _solr_model, _solr_8_features),
+    "solr": Upload(*_STORES, _solr_model, _solr_features, by_query=False),
+    "solr-8": Upload(*_STORES, _solr_model, _solr_8_features, by_query=False),
 }
 #: Formats whose features are written apart.
 FEATURE_SETS = [format for format, upload in UPLOADS.items() if upload.draft is not None]
+
+
+def check_model_name(format: str, name: Any) -> None:
+    """Refuse a name for a program without names of models, and one that it does not take.
+
+    Examples
+    --------
+    >>> check_model_name("solr", "my shop")
+    Traceback (most recent call last):
+    ...
+    ValueError: name must be 1 to 64 small letters, digits, '_', '-' and '.', and begin and end \
+with a letter or digit; got 'my shop'.
+    """
+    if name is None:
+        return
+    if format_named(format).has_prefix:
+        rule = "small letters, digits and '_', and begin with a letter, as names of functions in C"
+        pattern = "[a-z][a-z0-9_]*"
+    elif format in UPLOADS:
+        rule = "1 to 64 small letters, digits, '_', '-' and '.', and begin and end with a letter or"
+        rule, pattern = f"{rule} digit", "[a-z0-9]([a-z0-9_.-]{0,62}[a-z0-9])?"
+    else:
+        raise ValueError(
+            f"name must be None for format {format!r}, whose program has no names of models; "
+            f"got {quote(name)}. These have: {', '.join(['c', *UPLOADS])}."
+        )
+    if not isinstance(name, str) or not re.fullmatch(pattern, name):
+        raise ValueError(f"name must be {rule}; got {quote(name)}.")
+
+
+def count_negative(format: str, X: Any, names: list[str]) -> dict[str, int]:
+    """Return how many values of each feature are negative, where no query could return them.
+
+    Examples
+    --------
+    >>> count_negative("elastic", np.array([[1.0, -1.0], [np.nan, -2.0]]), ["bm25", "freshness"])
+    {'freshness': 2}
+    """
+    if format not in UPLOADS or not UPLOADS[format].by_query:
+        return {}
+    counts = np.asarray((X < 0).sum(axis=0)).ravel().tolist()
+    return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
 def request_of(format: str, content: bytes, names: list[str], name: str) -> bytes:
@@ -132,6 +203,13 @@ def check_ranker(ranker: Any) -> None:
         )
 
 
+def _splits_below_zero(forest: Forest, names: list[str]) -> dict[str, int]:
+    """Return the number of splits below 0 by feature, which some document was below."""
+    below = ~forest.is_leaf & ~forest.is_by_set & (forest.threshold < 0)
+    counts = np.bincount(forest.feature[below], minlength=len(names)).tolist()
+    return {name: count for name, count in zip(names, counts, strict=True) if count}
+
+
 def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str = NAME) -> str:
     """Write the request with a first draft of the features of an exported model, as JSON.
 
@@ -144,7 +222,7 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     format : str
         A format of a search engine that has feature sets.
     name : str, default="treerank"
-        Name of the set or store.
+        Name of the set or store: that of the model.
 
     Returns
     -------
@@ -163,8 +241,13 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     """
     check_choice("format", format, FEATURE_SETS)
     check_ranker(ranker)
-    draft: Any = UPLOADS[format].draft
-    features = draft(shown_names(ranker), name, "trees" in ranker.terms().kinds)
+    check_model_name(format, name)
+    names, terms, draft = shown_names(ranker), ranker.terms(), cast(Any, UPLOADS[format].draft)
+    check_unicode(names)
+    features = draft(names, name, "trees" in terms.kinds)
+    n_below = _splits_below_zero(terms.forest, names) if UPLOADS[format].by_query else {}
+    if n_below:
+        warn_user(negative_values(n_below, "splits below 0"))
     with replaced_file(path) as file:
         file.write(json.dumps(features, indent=1).encode())
     return UPLOADS[format].features.format(name=name)

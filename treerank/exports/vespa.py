@@ -14,7 +14,7 @@ from treerank.exports.formats import ExportFormat
 from treerank.exports.split_rule import BELOW_SINGLE_THRESHOLD
 from treerank.exports.written import Node, Written, nested
 
-_NAME = re.compile(r"[A-Za-z_][\w.]*(?:\([\w., ]*\)[\w.]*)?")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\([\w., ]+\))?(?:\.\w+)*", re.ASCII)
 
 
 def write_expression(written: Written) -> str:

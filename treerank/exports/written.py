@@ -56,7 +56,7 @@ class Written:
     """A forest of one output, its thresholds as the program needs them, and what is added.
 
     ``log_odds`` has slope and intercept of lines of the score, of which the lowest is the log odds
-    of relevance.
+    of relevance. ``prefix`` is what the names of functions begin with, if the format has some.
     """
 
     forest: Forest
@@ -65,6 +65,7 @@ class Written:
     line: LinearTerm | None = None
     networks: tuple[Network, ...] = ()
     log_odds: np.ndarray | None = None
+    prefix: str = "treerank"
 
     @cached_property
     def sets(self) -> dict[int, list[float]]:

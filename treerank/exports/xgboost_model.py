@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from treerank.exports.consumer import Consumer
+from treerank.exports.feature_names import NameRule
 from treerank.exports.formats import ExportFormat
 from treerank.exports.split_rule import BELOW_SINGLE
 from treerank.exports.written import Written
@@ -31,7 +32,7 @@ def write_xgboost(written: Written) -> str:
     }
     learner = {
         "attributes": {},
-        "feature_names": [_name(name) for name in written.names],
+        "feature_names": written.names,
         "feature_types": _types(written),
         "gradient_booster": {"model": model, "name": "gbtree"},
         "learner_model_param": {
@@ -43,7 +44,9 @@ def write_xgboost(written: Written) -> str:
         },
         "objective": {"lambdarank_param": {}, "name": "rank:pairwise"},
     }
-    return json.dumps({"learner": learner, "version": [3, 0, 0]}, default=np.ndarray.tolist)
+    # Of the escapes of JSON, XGBoost reads those of a letter alone.
+    document = {"learner": learner, "version": [3, 0, 0]}
+    return json.dumps(document, default=np.ndarray.tolist, ensure_ascii=False)
 
 
 def _trees(written: Written) -> Iterator[dict[str, Any]]:
@@ -105,9 +108,9 @@ def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _name(name: str) -> str:
-    """Return a name without what XGBoost does not allow in names."""
-    return "".join("_" if char in "[]<" else char for char in name)
+def _refuses(char: str) -> bool:
+    """Tell whether XGBoost does not allow a character in names, or reads no escape of it."""
+    return char in "[]<" or (char < " " and char not in "\t\n\r")
 
 
 def _types(written: Written) -> list[str]:
@@ -128,4 +131,5 @@ XGBOOST = ExportFormat(
     ),
     max_depth=4096,
     whole_codes=True,
+    names=NameRule(_refuses),
 )

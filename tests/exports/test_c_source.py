@@ -1,0 +1,67 @@
+"""C sources: several models in one program."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from treerank import LightGBMTrees, TreeDirectRanker
+from treerank.exports import export
+
+random = np.random.default_rng(0)
+X = random.normal(size=(60, 3))
+qid = np.repeat(range(6), 10)
+
+
+def fitted(column):
+    y = X[:, column] > 0.3
+    trees = LightGBMTrees(5, min_child_samples=2)
+    return TreeDirectRanker(trees, random_state=0).fit(X, y, qid).calibrate(X, y, qid)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_two_models_with_relevance_link_into_one_program(tmp_path):
+    rankers = {"shop": fitted(0), "news_2": fitted(1)}
+    for name, ranker in rankers.items():
+        scale = ranker.relevance_scale_
+        scale.is_line[:] = True
+        report = export(ranker, tmp_path / f"{name}.c", format="c", name=name, relevance=1)
+        assert report.upload is None
+    flags = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
+    sources = [str(tmp_path / f"{name}.c") for name in rankers]
+    subprocess.run(["gcc", *flags, "-o", str(tmp_path / "m.so"), *sources, "-lm"], check=True)
+    program = ctypes.CDLL(str(tmp_path / "m.so"))
+    for name, ranker in rankers.items():
+        scores = np.empty(len(X))
+        score = getattr(program, f"{name}_score")
+        score(*(ctypes.c_void_p(X.ctypes.data), ctypes.c_size_t(60)), scores.ctypes.data_as(P))
+        np.testing.assert_array_equal(scores, ranker.predict(X))
+        relevance = getattr(program, f"{name}_relevance")
+        relevance.argtypes, relevance.restype = [ctypes.c_double], ctypes.c_double
+        found = [relevance(each) for each in scores]
+        np.testing.assert_allclose(found, ranker.predict_relevance(X, 1), rtol=1e-12)
+        (first, *_) = (ctypes.c_char_p * 3).in_dll(program, f"{name}_feature_names")
+        assert first == b"f0"
+
+
+P = ctypes.c_void_p
+
+
+def test_all_that_a_linker_sees_begins_with_the_name(tmp_path):
+    path = tmp_path / "m.c"
+    export(fitted(0), path, format="c", name="shop")
+    assert "treerank_" not in path.read_text()
+    named = path.read_text()
+    export(fitted(0), path, format="c")
+    assert path.read_text() == named.replace("shop_", "treerank_")
+
+
+@pytest.mark.parametrize(
+    "name", ["my-shop", "1shop", "Shop", "", "_shop", "shop ", "größe", "int x"]
+)
+def test_a_name_that_cannot_begin_a_name_of_c_is_refused(name, tmp_path):
+    with pytest.raises(ValueError, match=r"name must be small letters, digits and '_', and begin"):
+        export(fitted(0), tmp_path / "m.c", format="c", name=name)
+    assert not list(tmp_path.iterdir())
