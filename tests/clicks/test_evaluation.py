@@ -195,3 +195,15 @@ def test_bad_input_is_named(options, message):
     log = drawn(50, 0)
     with pytest.raises(ValueError, match=message):
         evaluate_from_log(log, **{"scores": np.zeros(30)} | options)
+
+
+def test_an_ad_that_always_stands_at_one_position_changes_no_estimate():
+    log = with_propensities(drawn(60, 0))
+    moved = replace(log, position=log.position + (log.position > 1))
+    given = {"candidates": Items(QID, np.arange(30)), "relevance": RELEVANCE, "n_resamples": 5}
+    expected = evaluate_from_log(log, SCORES, random_state=0, **given)
+    assert evaluate_from_log(moved, SCORES, random_state=0, **given) == expected
+    given |= {"propensities": np.insert(THETA, 1, np.nan), "reward": [1.0, 9.0, 0.5, 0.4, 0.3, 0.2]}
+    found = evaluate_from_log(moved, SCORES, random_state=0, **given)
+    given |= {"propensities": THETA, "reward": np.delete(given["reward"], 1)}
+    assert found == evaluate_from_log(log, SCORES, random_state=0, **given)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from random_logs import random_log
 
-from treerank import clicks
+from treerank import LightGBMTrees, TreeDirectRanker, clicks
 from treerank.clicks import ClickCounts, ClickLog
 
 TABLE = {
@@ -85,8 +85,13 @@ def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (broken(position=[0, 2, 1, 3, 1, 2]), r"position must be 1, 2, .*; got \[0.0\] in session"),
-        (broken(position=[1, 2, 1, 2.5, 1, 2]), r"got \[1.0, 2.0, 2.5\] in session 'u'"),
+        (
+            broken(position=[0, 2, 1, 3, 1, 2]),
+            r"to 1000; got 0.0 in row 0. first_position=0 counts",
+        ),
+        (broken(position=[1, 2, 1, 2.5, 1, 2]), r"position must be a whole .* got 2.5 in row 3\."),
+        (broken(position=[1, 2, 1, 1001, 1, 2]), r"whole number from 1 to 1000; got 1001.0 in row"),
+        (broken(position=[1, 2, 1, 2, 1, 2]), r"got 2 twice in session 'u'. .*'session', 'page'"),
         (broken(click=[0, 1, 0, 2, 1, 1]), r"click must be 0 or 1; got 2.0 in row 3\."),
         (broken(document=[7, 7, 8, 7, 7, 8]), r"got 7 twice in session 'u'"),
         (broken(query=["q", "p", "p", "q", "q", "p"]), r"query must be the same"),
@@ -201,6 +206,58 @@ def test_simulated_users_examine_by_position_and_click_by_label():
     rates = log.counts().clicked / log.counts().shown
     assert rates == pytest.approx([0.1, 0.5, 0.05, 1.0], abs=0.02)
     assert log.counts().slot.tolist() == [0, 1, 1, 0]
+
+
+def test_a_session_may_leave_positions_out_for_ads_other_pages_and_what_was_not_seen():
+    """As in fit(position=), which has always taken such rows."""
+    table = {
+        "session": ["page 2", "page 2", "ad", "ad", "ad", "seen", "seen"],
+        "query": ["q"] * 7,
+        "document": [*"de", *"abd", *"ba"],
+        "position": [11, 12, 1, 2, 4, 1, 2],
+        "click": [0, 1, 1, 0, 0, 0, 1],
+    }
+    log = ClickLog.from_table(pd.DataFrame(table).sample(frac=1, random_state=0))
+    assert log.sessions.tolist()[0] == "ad"
+    assert (len(log), log.n_positions) == (3, 12)
+    assert log.n_at.tolist() == [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1]
+    rows = log.sessions[log.session], log.items.document[log.item], log.position, log.clicked
+    told = zip(*(column.tolist() for column in rows), strict=True)
+    assert sorted(told) == sorted(
+        zip(*(table[name] for name in ("session", "document", "position", "click")), strict=True)
+    )
+    assert log.query.tolist() == ["q"] * 3
+    assert log.counts().slot.tolist() == [0, 1, 0, 1, 3, 10, 11]
+
+
+def test_some_sessions_with_gaps_keep_their_positions():
+    table = {"session": [0, 0, 1, 1, 1], "query": [*"ppqqq"], "document": [*"abcde"]}
+    log = ClickLog.from_table(table | {"position": [2, 7, 1, 3, 9], "click": [0, 1, 1, 0, 0]})
+    some = log.taking(np.array([1, 1, 0]))
+    assert some.sessions.tolist() == [1, 0, 0]
+    assert some.position.tolist() == [1, 2, 2, 3, 7, 7, 9]
+    assert some.session.tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert "".join(some.items.document[some.item]) == "caadbbe"
+    assert some.clicked.tolist() == [True, False, False, False, True, True, False]
+    assert some.query.tolist() == ["q", "p", "p"]
+    only = log.taking(np.array([0]))
+    assert only.n_positions == 9
+    assert only.n_at.tolist() == [1, 0, 1, 0, 0, 0, 0, 0, 1]
+
+
+def test_propensities_beside_a_gap_are_those_of_fit_and_those_without_it():
+    """An ad that always stands at position 2 moves the documents, and changes nothing else."""
+    table = as_table(random_log(2000))
+    moved = table | {"position": table["position"] + (table["position"] > 1)}
+    whole, gap = (ClickLog.from_table(each) for each in (table, moved))
+    found = clicks.estimate_propensities(gap)
+    assert np.isnan(found[1])
+    np.testing.assert_array_equal(np.delete(found, 1), clicks.estimate_propensities(whole))
+    X = np.arange(len(gap.items))[:, None].astype(float)
+    data = clicks.count_data(gap, (X, gap.items.query, gap.items.document))
+    part = LightGBMTrees(3, n_jobs=1)
+    fitted = TreeDirectRanker(part, clicks=clicks.ClickRelevance(part), random_state=0).fit(data)
+    np.testing.assert_allclose(fitted.propensities_, found, rtol=1e-6)
 
 
 def as_table(log):

@@ -127,7 +127,9 @@ def evaluate_from_log(
     reward : {"clicks", "dcg", "reciprocal_rank"} or array-like, default="clicks"
         What a relevant document earns by its position: the propensity of the position, so that the
         sum is the number of clicks; its discount in DCG; 1 / position; or a number for each
-        position from the first one. Other positions earn nothing.
+        position from the first one. Other positions earn nothing. A position at which the log
+        never shows a document, such as that of an ad, holds none of a new ranking either: the next
+        document stands behind it.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined by users; ``None`` estimates them.
     relevance : array-like of shape (n_candidates,), default=None
@@ -162,7 +164,8 @@ def evaluate_from_log(
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
     if relevance is not None:
         relevance = check_column("relevance", relevance, len(candidates))
-    worth_at = worth_of_positions(reward, theta.whole)
+    gaps = np.flatnonzero(log.n_at == 0)
+    worth_at = _without(gaps, worth_of_positions(reward, theta.whole))
     rankings = [Ranking.of(name, column, candidates, worth_at) for name, column in columns.items()]
     logged = _check_logged(log)
     sums = _Sums(log, candidates, relevance, logged)
@@ -170,15 +173,16 @@ def evaluate_from_log(
     unknown |= set(NEED_LOGGED if logged is None else ())
     names = [name for name in ESTIMATORS if name not in unknown]
     once = np.ones(len(log), dtype=np.int64)
-    whole = sums.of(once, rankings[0], theta.whole, clip)
+    theta_at = _without(gaps, theta.whole)
+    whole = sums.of(once, rankings[0], theta_at, clip)
     overlap = _overlap(whole, sorted({*NEED_RELEVANCE, *NEED_LOGGED} - unknown))
 
     def values(copies: np.ndarray, most: float = clip) -> np.ndarray:
         """Return each estimate, less that of the baseline if there is one."""
         of_copies, found = theta.of(copies), []
         for each in rankings:
-            ranking = each.earning(worth_of_positions(reward, of_copies))
-            by = sums.of(copies, ranking, of_copies, most)
+            ranking = each.earning(_without(gaps, worth_of_positions(reward, of_copies)))
+            by = sums.of(copies, ranking, _without(gaps, of_copies), most)
             found.append([float((ranking.worth * ESTIMATORS[n](by)).sum()) for n in names])
         return np.asarray((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
 
@@ -191,7 +195,12 @@ def evaluate_from_log(
         name: interval_of(value, error, n_parts, level, is_amount=is_amount)
         for name, value, error in about
     }
-    return LogEvaluation(found, sums.effective_sample_size(whole, theta.whole), overlap)
+    return LogEvaluation(found, sums.effective_sample_size(whole, theta_at), overlap)
+
+
+def _without(gaps: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the values of positions but for those that show no document."""
+    return np.delete(values, gaps[gaps < len(values)])
 
 
 class _Sums:
@@ -202,7 +211,7 @@ class _Sums:
         known = item >= 0
         self.item, self.session = item[known], log.session[known]
         self.clicked = log.clicked[known].astype(np.float64)
-        self.place = log.position[known] - 1
+        self.place = np.cumsum(log.n_at > 0)[log.position[known] - 1] - 1
         self.logged = None if logged is None else logged[known]
         self.n_items = len(candidates)
         self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance

@@ -1,8 +1,8 @@
 """Click log: which documents were shown at which positions of which session, and the clicks.
 
-Impressions are sorted by position, and sessions by their length, longest first. So the impressions
-of a position are one run of rows, and they belong to the first ``n_at[position - 1]`` sessions.
-Kernels walk over positions and treat all sessions at once.
+Impressions are sorted by position, and those of a position by session; sessions are sorted by their
+length, longest first. A session need not show a document at each position: there may be ads, other
+pages, and results that nobody scrolled to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,10 @@ from treerank.checks import check_choice, check_column, refuse_masked
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
-    check_all_positions,
     check_clicks,
+    check_log_positions,
     check_no_document_twice,
+    check_no_position_twice,
     check_one_query,
 )
 from treerank.clicks.tables import named_columns
@@ -39,9 +40,10 @@ def _joined(columns: Sequence[Any]) -> np.ndarray:
 class ClickLog:
     """Sessions of shown documents and their clicks; made by :meth:`from_table`.
 
-    A session is one list of results that a user saw. It has one query, and its documents stand at
-    the positions 1, 2, ... An item is a document of a query. Sessions without a click count: they
-    tell how often nothing was clicked.
+    A session is one list of results that a user saw. It has one query, and one document at each of
+    its positions, which count from 1. Positions without a document, such as those of ads, and of
+    pages that the session did not see, are left out. An item is a document of a query. Sessions
+    without a click count: they tell how often nothing was clicked.
 
     Attributes
     ----------
@@ -49,8 +51,10 @@ class ClickLog:
         Query and document of each item.
     sessions : ndarray of shape (n_sessions,)
         Session ids, those of the longest sessions first.
-    n_at : ndarray of shape (n_positions,)
-        Number of sessions that show a document at each position.
+    session : ndarray of shape (n_impressions,)
+        Number of the session of each impression.
+    position : ndarray of shape (n_impressions,)
+        Position of each impression, from 1, ascending.
     item : ndarray of shape (n_impressions,)
         Item of each impression: those at position 1 of all sessions, then those at position 2.
     clicked : ndarray of bool of shape (n_impressions,)
@@ -75,7 +79,8 @@ class ClickLog:
 
     items: Items
     sessions: np.ndarray
-    n_at: np.ndarray
+    session: np.ndarray
+    position: np.ndarray
     item: np.ndarray
     clicked: np.ndarray
     extra: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -114,8 +119,8 @@ class ClickLog:
         Raises
         ------
         ValueError
-            If positions of a session are not 1, 2, ..., if a session shows a document twice or
-            has two queries, or if a click is neither 0 nor 1.
+            If a position is no whole number from 1 to 1000, if a session shows a document or has a
+            position twice, or has two queries, or if a click is neither 0 nor 1.
 
         Examples
         --------
@@ -156,6 +161,7 @@ class ClickLog:
         query, document = check_ids("query", query), check_ids("document", document)
         check_choice("first_position", first_position, (0, 1))
         position = check_column("position", position) + (1 - first_position)
+        check_log_positions(position, first_position)
         clicked = check_clicks(click)
         for name, column in (extra or {}).items():
             refuse_masked(name, column)
@@ -166,16 +172,18 @@ class ClickLog:
             raise ValueError(f"{names} must have equally many entries; got {lengths}.")
         groups = QueryGroups.from_qid(session)
         check_one_query(query, groups, session)
-        by_place = np.lexsort((position, groups.codes))
-        check_all_positions(position[by_place], groups, session)
+        position = position.astype(np.int64)
+        check_no_position_twice(position, groups, session, first_position)
         items, item = Items.of_rows(query, document)
         check_no_document_twice(item, groups, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
-        order = np.lexsort((np.argsort(by_length)[groups.codes], position))
+        number = np.argsort(by_length)[groups.codes]
+        order = np.lexsort((number, position))
         return cls(
             items,
             groups.first_of(session)[by_length],
-            np.bincount(position.astype(np.int64))[1:],
+            number[order],
+            position[order],
             item[order].astype(np.int32),
             clicked[order],
             {name: column[order] for name, column in others.items()},
@@ -185,25 +193,21 @@ class ClickLog:
         """Return the number of sessions."""
         return len(self.sessions)
 
+    @cached_property
+    def n_at(self) -> np.ndarray:
+        """Number of sessions that show a document at each position, up to the last one."""
+        return np.bincount(self.position)[1:]
+
     @property
     def n_positions(self) -> int:
-        """Length of the longest session."""
-        return len(self.n_at)
-
-    @cached_property
-    def position(self) -> np.ndarray:
-        """Position of each impression, from 1."""
-        return np.repeat(np.arange(1, self.n_positions + 1), self.n_at)
-
-    @cached_property
-    def session(self) -> np.ndarray:
-        """Number of the session of each impression."""
-        return np.concatenate([np.arange(n) for n in self.n_at])
+        """Last position of any session."""
+        return int(self.position[-1])
 
     @cached_property
     def query(self) -> np.ndarray:
         """Query of each session, by which sessions are split into training and test."""
-        return self.items.query[self.item[: len(self)]]
+        first = np.unique(self.session, return_index=True)[1]
+        return self.items.query[self.item[first]]
 
     def counts(self) -> ClickCounts:
         """Return how often each item was shown and clicked at each position.
@@ -223,13 +227,19 @@ class ClickLog:
         All items stay, so that the numbers of items are those of the whole log.
         """
         chosen = np.sort(sessions)  # which puts the longest first
-        n_at = np.searchsorted(chosen, self.n_at)  # those that show a document at each position
-        starts = np.cumsum(self.n_at) - self.n_at
-        rows = np.concatenate([start + chosen[:n] for start, n in zip(starts, n_at, strict=True)])
+        by_session = np.argsort(self.session, kind="stable")
+        sizes = np.bincount(self.session, minlength=len(self))
+        n_rows = sizes[chosen]  # of each copy of a session
+        number = np.repeat(np.arange(len(chosen)), n_rows)
+        start = np.repeat((np.cumsum(sizes) - sizes)[chosen] - (np.cumsum(n_rows) - n_rows), n_rows)
+        rows = by_session[start + np.arange(len(number))]
+        order = np.lexsort((number, self.position[rows]))
+        rows = rows[order]
         return replace(
             self,
             sessions=self.sessions[chosen],
-            n_at=n_at[n_at > 0],
+            session=number[order],
+            position=self.position[rows],
             item=self.item[rows],
             clicked=self.clicked[rows],
             extra={name: column[rows] for name, column in self.extra.items()},

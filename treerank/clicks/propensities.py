@@ -42,7 +42,8 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_positions,)
-        Propensities; the first is 1. Those of positions that show nothing are NaN.
+        Propensities; the first is 1, or the first one that shows documents. Those of positions
+        that never do, such as those of ads, are NaN.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Checks of logs: sessions of one query, positions 1, 2, ..., no document twice; and of counts."""
+"""Checks of logs: sessions of one query, no position and no document twice; and of counts."""
 
 import numpy as np
 
 from treerank.checks import check_column, quote, refuse_where
+from treerank.inputs.documents import LAST_POSITION
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -36,17 +37,28 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
         )
 
 
-def check_all_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
-    """Refuse positions, sorted by session, that are not 1, 2, ... in each session."""
-    expected = 1 + groups.places
-    wrong = position != expected
-    if wrong.any():
-        s = int(np.searchsorted(groups.indptr, np.argmax(wrong), side="right")) - 1
-        found = position[groups.indptr[s] : groups.indptr[s + 1]].tolist()
+def check_log_positions(position: np.ndarray, first_position: int) -> None:
+    """Refuse what are no positions; they count from 1 here, and in the log from the first one."""
+    wrong = (position != np.floor(position)) | (position < 1) | (position > LAST_POSITION)
+    last = LAST_POSITION + first_position - 1
+    rule = f"position must be a whole number from {first_position} to {last}"
+    advice = " first_position=0 counts from 0." if first_position and position.min() == 0 else ""
+    refuse_where(wrong, position + first_position - 1, rule, advice)
+
+
+def check_no_position_twice(
+    position: np.ndarray, groups: QueryGroups, session: np.ndarray, first_position: int
+) -> None:
+    """Refuse a session with two documents at one position."""
+    order = np.lexsort((position, groups.codes))
+    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(position[order]) == 0)
+    if twice.any():
+        row = order[1:][twice][0]
+        given = position[row] + first_position - 1
         raise ValueError(
-            f"position must be 1, 2, ... in each session; got {quote(found)} in session "
-            f"{_named(groups.first_of(session), s)}."
-            + (" first_position=0 counts from 0." if found[0] == 0 else "")
+            f"position must have one document in a session; got {given} twice in session "
+            f"{_named(session, row)}. If positions begin anew on each page, or sessions in each "
+            "query, name both columns, as in session=('session', 'page')."
         )
 
 
