@@ -25,11 +25,12 @@ from treerank.distributed import Processes, fit
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import agree_on_columns
 from treerank.distributed.connections import Connection
-from treerank.distributed.shards import gather_queries, id_hashes
+from treerank.distributed.shards import gather_queries
 from treerank.feature_parts.engines import bin_sample
 from treerank.files.archive import read_archive
 from treerank.inputs.canonical import canonical_order, places_in_team
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.id_hashes import id_hashes
 from treerank.inputs.rows import Rows
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.progress import listening

@@ -72,14 +72,14 @@ def test_nobody_is_warned_of_a_forest_whose_queries_are_unknown():
         ForestRanker(forest).rank(np.zeros((5, forest.n_features)))
 
 
-def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
+def test_an_eval_set_without_qid_is_refused_where_training_has_several_queries():
     ranker = clone(KINDS["TreeDirectRanker"])
-    message = MESSAGE.format(160).replace("None", "None in eval_set")
-    with pytest.warns(UserWarning, match=message) as seen:
-        ranker.fit(X, Y, QID, eval_set=(X, Y))
-    assert len(seen) == 1
-    assert seen[0].filename == __file__
-    ranker.fit(X, Y, QID, eval_set=(2 * X, Y, QID))
+    message = r"eval_set must be \(X, y, qid\) .* got \(X, y\), whose 160 rows would be one query"
+    for eval_set in ((X, Y), [(2 * X, Y, QID), (X, Y)]):
+        with pytest.raises(ValueError, match=message):
+            ranker.fit(X, Y, QID, eval_set=eval_set)
+    for eval_set in ((2 * X, Y, QID), (2 * X, Y, np.zeros(160))):
+        ranker.fit(X, Y, QID, eval_set=eval_set)
     ranker.fit(X, Y, eval_set=(2 * X, Y))
 
 

@@ -60,7 +60,7 @@ CALLS = [
     (STOPPED, lambda X, y, qid: fit_head(X, make_objective(y, qid), alpha=1e-6, max_iter=1)),
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid, eval_set=(X, -y + 3, qid))),
     (CHANCE, lambda X, y, qid: some_ranker().fit(X, y, qid).calibrate(X, -y, qid)),
-    (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=[d, (d[0][:9], d[1][:9])])),
+    (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=[d, (d[0][:9], d[1][:9], d[2][:9])])),
     (TRAINING, lambda *d: some_ranker().fit(*d, eval_set=RankingData(*d))),
     ("no query has any", lambda X, y, qid: fitted_rankers()["lightgbm"].score(X, ZEROS, qid)),
 ]

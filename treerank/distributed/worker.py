@@ -15,11 +15,12 @@ from treerank.distributed.connections import LostTeamError
 from treerank.distributed.launcher import Channel
 from treerank.distributed.meeting import meeting
 from treerank.distributed.parts import Arguments, Part
-from treerank.distributed.shards import gather_queries, id_hashes
+from treerank.distributed.shards import gather_queries
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.id_hashes import id_hashes
 from treerank.inputs.rows import Rows
 from treerank.metrics.registry import get_metric
 from treerank.progress import Listener, Note, listening
@@ -50,7 +51,7 @@ def fit_share(
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost
         documents, shard = whole_queries(clone(ranker), **train)
-        data = training_set(documents, **shard)
+        data = training_set(documents, **shard, id_hashes=shard["qid"])
         eval_set = None if held_out is None else _held_out(ranker, documents, held_out)
         ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
         is_first = team.rank == team.gather(len(shard["y"]) > 0).index(True)

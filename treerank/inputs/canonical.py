@@ -28,7 +28,11 @@ _COPIED = 2**16  # rows of a matrix in Fortran order that are copied at a time
 
 
 def canonical_order(
-    X: Any, groups: QueryGroups, y: np.ndarray, *weights: np.ndarray | None
+    X: Any,
+    groups: QueryGroups,
+    y: np.ndarray,
+    *weights: np.ndarray | None,
+    of_features: np.ndarray | None = None,
 ) -> tuple[QueryGroups, np.ndarray]:
     """Sort rows and queries by their content; also return the hash of each query.
 
@@ -36,6 +40,7 @@ def canonical_order(
     order. Equal numbers with different bits are equal: ``-0.0`` and ``0.0``, all kinds of NaN, the
     same value as float32 and as float64, in a sparse matrix and in a dense one, where no entry may
     be stored twice. ``weights`` are other properties in which rows may differ; None is skipped.
+    ``of_features`` are the hashes of the rows of ``X`` alone, where they are known.
 
     Examples
     --------
@@ -46,7 +51,8 @@ def canonical_order(
     >>> bool((X[groups.order] == X[::-1][backwards.order]).all())
     True
     """
-    hashes = row_hashes(X, y, *weights)
+    own = row_hashes(X) if of_features is None else of_features
+    hashes = with_columns(own, X.shape[1], y, *weights)
     sums = group_hashes(hashes, groups)
     queries = np.lexsort((groups.sizes, sums))
     starts = np.append(0, np.cumsum(groups.sizes[queries]))
@@ -83,8 +89,14 @@ def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
     """Return a hash of 64 bits for each row of ``X`` and of further columns."""
     hashes = X.take_hashes() if isinstance(X, BatchedMatrix) else _matrix_hashes(X)
+    return with_columns(hashes, X.shape[1], *columns)
+
+
+def with_columns(hashes: np.ndarray, n_features: int, *columns: np.ndarray | None) -> np.ndarray:
+    """Return the hashes of rows that have further columns, behind their features."""
+    hashes = hashes.copy()
     extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
-    for key, column in zip(_column_keys(X.shape[1], len(extra)), extra, strict=True):
+    for key, column in zip(_column_keys(n_features, len(extra)), extra, strict=True):
         _add(_add_by_row, np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
     return hashes
 

@@ -263,10 +263,21 @@ class RankingScorer:
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, *, qid: ByRow = None) -> float:
         """Return the metric of the estimator's scores; higher is better."""
         qid = self.qid if qid is None else qid
-        return get_metric(self.metric)(y, estimator.predict(X), qid)
+        value = get_metric(self.metric)(y, estimator.predict(X), qid)
+        _let_warn_of_cut_queries(estimator, X, y, qid)
+        return value
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the request for ``qid``; scikit-learn calls this."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
+
+
+def _let_warn_of_cut_queries(estimator: Any, X: Any, y: Any, qid: Any) -> None:
+    """Let a ranker, also one at the end of a pipeline, warn as its ``score`` does."""
+    steps = getattr(estimator, "steps", None) or [("", estimator)]
+    ranker = steps[-1][1]
+    if hasattr(ranker, "warn_of_cut_queries"):
+        matrix = estimator[:-1].transform(X) if len(steps) > 1 else X
+        ranker.warn_of_cut_queries(matrix, y, qid)

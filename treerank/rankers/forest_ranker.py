@@ -102,6 +102,7 @@ class ForestRanker(Ranker):
         return self
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+        self.training_queries_ = None  # the trees have not learned from them
         documents = HeldOut(data.documents, data.y, data.groups)
         if documents.has_pairs:
             self._fit_steepness(documents)

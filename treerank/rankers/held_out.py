@@ -1,6 +1,6 @@
 """Held-out documents: early stopping and calibration use them, training does not."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Self, final
@@ -8,7 +8,8 @@ from typing import Any, Self, final
 import numpy as np
 
 from treerank.checks import naming
-from treerank.inputs.documents import check_eval_set, check_features, split_labels, unpacked
+from treerank.inputs.canonical import row_hashes
+from treerank.inputs.documents import check_features, check_labels, split_labels, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.rows import Rows
 from treerank.metrics.registry import get_metric
@@ -18,6 +19,8 @@ from treerank.rankers.reading import (
     stacked_rows,
     weights_of_labels,
 )
+from treerank.rankers.training_queries import warn_of_copied_queries, warn_of_cut_queries
+from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
 
 #: Documents, labels by name, and queries; the name of a single label is "".
@@ -122,11 +125,12 @@ class Watched:
         return found
 
 
-def hold_out(ranker: Any, labels: Iterable[str] | None, eval_set: Any, eval_metric: Any) -> HeldOut:
+def hold_out(ranker: Any, data: TrainingSet, eval_set: Any, eval_metric: Any) -> HeldOut:
     """Return the documents of one ``eval_set`` or several, with all metrics of each of them.
 
-    ``labels`` are the names of several labels, or ``None`` for a single one.
+    Those that decide are compared with the training set ``data``, whose queries are warned of.
     """
+    labels = data.labels
     names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
     with naming("eval_metric"):
         metrics = [get_metric(ranker.metric if name is None else name) for name in names]
@@ -134,26 +138,43 @@ def hold_out(ranker: Any, labels: Iterable[str] | None, eval_set: Any, eval_metr
     several = is_list and all(isinstance(unpacked(each), tuple) for each in eval_set)
     with naming("eval_set"):
         given = eval_set if several else [eval_set]
-        sets = [_checked_set(ranker, labels, *read_eval_set(ranker, each)) for each in given]
+        sets = [
+            _checked_set(ranker, data, *read_eval_set(ranker, each), decides=not number)
+            for number, each in enumerate(given)
+        ]
         weights = [1.0] if labels is None else weights_of_labels(ranker.label_weights, labels)
         return watching(sets, metrics, weights)
 
 
-def _checked_set(ranker: Any, names: Iterable[str] | None, X: Any, y: Any, qid: Any) -> LabeledSet:
-    """Return the documents of an ``eval_set`` with the labels that the training set has."""
-    labels = split_labels(y)
+def _checked_set(
+    ranker: Any, data: TrainingSet, X: Any, y: Any, qid: Any, *, decides: bool
+) -> LabeledSet:
+    """Return the documents of an ``eval_set`` with the labels that the training set has.
+
+    Of the one that ``decides``, queries that were trained on are warned of.
+    """
+    names, labels = data.labels, split_labels(y)
     if names is None and labels is not None:
         raise ValueError(f"eval_set must have a single label, as y; got {[*labels]}.")
     if names is not None and (labels is None or [*labels] != [*names]):
         raise ValueError(f"eval_set must have the labels of y, {[*names]}.")
+    X = check_features(ranker, X)
+    ranker.refuse_one_query("eval_set", qid, X.shape[0])
     if labels is None:
-        X, y, groups = check_eval_set(ranker, X, y, qid)
+        labels = {"": check_labels(y, X.shape[0], some_unjudged=True)}
     else:
-        X = check_features(ranker, X)
         labels = check_labels_by_name(labels, X.shape[0])
-        groups = QueryGroups.from_qid(qid, X.shape[0])
-    ranker.warn_of_one_query(qid, X.shape[0], " in eval_set")
-    return Rows(X, columns=ranker.columns_), labels or {"": y}, groups
+    groups = QueryGroups.from_qid(qid, X.shape[0])
+    if decides and data.queries is not None and data.query_hashes is not None:
+        hashes, first = row_hashes(X), next(iter(labels.values()))
+        warn_of_copied_queries(data.query_hashes, hashes, first, groups, X.shape[1])
+        overlap = ranker.training_queries_.look_up(hashes, y, qid)
+        warn_of_cut_queries(overlap, "the first eval_set decides by what training has seen")
+    documents = Rows(X, columns=ranker.columns_)
+    if names is None and np.isnan(labels[""]).any():
+        judged = np.flatnonzero(~np.isnan(labels[""]))
+        return documents.take(judged), {"": labels[""][judged]}, groups.among(judged)
+    return documents, labels, groups
 
 
 def watching(

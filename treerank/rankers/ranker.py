@@ -18,10 +18,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, quote, warn_user
+from treerank.checks import check_count, check_number, quote
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import StateRule, array, check_state, unshared
-from treerank.inputs.canonical import group_hashes, row_hashes
+from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
@@ -49,6 +49,7 @@ from treerank.rankers.reading import (
     weights_of_labels,
 )
 from treerank.rankers.scored import Scored
+from treerank.rankers.training_queries import TrainingQueries, warn_of_copied_queries
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
 
@@ -86,6 +87,9 @@ class Ranker(Scored):
     propensities_ : ndarray of shape (n_positions,) or None
         How likely each position is examined, over the first one, if ``fit`` got positions. That of
         a position without documents is NaN.
+    training_queries_ : TrainingQueries or None
+        Hashes of the ids and of the documents of the queries of ``fit``, 20 bytes a query for at
+        most 65,536 queries. ``score`` warns by them. None if ``fit`` got clicks.
     columns_ : Columns
         Names of the columns, and the categories of those that hold any.
     n_features_in_ : int
@@ -242,10 +246,10 @@ class Ranker(Scored):
         if not self._continues():
             set_columns(self, data.documents)
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
+        earlier_queries = self.training_queries_ if self._continues() else None
+        self.training_queries_ = data.queries and data.queries.and_earlier(earlier_queries)
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
-        if calibrating is not None and data.query_hashes is not None:
-            _warn_of_training_set(data.query_hashes, calibrating)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_, self.relevance_scale_ = 1.0, None
         earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
@@ -283,6 +287,7 @@ class Ranker(Scored):
             "n_features": self.n_features_in_,
             "had_queries": self._had_queries,
             "propensities": self.propensities_,
+            "training_queries": self.training_queries_ and self.training_queries_.as_state(),
             "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
             "learned": {name: getattr(self, name) for name in self._learned},
         }
@@ -308,6 +313,7 @@ class Ranker(Scored):
         set_columns(self, Rows(np.empty((0, n_features)), columns=columns))
         self._had_queries = bool(state["had_queries"])
         self.propensities_ = state["propensities"]
+        self.training_queries_ = TrainingQueries.of_state(state.get("training_queries"))
         for name, value in state["learned"].items():
             setattr(self, name, value)
         return self
@@ -341,9 +347,13 @@ class Ranker(Scored):
     def _held_out(self, data, eval_set, eval_metric):
         """Return the documents for early stopping and calibration, if there are any."""
         if not isinstance(eval_set, HeldOut | None):
-            return hold_out(self, data.labels, eval_set, eval_metric)
+            return hold_out(self, data, eval_set, eval_metric)
         if eval_metric is not None:
             raise ValueError("eval_set must be given where eval_metric is.")
+        if eval_set is not None and data.query_hashes is not None:
+            first = eval_set.first
+            hashes, width = row_hashes(first.X), first.X.shape[1]
+            warn_of_copied_queries(data.query_hashes, hashes, first.y, first.groups, width)
         return eval_set
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
@@ -374,12 +384,3 @@ def _with_pairs(calibrating: HeldOut) -> HeldOut:
             f"{len(calibrating.y)} documents."
         )
     return calibrating
-
-
-def _warn_of_training_set(known: np.ndarray, held_out: HeldOut) -> None:
-    """Warn if most queries of an ``eval_set`` are in training: same documents and same labels."""
-    found = group_hashes(row_hashes(held_out.X, held_out.y), held_out.groups)
-    n_known = int(np.isin(found, known).sum())
-    if 2 * n_known > len(found):
-        counts = f"{n_known} of {len(found)} queries of the first eval_set, which decides,"
-        warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")

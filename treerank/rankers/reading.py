@@ -30,6 +30,7 @@ from treerank.inputs.documents import (
     parts_of_eval_set,
     refuse_several_labels,
 )
+from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.rows import Rows
 from treerank.parameters import Rule
 from treerank.rankers.training_set import TrainingSet, training_set
@@ -208,5 +209,5 @@ def relevance_of_clicks(
     X, y, query = found.training_data()
     weight = data.weight_of_queries
     by_row = None if weight is None else weight[query]
-    documents = Rows(X, columns=data.documents.columns)
-    return training_set(documents, y, query, query_weight=by_row), found.propensities_
+    documents, groups = Rows(X, columns=data.documents.columns), QueryGroups.from_qid(query)
+    return training_set(documents, y, groups, query_weight=by_row), found.propensities_

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_column, check_count, check_weight, naming, refuse_where, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.inputs.batched import BatchedMatrix
+from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import (
     check_features,
@@ -32,12 +33,21 @@ from treerank.parameters import Count, Finite, Share, Whole, check_arguments, ch
 from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, take_columns, weights_of_labels
+from treerank.rankers.training_queries import (
+    TrainingQueries,
+    overlap_with_training,
+    warn_of_cut_queries,
+)
 
 if TYPE_CHECKING:  # they are imported where they are used
     from treerank.feature_parts.scorer import Scorer
     from treerank.feature_parts.terms import Terms
     from treerank.forests.forest import Forest
     from treerank.results.sampling import SampledLists
+
+
+#: What follows of queries that were trained on.
+_CONSEQUENCE = "the score says little about new queries"
 
 
 class Scored(BaseEstimator):
@@ -65,6 +75,7 @@ class Scored(BaseEstimator):
     head_: AntisymmetricHead
     steepness_: float
     relevance_scale_: RelevanceScale | None = None
+    training_queries_: TrainingQueries | None = None
     #: Whether the documents of ``fit`` were of several queries.
     _had_queries = False
     columns_: Columns
@@ -106,10 +117,20 @@ class Scored(BaseEstimator):
         """Return the mean of ``metric`` over the queries that have something to find.
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
+
+        Warns of queries of which other documents were trained on, as where ``KFold`` has cut them;
+        :class:`~treerank.QueryKFold` keeps them whole. Ids that are text count as those of the same
+        query. Numbers, which many files count from 0, do so only where the split of the rows shows
+        it: a test set of its own is no reason to warn, and neither is the training set itself.
         """
-        scores, y, qid = self._read_and_score(X, y, qid)
+        hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
+        scores, y, qid = self._read_and_score(X, y, qid, hashes)
         self.warn_of_one_query(qid, len(scores))
-        return self.measured(scores, y, qid, sample_weight)
+        value = self.measured(scores, y, qid, sample_weight)
+        if hashes and self.training_queries_ is not None:
+            overlap = self.training_queries_.look_up(np.concatenate(hashes), y, qid)
+            warn_of_cut_queries(overlap, _CONSEQUENCE)
+        return value
 
     def sample(self, X: Any, qid: ByRow = None, **options: Any) -> "SampledLists":
         """Draw a list for each query that explores, with the probability of each place.
@@ -318,14 +339,20 @@ class Scored(BaseEstimator):
         return X_a, X_b
 
     def _read_and_score(
-        self, X: Any, y: Any = None, qid: Any = None
+        self, X: Any, y: Any = None, qid: Any = None, hashes: list[np.ndarray] | None = None
     ) -> tuple[np.ndarray, Any, Any]:
-        """Return scores, labels and query ids, also those of batches."""
+        """Return scores, labels and query ids, also those of batches; add hashes of rows."""
+
+        def scored(matrix: Any) -> np.ndarray:
+            if hashes is not None:
+                hashes.append(row_hashes(matrix))
+            return self.scores_of(matrix)
+
         if not isinstance(X, Batches):
             X, y, qid = self.read(X, y, qid)
-            return self.scores_of(X), y, qid
+            return scored(X), y, qid
         refuse_arrays(y, qid)
-        parts = [(self.scores_of(self.read(part.X)[0]), part.y, part.qid) for part in X]
+        parts = [(scored(self.read(part.X)[0]), part.y, part.qid) for part in X]
         if not parts:
             raise ValueError("X must have rows; got no batch.")
         scores, labels, ids = zip(*parts, strict=True)
@@ -349,6 +376,12 @@ class Scored(BaseEstimator):
         weight = np.bincount(groups.codes, weight) / groups.sizes
         return mean_value(metric.per_query(y, scores, qid), metric.name, weight)
 
+    def warn_of_cut_queries(self, X: Any, y: Any = None, qid: ByRow = None) -> None:
+        """Warn of queries of which other documents were trained on, as :meth:`score` does."""
+        overlap = overlap_with_training(self, X, y, qid)
+        if overlap is not None:
+            warn_of_cut_queries(overlap, _CONSEQUENCE)
+
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
         scores, _, qid = self._read_and_score(X, None, qid)
@@ -356,13 +389,22 @@ class Scored(BaseEstimator):
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
+    def refuse_one_query(self, name: str, qid: Any, n_rows: int) -> None:
+        """Refuse documents without ``qid``, if ``fit`` had several queries."""
+        if qid is None and n_rows > 1 and self._had_queries:
+            raise ValueError(
+                f"{name} must be (X, y, qid) where fit has several queries; got (X, y), whose "
+                f"{n_rows} rows would be one query. Write {name}=(X, y, qid), or "
+                f"{name}=(X, y, np.zeros(len(y))) if they are a single query."
+            )
+
     def warn_of_one_query(self, qid: Any, n_rows: int, where: str = "") -> None:
         """Warn that rows without ``qid`` are one query, if ``fit`` had several."""
         if qid is None and n_rows > 1 and self._had_queries:
             warn_user(
                 f"qid is None{where}, so all {n_rows} rows are taken for one query, though fit had "
                 "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
-                "enabled and a scorer requests it."
+                "enabled and a scorer requests it, and cv=QueryKFold(5) keeps queries whole."
             )
 
 

@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
-from treerank.inputs.canonical import canonical_order, places_in_team
+from treerank.inputs.canonical import canonical_order, places_in_team, row_hashes, with_columns
 from treerank.inputs.documents import check_positions
-from treerank.inputs.grouping import ByRow, QueryGroups, check_query_weight
+from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
+from treerank.inputs.id_hashes import hashes_of, ids_of_queries
 from treerank.inputs.rows import Rows
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import bind_loss
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
 from treerank.objectives.pairs.settings import PairSettings
+from treerank.rankers.training_queries import TrainingQueries, are_judged, hashes_of_queries
 from treerank.team import current_team
 
 
@@ -46,8 +48,10 @@ class TrainingSet:
         All labels by name if there are several; ``y`` is the first of them.
     position : ndarray of int of shape (n_documents,) or None
         Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
-    query_hashes : ndarray of shape (n_queries,) or None
-        Hash of each query of a whole training set.
+    query_hashes : ndarray or None
+        Hash of each query of a whole training set, of the features and first labels of documents.
+    queries : TrainingQueries or None
+        What a ranker that is fitted to a whole training set remembers of its queries.
     """
 
     documents: Rows
@@ -59,6 +63,7 @@ class TrainingSet:
     labels: dict[str, np.ndarray] | None = None
     position: np.ndarray | None = None
     query_hashes: np.ndarray | None = None
+    queries: TrainingQueries | None = None
 
     @property
     def X(self) -> Any:
@@ -106,7 +111,7 @@ class TrainingSet:
         taken: dict[str, Any] = {n: c[numbers] for n, c in columns.items() if c is not None}
         labels = self.labels and {name: y[numbers] for name, y in self.labels.items()}
         pairs = self.pairs and self.pairs.taking(numbers)
-        taken |= {"groups": self.groups.among(numbers), "query_hashes": None}
+        taken |= {"groups": self.groups.among(numbers), "query_hashes": None, "queries": None}
         taken["documents"] = self.documents.take(numbers)
         return replace(self, pairs=pairs, labels=labels, **taken)
 
@@ -114,19 +119,21 @@ class TrainingSet:
 def training_set(
     documents: Rows,
     y: np.ndarray,
-    qid: ByRow = None,
+    qid: Queries = None,
     *,
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
     labels: dict[str, np.ndarray] | None = None,
     position: ArrayLike | None = None,
+    id_hashes: np.ndarray | None = None,
 ) -> TrainingSet:
     """Check what is aligned with documents, and put it in training order.
 
     ``documents`` and ``y`` are checked already. All others are as in ``Ranker.fit``, and
     ``labels`` as in :class:`TrainingSet`. Rows of weight 0 and rows whose labels are NaN are left
-    out.
+    out. ``id_hashes`` are those of ``qid`` by row, where they are known. Queries that are given as
+    groups have no ids, and none is remembered.
 
     Examples
     --------
@@ -147,11 +154,38 @@ def training_set(
         labels,
         position=check_positions(position, y),
     )
-    return _in_canonical_order(_without_idle_weights(as_given))
+    # Rows in batches have taken their hashes as they were checked.
+    hashes = row_hashes(documents.values if documents.order is None else documents.array())
+    data, kept = _without_idle_weights(as_given)
+    is_whole = len(kept) == len(y)
+    ordered = _in_canonical_order(data, hashes if is_whole else hashes[kept])
+    # Rows of weight 0 belong to their query; a query of nothing else is not trained on.
+    trained = None if is_whole else np.isin(groups.codes, groups.codes[kept])
+    width = documents.shape[1]
+    ordered = replace(ordered, query_hashes=_labeled_hashes(hashes, width, y, groups, trained))
+    if isinstance(qid, QueryGroups):
+        return ordered
+    if id_hashes is None:
+        of_query = hashes_of([None] if qid is None else ids_of_queries(qid, groups))
+    else:
+        of_query = groups.first_of(id_hashes)
+    judged = None if trained is None else trained & are_judged(y if labels is None else labels)
+    queries = TrainingQueries.of(of_query, hashes, groups, judged)
+    return replace(ordered, queries=queries.of_team())
 
 
-def _without_idle_weights(data: TrainingSet) -> TrainingSet:
-    """Leave out rows of weight zero or without a label, and weights that are all one."""
+def _labeled_hashes(hashes, n_features, y, groups, trained):
+    """Return the hash of each query with its first label, given the hashes of its features."""
+    judged = None if trained is None else trained & ~np.isnan(y)
+    documents, sizes = hashes_of_queries(with_columns(hashes, n_features, y), groups, judged)
+    return documents[sizes > 0]
+
+
+def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
+    """Leave out rows of weight zero or without a label, and weights that are all one.
+
+    Also returns the numbers of the rows that are left.
+    """
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     labels = [data.y] if data.labels is None else list(data.labels.values())
     weighed = np.ones(len(data.y), dtype=bool)
@@ -163,7 +197,8 @@ def _without_idle_weights(data: TrainingSet) -> TrainingSet:
     ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
     unset: dict[str, Any] = dict.fromkeys(ones)
     data = replace(data, **unset)
-    return data if kept.all() else data.taking(_row_numbers(np.flatnonzero(kept)))
+    rows = _row_numbers(np.flatnonzero(kept))
+    return (data if kept.all() else data.taking(rows)), rows
 
 
 def _all_ones(weights: np.ndarray) -> bool:
@@ -171,12 +206,14 @@ def _all_ones(weights: np.ndarray) -> bool:
     return all(current_team().gather(bool((weights == 1).all())))
 
 
-def _in_canonical_order(data: TrainingSet) -> TrainingSet:
+def _in_canonical_order(data: TrainingSet, of_features: np.ndarray) -> TrainingSet:
     """Return the documents, and the pairs among them, in an order that depends on content alone."""
-    X = data.documents.array() if data.documents.order is not None else data.X
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
-    ordered, hashes = canonical_order(X, data.groups, data.y, *weights, *others, data.position)
+    columns = (*weights, *others, data.position)
+    ordered, hashes = canonical_order(
+        data.X, data.groups, data.y, *columns, of_features=of_features
+    )
     taken = data.taking(_row_numbers(ordered.order))
     pairs = taken.pairs
     if pairs is not None:
@@ -184,7 +221,7 @@ def _in_canonical_order(data: TrainingSet) -> TrainingSet:
     groups = QueryGroups(None, ordered.indptr)
     places = places_in_team(groups, hashes) if current_team().size > 1 else None
     documents = replace(taken.documents, places=places)
-    return replace(taken, documents=documents, groups=groups, pairs=pairs, query_hashes=hashes)
+    return replace(taken, documents=documents, groups=groups, pairs=pairs)
 
 
 def _row_numbers(rows: np.ndarray) -> np.ndarray:

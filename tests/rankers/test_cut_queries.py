@@ -1,0 +1,120 @@
+"""Tools that split rows and not queries are answered by what to write."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_score,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, make_web_search
+from treerank.metrics import RankingScorer
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+X, Y, QID = make_web_search(60, documents_per_query=20, n_features=8, random_state=0)
+OTHERS = make_web_search(60, documents_per_query=12, n_features=8, random_state=1)
+RANKER = TreeDirectRanker(LightGBMTrees(3, n_jobs=1), random_state=0)
+WORDS = np.array([f"red shoes {number} for winter" for number in range(60)])
+CUT = r"(\d+) of (\d+) queries were trained on with other documents"
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def warned(call):
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        call()
+    return [str(each.message) for each in caught]
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("qid", [QID, WORDS[QID]], ids=["numbers", "words"])
+@pytest.mark.parametrize("scoring", [None, RankingScorer("map")], ids=["score", "RankingScorer"])
+@pytest.mark.parametrize("ranker", [RANKER, make_pipeline(StandardScaler(), RANKER)])
+def test_tools_of_scikit_learn_that_cut_queries_are_answered_by_what_to_write(ranker, scoring, qid):
+    prefix = "" if isinstance(ranker, TreeDirectRanker) else "treedirectranker__"
+    grid = {f"{prefix}k": [None, 5]}
+
+    def search(cv):
+        GridSearchCV(ranker, grid, cv=cv, scoring=scoring).fit(X, Y, qid=qid)
+
+    def validate(cv):
+        cross_val_score(ranker, X, Y, cv=cv, scoring=scoring, params={"qid": qid})
+
+    for call, cv in ((search, 3), (validate, KFold(5, shuffle=True, random_state=0))):
+        messages = warned(lambda call=call, cv=cv: call(cv))
+        assert len(messages) == (6 if cv == 3 else 5)
+        for message in messages:
+            assert re.match(CUT, message)
+            assert "cv=QueryKFold(5)" in message
+        assert warned(lambda call=call: call(QueryKFold(3))) == []
+
+
+def test_train_test_split_is_warned_of_in_score_and_eval_set():
+    parts = train_test_split(X, Y, QID, test_size=0.2, random_state=0)
+    train, test = parts[::2], parts[1::2]
+    ranker = clone(RANKER).fit(*train)
+    with pytest.warns(UserWarning, match=CUT) as w:
+        ranker.score(*test)
+    assert w[0].filename == __file__
+    with pytest.warns(UserWarning, match="the first eval_set decides by what training has seen"):
+        clone(RANKER).fit(*train, eval_set=test)
+
+
+def test_the_training_set_itself_and_other_queries_do_not_warn(tmp_path):
+    names = pd.DataFrame(X, columns=[f"f{i}" for i in range(8)]).assign(
+        brand=np.where(X[:, 0] > 0, "Acme", "Other")
+    )
+    gaps = np.where(np.arange(len(Y)) % 7 == 3, np.nan, Y)
+    weight = np.where(np.arange(len(Y)) % 5 == 2, 0.0, 2.0)
+    several = {"a": Y, "b": gaps}
+    shuffled = np.random.default_rng(0).permutation(len(Y))
+    with warnings.catch_warnings(action="error"):
+        for matrix in (X, X.astype(np.float32).astype(np.float64), names):
+            for y in (Y, gaps, several):
+                ranker = clone(RANKER).fit(matrix, y, WORDS[QID], sample_weight=weight)
+                ranker.save(tmp_path / "model")
+                for same in (ranker, load(tmp_path / "model")):
+                    same.score(matrix, y, WORDS[QID])
+                    same.score(matrix, y, QID)
+                    same.score(matrix[:200], y[:200] if y is not several else Y[:200], QID[:200])
+        judged = ~np.isnan(gaps)
+        ranker = clone(RANKER).fit(X[judged], gaps[judged], WORDS[QID[judged]])
+        ranker.score(X, gaps, WORDS[QID])
+        ranker.score(X[shuffled], gaps[shuffled], WORDS[QID[shuffled]])
+        ranker.score(X[:995], gaps[:995], WORDS[QID[:995]])  # the last one is cut
+        ranker.score(*OTHERS)
+        clone(RANKER).fit(X[:500], Y[:500]).score(X[600:], Y[600:])  # one query, without an id
+
+
+@pytest.mark.parametrize("weighed", ["sample_weight", "query_weight", "several labels", "gaps"])
+def test_queries_of_the_training_set_in_eval_set_are_warned_of(weighed):
+    gaps = np.where(np.arange(len(Y)) % 7 == 3, np.nan, Y)
+    y = {"several labels": {"a": Y, "b": gaps}, "gaps": gaps}.get(weighed, Y)
+    weight = np.where(QID % 2, 0.5, 2.0)
+    weights = {weighed: weight} if weighed.endswith("_weight") else {}
+    with pytest.warns(UserWarning, match="of 60 queries of the first eval_set, which decides") as w:
+        clone(RANKER).fit(X, y, QID, **weights, eval_set=(X, y, QID + 100))
+    assert len(w) == 1
+    assert "60 of 60" in str(w[0].message)
+
+
+def test_queries_of_weight_0_are_held_out_and_not_in_the_training_set():
+    rest = QID < 40
+    with warnings.catch_warnings(action="error"):
+        held_out = X[~rest], Y[~rest], QID[~rest]
+        clone(RANKER).fit(X, Y, QID, sample_weight=rest.astype(float), eval_set=held_out)
