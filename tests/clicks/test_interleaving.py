@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from treerank.clicks import interleaving_preference, team_draft
@@ -24,6 +25,15 @@ def test_lists_may_differ_in_length_and_repeat_documents():
     assert len(team_draft([], [], random_state=0).documents) == 0
     with pytest.raises(ValueError, match=r"^second must not be missing"):
         team_draft([1], [np.nan])
+
+
+@pytest.mark.parametrize("kind", [list, tuple, lambda ids: np.array(ids, dtype=object), pd.Series])
+def test_ids_of_both_kinds_stay_what_they_are(kind):
+    found = team_draft([1, 2], kind(["a", 2]), random_state=0)
+    assert sorted(found.documents.tolist(), key=str) == [1, 2, "a"]
+    both = team_draft([1, 2], ["1", "2"], random_state=0).documents.tolist()
+    assert sorted(both, key=repr) == ["1", "2", 1, 2]
+    assert team_draft([1, 2.0], [2, 1], random_state=0).documents.dtype.kind in "if"
 
 
 def test_the_better_ranker_wins_and_sessions_without_clicks_are_ties():

@@ -45,6 +45,17 @@ def test_the_mode_of_an_old_file_is_kept(tmp_path, mode):
     assert (tmp_path / "old").stat().st_mode & 0o7777 == mode
 
 
+def test_owner_and_mode_are_those_of_the_written_file_also_if_another_takes_its_name(tmp_path):
+    (tmp_path / "old").touch()
+    (tmp_path / "old").chmod(0o666)
+    (tmp_path / "precious").touch()
+    (tmp_path / "precious").chmod(0o600)
+    with replaced_file(tmp_path / "old") as file:
+        os.unlink(file.name)
+        os.symlink("precious", file.name)
+    assert (tmp_path / "precious").stat().st_mode & 0o7777 == 0o600
+
+
 def test_a_pipe_is_written_through(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     received = []

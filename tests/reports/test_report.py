@@ -99,7 +99,7 @@ def test_metrics_and_queries_are_those_of_the_library(html):
     assert {name: row[3] for name, row in rows.items()} == {
         name: round(value, 4) for name, value in values.items()
     }
-    gaps = [row[-1] for row in data_of(html)["queries"]]
+    gaps = [row[-2] for row in data_of(html)["queries"]]
     assert gaps == sorted(gaps)
     np.testing.assert_allclose(sorted(np.array([*values.values()]) - before), gaps, atol=1e-4)
     assert f"{metric(y, scores, qid):.4f}" in html
@@ -231,6 +231,37 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     html = made.html
     assert "By first_label, the ranker is better than the baseline on 0% of the queries" in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_queries_of_one_name_are_two():
+    """The ids 2 and "2" are two queries; the script finds the documents of each by its number."""
+    X, y, qid = make_web_search(4, documents_per_query=8, n_features=4, random_state=0)
+    ids = [[2, "2", 3, "3"][q] for q in qid]
+    fitted = RankSVM().fit(X, y, ids)
+    data = data_of(fitted.report(X, y, ids, baseline=X[:, 0]).html)
+    rows = {row[-1]: row for row in data["queries"]}
+    assert sorted(row[0] for row in rows.values()) == ["2", "2", "3", "3"]
+    assert sorted(rows) == [0, 1, 2, 3]
+    metric = treerank.get_metric("ndcg@10").per_query(y, fitted.predict(X), ids)
+    assert {example["number"] for example in data["examples"]} == {0, 1, 2, 3}
+    for example in data["examples"]:
+        value = metric[example["number"]]
+        assert rows[example["number"]][3] == round(value, 4)
+        assert f"ndcg@10 {value:.3f}, " in example["values"]
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_a_metric_without_a_finite_value_is_named(value):
+    def log_likelihood(y, scores, qid=None):
+        return value if y[0] > 1 else 0.5
+
+    X, y, qid = make_web_search(6, documents_per_query=8, n_features=4, random_state=0)
+    y[qid == 3] = 2
+    y[qid != 3] = np.minimum(y[qid != 3], 1)
+    fitted = RankSVM().fit(X, y, qid)
+    message = rf"metric 'log_likelihood' must be finite .*; got {value} for query '3'"
+    with pytest.raises(ValueError, match=message):
+        fitted.report(X, y, qid, metrics=[log_likelihood])
 
 
 def test_clicks_that_were_trained_on_are_told_from_labels():

@@ -7,7 +7,9 @@ import shutil
 import time
 
 import pytest
-from report_pages import HOSTILE, NAMES, page
+from report_pages import HOSTILE, NAMES, documents, page, ranker
+
+from treerank import report
 
 api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
@@ -162,6 +164,21 @@ def test_the_keyboard_alone_will_do(opened):
     for _ in range(3):  # the focus stays on a button while the pair changes
         tab.keyboard.press("Enter")
     assert tab.evaluate("document.activeElement.textContent") in {"Next pair", "Previous pair"}
+
+
+def test_a_click_on_one_of_two_queries_of_one_name_shows_its_documents(opened, tmp_path):
+    X, y, qid = documents(2, size=12)
+    ids = [{"query 0": 2, "query 1": "2"}[q] for q in qid]
+    names = [f"{q}, row {row}" for row, q in enumerate(qid)]
+    report(ranker(), X, y, ids, document_names=names).save(tmp_path / "two.html")
+    tab = opened(tmp_path / "two.html")
+    assert names_of_queries(tab) == ["2", "2"]
+    shown = set()
+    for button in tab.locator("#query-table tbody button").all():
+        button.click()
+        shown.add(tab.locator("#example").text_content().count("query 0"))
+    assert len(shown) == 2
+    assert 0 in shown
 
 
 def test_a_click_on_a_query_shows_its_documents(opened):

@@ -1,6 +1,6 @@
 """Interleaving: lists mixed of several rankers, whose clicks tell which of them users prefer."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,7 +73,7 @@ def team_draft(
     Parameters
     ----------
     first, second : array-like
-        Documents of each ranker, best first.
+        Documents of each ranker, best first. Ids are equal as in Python: 2 and "2" are not.
     k : int, default=10
         Most documents of the mixed list.
     random_state : int, RandomState instance or None, default=None
@@ -90,15 +90,24 @@ def team_draft(
     Interleaved(documents=array(['b', 'a', 'c'], dtype='<U1'), team=array([1, 0, 0]))
     """
     rng = check_random_state(random_state)
-    rankings = check_ids("first", first), check_ids("second", second)
-    rest = [list(dict.fromkeys(ranking.tolist())) for ranking in rankings]
+    rankings = _documents("first", first), _documents("second", second)
+    rest = [list(dict.fromkeys(ranking)) for ranking in rankings]
     chosen: dict[object, int] = {}
     while len(chosen) < k and any(rest):
         for team in rng.permutation(len(rankings)).tolist():
             rest[team] = [document for document in rest[team] if document not in chosen]
             if rest[team] and len(chosen) < k:
                 chosen[rest[team].pop(0)] = team
-    return Interleaved(np.array(list(chosen)), np.array(list(chosen.values())))
+    documents = list(chosen)
+    is_mixed = len({isinstance(document, str) for document in documents}) > 1
+    shown = np.array(documents, dtype=object if is_mixed else None)  # numbers would become text
+    return Interleaved(shown, np.array(list(chosen.values())))
+
+
+def _documents(name: str, values: ArrayLike) -> list[Any]:
+    """Return ids as Python has them; refuse missing ones."""
+    ids = check_ids(name, values)
+    return list(values) if isinstance(values, list | tuple) else list(ids.tolist())
 
 
 def interleaving_preference(clicks: ArrayLike, other_clicks: ArrayLike) -> Preference:

@@ -127,11 +127,15 @@ def _is_standard_output(status):
 
 
 def _copy_mode(old, file):
-    """Give a new file the owner, as far as this user may, and the mode of the old one."""
+    """Give a new file the owner, as far as this user may, and the mode of the old one.
+
+    It is the file that was written, and none that took its name since.
+    """
     if old is not None:
         with suppress(PermissionError, AttributeError):  # Windows has no owners
-            os.chown(file.name, old.st_uid, old.st_gid)
-        os.chmod(file.name, stat.S_IMODE(old.st_mode))
+            os.chown(file.fileno(), old.st_uid, old.st_gid)
+        by_number = os.chmod in os.supports_fd  # not on Windows, which locks open files instead
+        os.chmod(file.fileno() if by_number else file.name, stat.S_IMODE(old.st_mode))
 
 
 @contextmanager

@@ -106,6 +106,7 @@ def _example(subject: Subject, q: int, number: int, swaps: Swaps, parts: np.ndar
     ]
     own = np.flatnonzero(swaps.query == number).tolist()
     return {
+        "number": q,
         "query": str(subject.query_names[q]),
         "values": _values(subject, q),
         "more": len(rows) - len(documents),

@@ -43,23 +43,25 @@
     let shown = data.queries;
     let first = 0;
     let order = null;
-    const places = new Map((data.examples || []).map((example, i) => [example.query, i]));
+    const places = new Map((data.examples || []).map((example, i) => [example.number, i]));
 
     function cell(value, i) {
       return typeof value === "number" && i > 2 ? value.toFixed(4) : value;
     }
 
-    function link(name) {
-      if (!places.has(name)) return name;
+    function link(name, query) {
+      if (!places.has(query)) return name;
       const button = make("button", { type: "button" }, name);
-      button.addEventListener("click", () => showExample(places.get(name)));
+      button.addEventListener("click", () => showExample(places.get(query)));
       return button;
     }
 
     function render() {
       const some = shown.slice(first, first + PAGE);
-      body.replaceChildren(...some.map(([name, ...values]) =>
-        row(link(name), ...values.map((value, i) => number(cell(value, i + 1))))));
+      body.replaceChildren(...some.map((one) => {
+        const values = one.slice(1, -1).map((value, i) => number(cell(value, i + 1)));
+        return row(link(one[0], one.at(-1)), ...values);
+      }));
       find("previous-page").disabled = first === 0;
       find("next-page").disabled = first + PAGE >= shown.length;
       const range = shown.length === 0 ? "No query"

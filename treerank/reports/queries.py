@@ -23,7 +23,8 @@ def queries(subject: Subject) -> Section:
     columns = _columns(subject)
     worst = np.argsort(columns[-1][1] if subject.baseline_values else columns[3][1], kind="stable")
     shown = worst[:_MOST]
-    rows = zip(*(_plain(values, shown) for _, values in columns), strict=True)
+    # A name may be that of two queries, such as 2 and "2", so rows end with the query's number.
+    rows = zip(*(_plain(values, shown) for _, values in columns), shown.tolist(), strict=True)
     names = [name for name, _ in columns]
     first = "Lost most first" if subject.baseline_values else "Worst first"
     note = f"{first}. A name that is a button shows the documents of its query."

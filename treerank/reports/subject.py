@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import quote
 from treerank.inputs.documents import shown_names
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.data_sheets import columns_of
@@ -139,4 +140,11 @@ class Subject:
 
     def _measured(self, scores: np.ndarray) -> dict[str, np.ndarray]:
         codes = self.groups.codes
-        return {m.name: m.per_query(self.y, scores, codes) for m in self.metrics}
+        measured = {m.name: m.per_query(self.y, scores, codes) for m in self.metrics}
+        for name, values in measured.items():
+            if np.isinf(values).any():
+                query = int(np.argmax(np.isinf(values)))
+                rule = f"metric {name!r} must be finite for each query, or NaN to leave it out"
+                found = f"{values[query]} for query {quote(self.query_names[query])}"
+                raise ValueError(f"{rule}; got {found}.")
+        return measured
