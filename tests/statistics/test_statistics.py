@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from treerank.statistics.paired import adjust_holm, format_p
-from treerank.statistics.randomization import bootstrap_interval, randomization_test
+from treerank.statistics.randomization import (
+    bootstrap_interval,
+    randomization_interval,
+    randomization_test,
+)
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 TESTS = {
@@ -106,7 +110,6 @@ def test_queries_with_nothing_to_find_are_left_out(name):
         ([1.0, 2.0], [1.0], r"a and b must be paired; got 2 and 1 values\."),
         ([1.0, np.nan, 2.0], [1.0, 2.0, 3.0], r"paired; got NaN in one of them alone, .* at 1\."),
         ([1.0], [2.0], r"at least two pairs; got 1\."),
-        ([1.1, 2.1, 0.3], [1.0, 2.0, 0.2], r"constant difference of 0\.1 in all 3\."),
         ([1.0, np.inf], [1.0, 2.0], r"a must be at most 1e\+150 in size; got inf in row 1\."),
         ([[1.0]], [[2.0]], r"a must be one-dimensional; got shape \(1, 1\)\."),
     ],
@@ -114,6 +117,62 @@ def test_queries_with_nothing_to_find_are_left_out(name):
 def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
     with pytest.raises(ValueError, match=message):
         run(name, a, b)
+
+
+def test_a_constant_difference_over_splits_has_no_t():
+    with pytest.raises(ValueError, match=r"constant difference of 0\.1 in all 3\."):
+        run("corrected_t", [1.1, 2.1, 0.3], [1.0, 2.0, 0.2])
+
+
+@every_test
+def test_equal_rankers_do_not_differ(name):
+    values = drawn()[0]
+    result = run(name, values, values)
+    assert (result.difference, result.statistic, result.p_value, result.n) == (0, 0, 1, 20)
+
+
+def test_the_interval_of_equal_rankers_is_0_to_0():
+    values = drawn()[0]
+    interval = randomization_interval(values, values)
+    assert (interval.estimate, interval.low, interval.high) == (0, 0, 0)
+
+
+@given(st.integers(0, 300), st.sampled_from([5, 8, 14, 15, 40]), st.sampled_from([0.9, 0.95]))
+def test_the_randomization_interval_excludes_0_where_its_test_rejects(seed, n, level):
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice([0.0, 0.25, 0.5, 1.0], size=(2, n))  # many are equal, as metrics are
+    a = np.minimum(a + rng.choice([0.0, 0.25], size=n), 1.0)
+    settings = {"n_resamples": 499, "random_state": seed}
+    interval = randomization_interval(a, b, level=level, **settings)
+    p_value = randomization_test(a, b, **settings).p_value
+    assert (interval.low > 0 or interval.high < 0) == (p_value <= 1 - level + 1e-12)
+    back = randomization_interval(b, a, level=level, **settings)
+    assert (back.low, back.high) == (-interval.high, -interval.low)
+
+
+def test_the_randomization_interval_holds_what_its_exact_test_does_not_reject():
+    a, b = drawn(n=8, shift=0.5)
+    interval = randomization_interval(a, b, level=0.9)
+    for shift, inside in (
+        (interval.low + 1e-9, True),
+        (interval.low - 1e-9, False),
+        (interval.high - 1e-9, True),
+        (interval.high + 1e-9, False),
+    ):
+        assert (randomization_test(a, b + shift).p_value > 0.1) == inside
+
+
+def test_five_queries_bound_no_interval_of_95_percent():
+    interval = randomization_interval([2, 3, 4, 5, 6], [1, 1, 1, 1, 1])
+    assert (interval.low, interval.high) == (-math.inf, math.inf)
+
+
+def test_the_randomization_interval_comes_near_the_t_interval_for_many_queries():
+    a, b = drawn(n=400, shift=0.1)
+    interval = randomization_interval(a, b, level=0.9)
+    expected = stats.ttest_1samp(a - b, 0).confidence_interval(0.9)
+    np.testing.assert_allclose([interval.low, interval.high], expected, atol=0.01)
+    assert interval.low < interval.estimate < interval.high
 
 
 @pytest.mark.parametrize(

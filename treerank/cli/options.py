@@ -1,5 +1,6 @@
 """Options that several commands share, and the reading of their files."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -50,9 +51,14 @@ def choice(name: str, names: Iterable[str], help: str) -> Any:
 
 def _metrics(values: Any) -> Any:
     """Return the names of metrics; lists such as ndcg,map are taken apart."""
-    if isinstance(values, str) and "," in values:
-        raise typer.BadParameter("must be one metric, by which the fit stops.")
-    return checked(get_metric)(_names(values) if isinstance(values, list) else values)
+    lists = values if isinstance(values, list) else [values or ""]
+    # A comma within brackets is between two settings.
+    names = [name for value in lists for name in re.split(r",(?![^(]*\))", value)]
+    if not isinstance(values, list):
+        if len(names) > 1:
+            raise typer.BadParameter("must be one metric, by which the fit stops.")
+        return checked(get_metric)(values)
+    return checked(get_metric)(names or None)
 
 
 def metric_option(help: str) -> Any:

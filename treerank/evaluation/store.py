@@ -3,8 +3,9 @@
 One file per ranker and split holds the scores of the test set. Its name ends in a key: a digest
 of the ranker's class and parameters, the search, the data and the versions of treerank and of the
 packages that it uses. So a fit whose configuration has changed is repeated, and another metric
-needs no new fit. A function of your own counts by its name alone: rename it, or empty the folder,
-when you change its code. Reading a file runs no code.
+needs no new fit. A function of your own counts by its code, its defaults and the variables that it
+closes over, not by what it calls: empty the folder when you change that. Reading a file runs no
+code.
 """
 
 import contextlib
@@ -12,23 +13,36 @@ import dataclasses
 import io
 import json
 import math
+import pickle
 import platform
 import re
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import joblib
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 
+from treerank.checks import has_methods, quote
 from treerank.datasets.folds import Split
+from treerank.evaluation.engine_rankers import ENGINE_RANKERS
 from treerank.evaluation.fits import Fitted, Search
 from treerank.files.replaced import check_output, replaced_file
 
 #: Packages that scores may depend on, where they are installed.
-_PACKAGES = ("treerank", "numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "torch")
+_PACKAGES = sorted(
+    {"treerank", "numpy", "scipy", "scikit-learn", "numba", "torch"}.union(
+        package for package, _ in ENGINE_RANKERS.values()
+    )
+)
+#: The memory address in the text of an object that tells nothing else of itself.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,9 @@ def key_of(configuration: dict[str, Any]) -> str:
 def describe(value: Any) -> Any:
     """Return a value as JSON values, different ones for values that give different results.
 
+    What holds a state is described by its state, as :mod:`pickle` sees it. A value that tells its
+    address alone, or nothing, is refused.
+
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeRegressor
@@ -105,34 +122,105 @@ def describe(value: Any) -> Any:
     >>> describe({"rate": np.float64(0.5), "trees": (1, 2)})
     {'rate': 0.5, 'trees': [1, 2]}
     """
-    match value:
-        case None | bool() | str() | int():
-            return value
-        case np.generic():
-            return describe(value.item())
-        case float():
-            return value if math.isfinite(value) else repr(value)
-        case np.ndarray():
-            return {"array": joblib.hash(value)}
-        case list() | tuple():
-            return [describe(entry) for entry in value]
-        case dict():
-            return {str(name): describe(entry) for name, entry in value.items()}
-        case type():
-            return f"{value.__module__}.{value.__qualname__}"
-    return _describe_object(value)
+    return _Describer().describe(value)
 
 
-def _describe_object(value: Any) -> Any:
-    """Return the class and the parameters, fields or attributes of an object."""
-    kind = {"class": describe(type(value))}
-    if hasattr(value, "get_params"):
-        return kind | {"params": describe(value.get_params(deep=False))}
-    if dataclasses.is_dataclass(value):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return kind | {"fields": describe(fields)}
-    if hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
-    if hasattr(value, "__dict__"):
-        return kind | {"attributes": describe(vars(value))}
-    return repr(value)
+@dataclass(frozen=True)
+class _Describer:
+    """Describes values; ``within`` are the objects that hold the value at hand.
+
+    An estimator is described by its parameters, or by its state where it is used as it was fitted.
+    """
+
+    within: tuple[int, ...] = ()
+    is_fitted: bool = False
+
+    def describe(self, value: Any) -> Any:
+        """Return a value as JSON values."""
+        if id(value) in self.within:
+            return {"within": self.within.index(id(value))}
+        inner = dataclasses.replace(self, within=(*self.within, id(value)))
+        match value:
+            case Enum():
+                return {"class": _path_of(type(value)), "member": value.name}
+            case None | bool() | str() | int():
+                return value
+            case np.generic() if value.dtype.kind in "biufSU":
+                return self.describe(value.item())
+            case float():
+                return value if math.isfinite(value) else {"float": repr(value)}
+            case complex():
+                return {"complex": repr(value)}
+            case bytes() | bytearray():
+                return {"bytes": joblib.hash(bytes(value))}
+            case np.ndarray() if value.dtype != object:
+                return {"array": joblib.hash(value)}
+            case list() | tuple():
+                return [inner.describe(entry) for entry in value]
+            case set() | frozenset():
+                return {"set": sorted((inner.describe(entry) for entry in value), key=json.dumps)}
+            case dict() if type(value) is dict and all(isinstance(name, str) for name in value):
+                return {name: inner.describe(entry) for name, entry in value.items()}
+            case dict() if type(value) is dict:
+                return {"items": [inner.describe([*item]) for item in value.items()]}
+            case type():
+                return {"type": _path_of(value)}
+            case MethodType():
+                return {"method": value.__name__, "of": inner.describe(value.__self__)}
+            case FunctionType():
+                return inner.describe_function(value)
+            case FrozenEstimator():
+                frozen = dataclasses.replace(inner, is_fitted=True)
+                return {"frozen": frozen.describe(value.estimator)}
+        return inner.describe_object(value)
+
+    def describe_function(self, function: FunctionType) -> Any:
+        """Return the name, the code, the defaults and the closure of a function."""
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        held = {"defaults": function.__defaults__, "keywords": function.__kwdefaults__}
+        given = {name: self.describe(each) for name, each in held.items() if each}
+        given |= {"closure": self.describe(cells)} if cells else {}
+        return {"function": _path_of(function), "code": _code_of(function.__code__)} | given
+
+    def describe_object(self, value: Any) -> Any:
+        """Return the class of an object, and its parameters, fields or state."""
+        kind = {"class": _path_of(type(value))}
+        if has_methods(value, "get_params") and not self.is_fitted:
+            return kind | {"params": self.describe(value.get_params(deep=False))}
+        if dataclasses.is_dataclass(value) and not self.is_fitted:
+            values = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+            return kind | {"fields": self.describe(values)}
+        if isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by numba
+            return kind | {"compiled": self.describe_function(value.py_func)}
+        try:
+            reduced = value.__reduce_ex__(2)
+        except (TypeError, AttributeError, NotImplementedError, pickle.PicklingError):
+            reduced = None
+        if isinstance(reduced, tuple):
+            entries = [list(part) if isinstance(part, Iterator) else part for part in reduced[1:]]
+            made_by = getattr(reduced[0], "__name__", None)
+            if made_by == "__newobj__":  # the class is known, and what else there is of the object
+                entries[0] = entries[0][1:]
+            state = [self.describe(entry) for entry in entries if entry]
+            return kind | {"state": state} | ({} if made_by == "__newobj__" else {"by": made_by})
+        if isinstance(reduced, str) and getattr(value, "__module__", None):  # a name of a module
+            return {"name": f"{value.__module__}.{reduced}"}
+        text = repr(value)
+        if _ADDRESS.search(text):
+            raise ValueError(
+                f"store must be None for what cannot be told apart from others; got {quote(value)}."
+                " Write a function of its own, or a class whose objects can be pickled."
+            )
+        return kind | {"text": text}
+
+
+def _path_of(value: Any) -> str:
+    """Return the import path of a class or of a function."""
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def _code_of(code: CodeType) -> str:
+    """Return a digest of what a function does, whatever its lines and its file."""
+    inner = [_code_of(each) for each in code.co_consts if isinstance(each, CodeType)]
+    constants = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
+    return joblib.hash([code.co_code, code.co_names, code.co_varnames, constants, inner])

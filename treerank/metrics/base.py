@@ -10,8 +10,8 @@ in :data:`treerank.metrics.registry.METRICS`: rankers, commands and tests find i
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +49,8 @@ class Metric(ABC):
     Attributes
     ----------
     name : str
-        As in :func:`~treerank.metrics.registry.get_metric`, such as ``"ndcg@10"``.
+        What :func:`~treerank.metrics.registry.get_metric` makes the metric of: its cutoff, and the
+        settings that are not the defaults, as in ``"ndcg@10"`` or ``"ndcg(gain='linear')@5"``.
 
     Examples
     --------
@@ -60,6 +61,8 @@ class Metric(ABC):
     (1.0, 'ndcg@10')
     >>> metric.per_query(y, [0.5, 0.5, 0.7, 0.9], qid).round(3)
     array([0.815, 1.   ])
+    >>> NDCG(k=5, gain="linear").name
+    "ndcg(gain='linear')@5"
     """
 
     k: Annotated[int, Rule(check_count, at_most=NO_CUTOFF)] | None = field(
@@ -79,8 +82,11 @@ class Metric(ABC):
 
     @property
     def name(self) -> str:
-        """Name with the cutoff."""
-        return self.stem if self.k is None else f"{self.stem}@{self.k}"
+        """Name with the settings that are not the defaults, and with the cutoff."""
+        settings = ((f, getattr(self, f.name)) for f in fields(self) if f.name != "k")
+        changed = ", ".join(f"{f.name}={_plain(v)!r}" for f, v in settings if v != f.default)
+        name = f"{self.stem}({changed})" if changed else self.stem
+        return name if self.k is None else f"{name}@{self.k}"
 
     @property
     def depth(self) -> int:
@@ -211,6 +217,11 @@ class PreparedMetric:
         np.divide(total, self.ideal, out=values, where=self.ideal > 0)
         # Rounding may put a perfect ranking slightly above 1.
         return np.minimum(values, 1.0, out=values, where=self.ideal > 0)
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) -> float:

@@ -7,9 +7,10 @@ metric, as :class:`FunctionMetric`. For scikit-learn's ``scoring=``, a metric is
 list the settings that do so in ``CONVENTIONS``.
 """
 
+import ast
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from treerank.metrics.threshold_metrics import (
     Recall,
     ReciprocalRank,
     Success,
+    ThresholdMetric,
 )
 from treerank.parameters import Rule
 
@@ -129,13 +131,13 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     Parameters
     ----------
     metric : str, Metric or callable
-        A name in ``METRICS``, or "judged", with ``@k`` for a cutoff; or a metric, returned as it
-        is; or a function ``f(y, scores, qid) -> float``, higher is better.
+        A name in ``METRICS``, or "judged", with settings in brackets and ``@k`` for a cutoff; or a
+        metric, returned as it is; or a function ``f(y, scores, qid) -> float``, higher is better.
 
     Examples
     --------
-    >>> get_metric("map@5")
-    AveragePrecision(k=5, ties='average', no_relevant='exclude', threshold=1)
+    >>> get_metric("map(threshold=2)@5")
+    AveragePrecision(k=5, ties='average', no_relevant='exclude', threshold=2)
     >>> get_metric("map")([0, 1], [0.2, 0.1])
     0.5
     """
@@ -145,7 +147,8 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
         return FunctionMetric(metric)
     if not isinstance(metric, str):
         raise TypeError(f"metric must be a name, a Metric or callable; got {quote(metric)}.")
-    stem, at, cutoff = metric.partition("@")
+    bare, settings = _settings_of(metric)
+    stem, at, cutoff = bare.partition("@")
     named = METRICS | BESIDE
     # A longer number than any list needs, or digits of other alphabets, are no cutoff.
     is_cut = re.fullmatch("[0-9]{1,18}", cutoff)
@@ -159,7 +162,38 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
         raise ValueError(
             f"metric must be one of {known}, or one with @k; got {quote(metric)}.{meant}"
         )
-    return replace(named[stem], k=int(cutoff)) if at else named[stem]
+    settings |= {"k": int(cutoff)} if at else {}
+    try:
+        return replace(named[stem], **settings) if settings else named[stem]
+    except TypeError as error:
+        allowed = [each.name for each in fields(named[stem])]
+        raise ValueError(
+            f"metric must have settings among {allowed}; got {quote(metric)}."
+        ) from error
+
+
+def _settings_of(metric: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of a metric without its settings, and the settings.
+
+    Examples
+    --------
+    >>> _settings_of("ndcg(gain='linear')@5")
+    ('ndcg@5', {'gain': 'linear'})
+    """
+    match = re.fullmatch(r"(\w+)\((.*)\)(@[^@]*)?", metric)
+    if match is None:
+        return metric, {}
+    try:
+        call: Any = ast.parse(f"metric({match[2]})", mode="eval").body
+        settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        if call.args or "None" in settings or "k" in settings:
+            raise ValueError("settings have names")
+    except (AttributeError, SyntaxError, ValueError) as error:
+        raise ValueError(
+            "metric must be a name, settings and a cutoff, as in \"ndcg(gain='linear')@5\"; got "
+            f"{quote(metric)}."
+        ) from error
+    return match[1] + (match[3] or ""), settings
 
 
 #: A metric by name, a metric, or a function that is used like one.
@@ -173,23 +207,20 @@ class Convention:
     Attributes
     ----------
     summary : str
-        Description for the note below a table.
+        Description for the note below a table; none if it is that of the metrics themselves.
     policies : dict from str to dict, or None
         By stem of the metric, the settings that differ from the defaults; ``None`` leaves every
         metric as it is.
     """
 
-    summary: str
+    summary: str = ""
     policies: dict[str, dict[str, Any]] | None = None
 
 
 _LETOR4: dict[str, Any] = {"ties": "stable", "no_relevant": 0.0}
 
 CONVENTIONS: dict[str, Convention] = {
-    "treerank": Convention(
-        "NDCG with gains 2^y - 1 and discounts 1/log2(i + 1); tied scores averaged over their "
-        "orders; queries with nothing to find left out"
-    ),
+    "treerank": Convention(),
     "letor4": Convention(
         "as LETOR's Eval-Score-4.0.pl: discounts 1, 1, 1/log2(3), ...; tied scores in the order "
         "of the rows; queries with nothing to find count 0, and so do queries of fewer than k "
@@ -201,6 +232,40 @@ CONVENTIONS: dict[str, Convention] = {
         },
     ),
 }
+#: What the settings of metrics mean, in words. Names of metrics tell settings of other values.
+_IN_WORDS: list[tuple[str, tuple[type, ...], dict[str, Any]]] = [
+    (
+        "NDCG with gains 2^y - 1 and discounts 1/log2(i + 1)",
+        (NDCG,),
+        {"gain": "exponential", "discount": "log2"},
+    ),
+    ("ERR with gains 2^y - 1", (ExpectedReciprocalRank,), {"gain": "exponential"}),
+    ("labels of at least 1 relevant", (ThresholdMetric,), {"threshold": 1}),
+    ("tied scores averaged over their orders", (Metric,), {"ties": "average"}),
+    ("queries with nothing to find left out", (Metric,), {"no_relevant": "exclude"}),
+]
+
+
+def in_words(metrics: Iterable[Metric | FunctionMetric], convention: str = "treerank") -> str:
+    """Return how metrics score, for the note below a table: what their names do not tell.
+
+    Examples
+    --------
+    >>> in_words([NDCG(k=5, gain="linear")])
+    'tied scores averaged over their orders; queries with nothing to find left out'
+    """
+    if CONVENTIONS[convention].summary:
+        return CONVENTIONS[convention].summary
+    known = [metric for metric in metrics if isinstance(metric, Metric)]
+    return "; ".join(
+        words
+        for words, classes, settings in _IN_WORDS
+        if any(
+            isinstance(metric, classes)
+            and all(getattr(metric, name) == value for name, value in settings.items())
+            for metric in known
+        )
+    )
 
 
 def with_convention(

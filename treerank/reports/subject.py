@@ -15,7 +15,11 @@ from treerank.inspection.query_slices import Slice, slices
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.ranker import Ranker
-from treerank.statistics.randomization import bootstrap_interval, randomization_test
+from treerank.statistics.randomization import (
+    bootstrap_interval,
+    randomization_interval,
+    randomization_test,
+)
 from treerank.statistics.resampled import Interval
 
 #: Number of samples of each interval and of each test.
@@ -118,17 +122,29 @@ class Subject:
         found = {}
         for name, against in self.baseline_values.items():
             if self.interval(self.values[name] - against) is not None:
-                settings = {"n_resamples": _N_RESAMPLES, "random_state": self.random_state}
-                found[name] = randomization_test(self.values[name], against, **settings).p_value
+                test = randomization_test(self.values[name], against, **self._draws)
+                found[name] = test.p_value
         return found
+
+    def difference_interval(self, name: str) -> Interval | None:
+        """Return the interval that belongs to a p-value; None without one, or without bounds."""
+        if name not in self.p_values:
+            return None
+        pair = self.values[name], self.baseline_values[name]
+        interval = randomization_interval(*pair, **self._draws)
+        return interval if np.isfinite(interval.low) else None
 
     def interval(self, values: np.ndarray) -> Interval | None:
         """Return the interval of a mean over queries; ``None`` if all of them are alike."""
         known = values[~np.isnan(values)]
         if len(known) < 2 or np.ptp(known) == 0:
             return None
-        seed = self.random_state
-        return bootstrap_interval(known, n_resamples=_N_RESAMPLES, random_state=seed)
+        return bootstrap_interval(known, **self._draws)
+
+    @property
+    def _draws(self) -> dict[str, Any]:
+        """How many samples intervals and tests draw, and from which seed."""
+        return {"n_resamples": _N_RESAMPLES, "random_state": self.random_state}
 
     def value_text(self, row: int, feature: int) -> str:
         """Return the value of a feature of a document as text, categories by name."""

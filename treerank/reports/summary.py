@@ -32,7 +32,7 @@ def _numbers(subject: Subject) -> Markup:
             against, p = subject.baseline_values[name], subject.p_values.get(name)
             said = "" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}"
             gap = f"difference {_mean(values - against):+.4f}"
-            notes = gap, _bounds(subject.interval(values - against)), said
+            notes = gap, _bounds(subject.difference_interval(name)), said
             item += [f"baseline {_mean(against):.4f}", "; ".join(filter(None, notes))]
         items.append(item)
     return figures(items)

@@ -1,10 +1,12 @@
 """Randomization and bootstrap: tests and intervals that assume no distribution of the values.
 
 Fisher's randomization flips the sign of each query's difference at random, which under the null
-hypothesis changes nothing. The bootstrap draws the queries again, with replacement. A seed fixes
-every draw and no state is shared, so results do not depend on threads or processes.
+hypothesis changes nothing. Turned around, the test gives an interval: the differences that it would
+not reject. The bootstrap draws the queries again, with replacement. A seed fixes every draw and no
+state is shared, so results do not depend on threads or processes.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ def randomization_test(
     """Test whether two rankers differ, by their values on the same queries.
 
     The test is exact, over all sign patterns, if there are at most ``n_resamples`` of them.
+    :func:`randomization_interval` is its interval.
 
     Parameters
     ----------
@@ -54,18 +57,89 @@ def randomization_test(
     0.0625
     """
     differences = paired_differences(a, b)
-    result = stats.permutation_test(
-        (differences,),
-        np.mean,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=n_resamples,
-        batch=_batch(differences),
-        random_state=np.random.default_rng(random_state),
-    )
+    means, n_empty = _means_of_flipped(differences, n_resamples, random_state)
+    # Flipping some queries leaves the mean at least as large where their mean is not above 0.
+    fewest = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0)) + n_empty + 1
+    p_value = min(1.0, 2 * fewest / (len(means) + n_empty + 1))
     mean = float(differences.mean())
-    name = "paired randomization test"
-    return PairedResult(name, len(differences), mean, mean, float(result.pvalue))
+    return PairedResult("paired randomization test", len(differences), mean, mean, float(p_value))
+
+
+@check_arguments
+def randomization_interval(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    level: Level = 0.95,
+    n_resamples: Count = 9999,
+    random_state: Whole = 0,
+) -> Interval:
+    r"""Return the interval of a mean difference that belongs to :func:`randomization_test`.
+
+    It holds the differences that the test would not reject, so it excludes 0 exactly where the
+    p-value of the test is at most ``1 - level``. Its bounds are quantiles of the means of random
+    subsets of the queries (Hartigan, 1969). Few queries may allow no bounds at all: of five, the
+    test never finds a p-value below 1/16, and the interval of 95 % is infinite.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_queries,)
+        Values of the two rankers; NaN in both if a query has nothing to find.
+    level : float, default=0.95
+        Share of such intervals that hold the true difference.
+    n_resamples, random_state
+        As in :func:`randomization_test`, and the same for the same test.
+
+    References
+    ----------
+    Hartigan (1969), Using subsample values as typical values.
+
+    Examples
+    --------
+    >>> a, b = [0.6, 0.5, 0.75, 0.5, 0.9, 0.6, 0.5], [0.5, 0.25, 0.75, 0.4, 0.6, 0.5, 0.4]
+    >>> print(randomization_interval(a, b))
+    0.1357 (95 %: 0.0500 to 0.2500)
+    >>> round(randomization_test(a, b).p_value, 3)
+    0.031
+    """
+    differences = paired_differences(a, b)
+    means, n_empty = _means_of_flipped(differences, n_resamples, random_state)
+    n_patterns = len(means) + n_empty + 1
+    # So many of the means must be beyond a difference that the test rejects, on either side.
+    rank = math.floor((1 - level) * n_patterns / 2 + 1e-9) - n_empty
+    mean, low, high = float(differences.mean()), -math.inf, math.inf
+    if rank >= 1:
+        means = np.sort(means)
+        low, high = float(means[rank - 1]), float(means[-rank])
+    return Interval(mean, low, high, float(level))
+
+
+def _means_of_flipped(
+    differences: np.ndarray, n_resamples: int, random_state: int
+) -> tuple[np.ndarray, int]:
+    """Return the mean of the differences that each sign pattern flips, and how many flip none.
+
+    The patterns are all but the one that flips nothing, or random ones.
+    """
+    n, size = len(differences), max(_BATCH // len(differences), 1)
+    is_exact = n < 63 and 2**n <= n_resamples
+    n_patterns = 2**n - 1 if is_exact else n_resamples
+    rng, means, n_empty = np.random.default_rng(random_state), [], 0
+    for start in range(0, n_patterns, size):
+        n_rows = min(size, n_patterns - start)
+        if is_exact:
+            patterns = np.arange(start + 1, start + n_rows + 1)[:, None] >> np.arange(n) & 1
+        else:
+            octets = rng.integers(256, size=(n_rows, -(-n // 8)), dtype=np.uint8)
+            patterns = np.unpackbits(octets, axis=1, count=n)
+        counts = patterns.sum(axis=1, dtype=np.int64)
+        sums = (patterns * differences).sum(axis=1)
+        n_empty += int(np.count_nonzero(counts == 0))
+        means.append(sums[counts > 0] / counts[counts > 0])
+    found = np.concatenate(means)
+    # What rounding has left of a sum of 0 would count on one side only.
+    found[np.abs(found) <= 1e-14 * np.abs(differences).max()] = 0.0
+    return found, n_empty
 
 
 @check_arguments

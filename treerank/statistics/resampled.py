@@ -65,7 +65,7 @@ def corrected_resampled_t_test(
     Returns
     -------
     PairedResult
-        Its statistic is t.
+        Its statistic is t. Where the two are equal on all splits, it is 0 and the p-value is 1.
 
     References
     ----------
@@ -79,6 +79,13 @@ def corrected_resampled_t_test(
     """
     differences = paired_differences(a, b)
     mean = differences.mean()
+    if not differences.any():
+        return PairedResult("corrected resampled t-test", len(differences), 0.0, 0.0, 1.0)
+    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():
+        raise ValueError(
+            "a and b must differ by more in some pairs than in others; got a constant difference "
+            f"of {differences[0]:.4g} in all {len(differences)}."
+        )
     statistic = mean / corrected_standard_error(differences, test_to_train)
     p_value = 2 * stats.t.sf(abs(statistic), len(differences) - 1)
     name = "corrected resampled t-test"

@@ -120,7 +120,8 @@ class XGBoostTrees(BoostedTrees):
             num_boost_round=task.n_new,
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
-            custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
+            # XGBoost writes names and values into one text, which it splits at spaces.
+            custom_metric=lambda scores, _: ("metric", progress.measure(scores)),
             callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
             verbose_eval=False,
             xgb_model=task.earlier,
