@@ -7,6 +7,7 @@ from treerank.datasets.letor import read_letor as read_letor
 from treerank.datasets.parquet import read_csv as read_csv
 from treerank.datasets.parquet import read_parquet as read_parquet
 from treerank.datasets.web_search import make_web_search as make_web_search
+from treerank.evaluation.given_scores import compare_scores as compare_scores
 from treerank.evaluation.running import compare as compare
 from treerank.exports.exporting import export as export
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees as LightGBMTrees

@@ -9,7 +9,7 @@ from parameters import about_rankers
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
-from treerank.evaluation.fits import request_metadata, takes_qid
+from treerank.evaluation.pipelines import request_metadata, takes_qid
 from treerank.feature_parts.registry import feature_part_class
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 

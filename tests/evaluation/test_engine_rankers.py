@@ -3,10 +3,18 @@ import pandas as pd
 import polars as pl
 import pytest
 from lightgbm import LGBMRanker, LGBMRegressor
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker, XGBRegressor
 
 from treerank import compare
+from treerank.datasets.ranking_data import RankingData
+from treerank.evaluation import Split
 from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker
+from treerank.evaluation.fits import fit_and_predict
+from treerank.evaluation.pipelines import adapted
+from treerank.inputs.columns import taken_rows
 
 rng = np.random.default_rng(0)
 N = 200
@@ -53,3 +61,123 @@ def test_parameters_of_engines_are_searched_by_their_own_names():
     options = {"cv": 2, "grid": {"lightgbm": {"n_estimators": [1, 8]}}, "inner_cv": 2}
     found = compare({"lightgbm": RANKERS["lightgbm"]()}, (FRAME, Y, QID), **options)
     assert {o.best_params["n_estimators"] for o in found.outcomes.values()} <= {1, 8}
+
+
+def split_of(X, noise=4.0):
+    """Return queries to train on, to watch and to test, of labels that are mostly noise."""
+    noisy = np.random.default_rng(1).normal(scale=noise, size=N)
+    y = np.clip(np.round(FRAME["a"].to_numpy() + noisy), 0, 3)
+    parts = [
+        np.isin(QID, [f"q{i}" for i in numbers]) for numbers in ((0, 1, 2, 3), (4, 5, 6), (7, 8, 9))
+    ]
+    train, valid, test = (
+        RankingData(taken_rows(X, np.flatnonzero(rows)), y[rows], QID[rows]) for rows in parts
+    )
+    return Split("1", train, test, valid)
+
+
+def n_iterations(fitted):
+    """Return how many iterations a fitted engine predicts by."""
+    if hasattr(fitted, "tree_count_"):
+        return fitted.tree_count_
+    best = fitted.best_iteration_ if hasattr(fitted, "booster_") else fitted.best_iteration + 1
+    return best
+
+
+LONG = {
+    "lightgbm": lambda **more: LGBMRanker(
+        n_estimators=60, verbosity=-1, min_child_samples=5, **more
+    ),
+    "xgboost": lambda **more: XGBRanker(n_estimators=60, **more),
+    "lightgbm's regressor": lambda **more: LGBMRegressor(
+        n_estimators=60, verbosity=-1, min_child_samples=5, **more
+    ),
+    "xgboost's regressor": lambda **more: XGBRegressor(n_estimators=60, **more),
+    "catboost": lambda **more: pytest.importorskip("catboost").CatBoostRanker(
+        iterations=60, thread_count=1, **ENGINE_RANKERS["CatBoostRanker"][1], **more
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ["array", "with text"])
+@pytest.mark.parametrize("name", LONG)
+def test_engines_stop_early_by_the_validation_set(name, form):
+    split = split_of(DATA[form])
+    ranker = adapted(LONG[name]())
+    watched = clone(ranker).fit(*split.train, eval_set=tuple(split.validation))
+    assert watched.stops_
+    assert n_iterations(watched.fitted_) < 60
+    found = fit_and_predict(ranker, split)
+    assert found.watched
+    np.testing.assert_array_equal(found.scores, watched.predict(split.test.X))
+    comparison = compare({"a": LONG[name](random_state=0)}, [split], metrics=["ndcg@10"])
+    assert "Validation set, for early stopping: used by a." in comparison.summary().notes
+    alone = clone(ranker).fit(*split.train)
+    assert not alone.stops_
+    assert (alone.predict(split.test.X) != found.scores).any()
+
+
+def test_engines_stop_as_their_own_settings_say():
+    split = split_of(DATA["array"])
+    for name in ("lightgbm", "xgboost", "catboost"):
+        few = adapted(LONG[name](early_stopping_rounds=1))
+        few.fit(*split.train, eval_set=tuple(split.validation))
+        best = adapted(LONG[name]()).fit(*split.train, eval_set=tuple(split.validation))
+        assert few.stops_
+        assert n_iterations(few.fitted_) <= n_iterations(best.fitted_)
+    for ranker in (
+        LONG["lightgbm"](early_stopping_round=0),
+        LONG["lightgbm"](boosting_type="dart"),
+        LONG["catboost"](use_best_model=False),
+    ):
+        comparison = compare({"all": ranker}, [split], metrics=["ndcg@10"])
+        assert "Validation set, for early stopping: used by none." in comparison.summary().notes
+
+
+def test_pipelines_of_engines_get_queries_and_the_validation_set():
+    split = split_of(DATA["array"])
+    piped = make_pipeline(StandardScaler(), LONG["lightgbm"]())
+    scaler = StandardScaler().fit(split.train.X)
+    parts = [
+        (scaler.transform(part.X), part.y, part.qid) for part in (split.train, split.validation)
+    ]
+    expected = adapted(LONG["lightgbm"]()).fit(*parts[0], eval_set=parts[1])
+    found = fit_and_predict(adapted(piped), split)
+    assert found.watched
+    np.testing.assert_array_equal(found.scores, expected.predict(scaler.transform(split.test.X)))
+    grid = {"a": {"lgbmranker__n_estimators": [2, 30]}}
+    comparison = compare({"a": piped}, [split], grid=grid, metrics=["ndcg@10"])
+    assert comparison.outcomes["a", "1"].best_params["lgbmranker__n_estimators"] in (2, 30)
+    assert not hasattr(piped[-1], "booster_")
+    assert not hasattr(piped[0], "mean_")
+
+
+@pytest.mark.parametrize("given", [["color"], [3], ["color", "c"]])
+@pytest.mark.parametrize("form", ["with text", "polars with text"])
+def test_catboost_has_categories_of_its_own(given, form):
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 5, "thread_count": 1, **ENGINE_RANKERS["CatBoostRanker"][1]}
+    data = DATA[form] if "c" not in given else COLORED.assign(c=rng.integers(3, size=N))
+    ranker = catboost.CatBoostRanker(cat_features=given, **settings)
+    found = compare({"a": ranker}, (data, Y, QID), cv=2)
+    assert found.failures == ()
+    assert found.by_split("ndcg@10").mean() > 0.9
+    assert ranker.get_params()["cat_features"] == given
+    piped = compare({"a": make_pipeline("passthrough", ranker)}, (data, Y, QID), cv=2)
+    np.testing.assert_array_equal(piped.by_query("map"), found.by_query("map"))
+
+
+def test_catboost_takes_numbers_as_categories():
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 20, "thread_count": 1, **ENGINE_RANKERS["CatBoostRanker"][1]}
+    codes = rng.permutation(30)[rng.integers(30, size=N)]
+    y = (codes % 2).astype(int)
+    data = np.column_stack([codes + 0.0, FRAME["a"]]), y, QID
+    data[0][0, 0] = np.nan
+    found = compare({"a": catboost.CatBoostRanker(cat_features=[0], **settings)}, data, cv=2)
+    assert found.by_split("ndcg@10").mean() > 0.9
+    split = Split("1", RankingData(*data), RankingData(*data), RankingData(*data))
+    ranker = adapted(catboost.CatBoostRanker(cat_features=[0], **settings))
+    assert fit_and_predict(ranker, split).watched
+    searched = compare({"a": ranker.ranker}, data, cv=2, grid={"a": {"depth": [2]}}, inner_cv=2)
+    assert {outcome.best_params["depth"] for outcome in searched.outcomes.values()} == {2}

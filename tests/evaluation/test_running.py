@@ -84,6 +84,44 @@ def test_the_convention_is_applied_and_named():
     assert "Eval-Score-4.0.pl" in str(comparison.summary())
 
 
+def test_two_settings_of_a_metric_are_two_columns():
+    metrics = ["ndcg@3", NDCG(3, gain="linear"), "map(threshold=2)"]
+    comparison = compare(lines(), DATA, cv=2, metrics=metrics)
+    assert comparison.metrics == ("ndcg@3", "ndcg(gain='linear')@3", "map(threshold=2)")
+    for metric in metrics:
+        name = metric if isinstance(metric, str) else metric.name
+        alone = compare(lines(), DATA, cv=2, metrics=[metric])
+        assert alone.metrics == (name,)
+        np.testing.assert_array_equal(comparison.by_query(name), alone.by_query(name))
+    pair = comparison.by_query("ndcg@3"), comparison.by_query("ndcg(gain='linear')@3")
+    assert (pair[0] != pair[1]).any()
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        ["ndcg@3", NDCG(3)],
+        ["map", "map"],
+        [lambda y, scores, qid=None: 0.0, lambda y, scores, qid=None: 1.0],
+    ],
+)
+def test_two_metrics_of_one_name_are_refused(metrics):
+    with pytest.raises(ValueError, match=r"metrics must have different names; got .* twice"):
+        compare({"a": Weigher()}, DATA, cv=2, metrics=metrics)
+    assert FITS == []
+
+
+def test_the_note_speaks_of_the_gains_that_were_used():
+    def notes(*metrics):
+        return str(compare(lines(), DATA, cv=2, metrics=metrics).summary())
+
+    assert "gains 2^y - 1" in notes("ndcg@3")
+    assert "gains 2^y - 1" not in notes(NDCG(3, gain="linear"))
+    assert "NDCG" not in notes("mrr")
+    assert "tied scores averaged" not in notes(NDCG(3, ties="stable"))
+    assert "Scored" not in notes(lambda y, scores, qid=None: float(scores[0]))
+
+
 def test_queries_and_seeds_reach_those_who_take_them_in_pipelines_too():
     rankers = {"w": Weigher(), "seeded": Weigher(random_state=7)}
     compare(rankers, DATA, cv=2, random_state=3)
@@ -96,10 +134,15 @@ def test_queries_and_seeds_reach_those_who_take_them_in_pipelines_too():
     np.testing.assert_allclose(*values.by_split("map").T)
 
 
-def test_our_rankers_watch_the_validation_set():
-    compare({"ours": Watcher(), "other": Weigher()}, with_validation(X, n_queries=5))
-    assert [fit for fit in FITS if fit[0] == "watcher"] == [("watcher", 30)] * 2
+def test_our_rankers_watch_the_validation_set_in_pipelines_too():
+    rankers = {"ours": Watcher(), "piped": make_pipeline(StandardScaler(), Watcher())}
+    rankers |= {"other": Weigher(), "line": make_pipeline(StandardScaler(), LinearRegression())}
+    found = compare(rankers, with_validation(X, n_queries=5))
+    assert [fit for fit in FITS if fit[0] == "watcher"] == [("watcher", 30)] * 4
     assert [fit[2] for fit in FITS if fit[0] == 1.0] == [60, 60]
+    note = "Validation set, for early stopping: used by ours and piped; not by other or line."
+    assert note in found.summary().notes
+    assert "Validation" not in str(compare(rankers, DATA, cv=2).summary())
 
 
 @pytest.mark.parametrize("n_queries", [0, 4])
@@ -248,7 +291,7 @@ def searched(**grid):
     ("changed", "error", "message"),
     [
         ({"rankers": [Weigher()]}, TypeError, "rankers must be a dict like {.name.: ...}; got"),
-        ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
+        ({"rankers": {"a": 5}}, TypeError, "rankers must have predict; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),
         ({"random_state": -1}, ValueError, "random_state must be a whole number of at least 0"),
@@ -271,7 +314,11 @@ def searched(**grid):
         ({"metrics": "ndcg@10"}, TypeError, r"metrics must be a list, .*; got 'ndcg@10'"),
         ({"data": ([["a"], ["b"]], [0, 1], [1, 2])}, ValueError, "could not convert|[Dd]type"),
         ({"data": ([[1.0], [np.inf]], [0, 1], [1, 2])}, ValueError, "Input X contains infinity"),
-        ({"data": (X, {"a": y, "b": -y}, qid)}, ValueError, "y must be a single label for c"),
+        (
+            {"data": (X, {"a": y, "b": -y}, qid)},
+            ValueError,
+            r"y must be a single label for 'a', Weigher; got \['a', 'b'\]\. Fit it to one of them",
+        ),
         ({"store": __file__}, ValueError, "store must be a folder; got the file"),
         ({"store": "/dev/null/fits"}, OSError, "/dev/null/fits"),
         ({"metrics": ()}, ValueError, r"metrics must be at least one; got \(\)"),

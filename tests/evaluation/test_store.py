@@ -1,11 +1,21 @@
+import functools
 import json
+import re
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pytest
 from noting_rankers import DATA, FITS, Weigher, X, lines, qid, y
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from treerank import NDCG
 from treerank.evaluation import compare, store
-from treerank.evaluation.store import Store
+from treerank.evaluation.store import Store, describe
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +37,7 @@ def test_what_is_stored_is_not_fitted_again(tmp_path):
     assert len(FITS) == 9 + 3 * (3 + 1)
 
 
-@pytest.mark.parametrize("package", ["treerank", "lightgbm", "xgboost"])
+@pytest.mark.parametrize("package", ["treerank", "lightgbm", "xgboost", "catboost"])
 def test_another_version_of_a_package_is_another_fit(tmp_path, monkeypatch, package):
     compare({"first": Weigher()}, DATA, cv=2, store=tmp_path)
     real = store.version
@@ -61,3 +71,115 @@ def test_a_store_that_fails_later_is_an_error_of_its_own(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"No space left on device: 'fits/first\.npz'"):
         compare({"first": Weigher()}, DATA, cv=3, store=tmp_path)
     assert len(FITS) == 1
+
+
+def power(exponent, values):
+    return np.sign(values) * np.abs(values) ** exponent
+
+
+class Power:
+    def __init__(self, exponent):
+        self.exponent = exponent
+
+    def __call__(self, values):
+        return power(self.exponent, values)
+
+    def of(self, values):
+        return self(values)
+
+
+class Slotted:
+    __slots__ = ("exponent",)
+
+    def __init__(self, exponent):
+        self.exponent = exponent
+
+
+def closing_over(exponent):
+    def inner(values):
+        return power(exponent, values)
+
+    return inner
+
+
+def with_default(exponent):
+    def inner(values, exponent=exponent):
+        return power(exponent, values)
+
+    return inner
+
+
+#: Values that differ in what is not an attribute, by what makes them of a number.
+APART = {
+    "partial": lambda n: functools.partial(power, n),
+    "bound method": lambda n: Power(n).of,
+    "object": Power,
+    "slots": Slotted,
+    "closure": closing_over,
+    "default": with_default,
+    "lambda": lambda n: (lambda x: x + 1) if n == 1 else (lambda x: x + 2),
+    "random state": np.random.RandomState,
+    "generator": np.random.default_rng,
+    "bytes": lambda n: bytes([n]),
+    "objects": lambda n: np.array([None, str(n)], dtype=object),
+    "frozen": lambda n: FrozenEstimator(StandardScaler().fit(X[: 10 * n])),
+    "frozen pipeline": lambda n: FrozenEstimator(make_pipeline(StandardScaler()).fit(X[: 10 * n])),
+    "metric": lambda n: NDCG(5, gain=[0, n, 9]),
+    "keys": lambda n: {"1": 0} if n == 1 else {1: 0},
+    "infinity": lambda n: "inf" if n == 1 else float("inf"),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_gives_other_results_is_described_apart(name):
+    one, again, two = (json.dumps(describe(APART[name](n)), sort_keys=True) for n in (1, 1, 2))
+    assert one == again != two
+
+
+def test_descriptions_are_those_of_another_process():
+    code = """
+import functools, json, operator
+import numpy as np
+from treerank.evaluation.store import describe
+values = [functools.partial(operator.add, 2), np.random.RandomState(3), {"a", "b", "c"}, np.exp,
+          np.random.default_rng(4)]
+print(json.dumps([describe(value) for value in values]))
+"""
+    run = [sys.executable, "-c", code]
+    first, second = (subprocess.run(run, capture_output=True, check=True) for _ in range(2))
+    assert first.stdout == second.stdout != b""
+
+
+def test_a_store_does_not_mix_up_two_pipelines(tmp_path):
+    rankers = {
+        str(n): make_pipeline(FunctionTransformer(functools.partial(power, n)), LinearRegression())
+        for n in (1, 5)
+    }
+    expected = compare(rankers, DATA, cv=2).by_query("map")
+    assert (expected[:, 0] != expected[:, 1]).any()
+    for _ in range(2):  # fitted, and from the store
+        found = {
+            name: compare({"same": ranker}, DATA, cv=2, store=tmp_path).by_query("map")
+            for name, ranker in rankers.items()
+        }
+        np.testing.assert_array_equal(np.hstack([*found.values()]), expected)
+
+
+class Closed:
+    """Can be copied, and tells nothing of itself."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("no")
+
+
+def test_what_tells_its_address_alone_is_not_stored(tmp_path):
+    rule = "store must be None for what cannot be told apart from others; got <"
+    for value in (threading.Lock(), (n for n in range(3)), Closed()):
+        with pytest.raises(ValueError, match=re.escape(rule)):
+            describe(Weigher(random_state=value))
+    with pytest.raises(ValueError, match=re.escape(rule)):
+        compare({"a": Weigher(random_state=Closed())}, DATA, cv=2, store=tmp_path)
+    assert FITS == []

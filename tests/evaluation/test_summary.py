@@ -10,7 +10,12 @@ from sklearn.tree import DecisionTreeRegressor
 from treerank.evaluation import Comparison, Difference, compare
 from treerank.evaluation.ranker_comparison import Outcome
 from treerank.model_selection import QueryShuffleSplit
-from treerank.statistics import Interval, adjust_holm, bootstrap_interval, randomization_test
+from treerank.statistics import (
+    Interval,
+    adjust_holm,
+    randomization_interval,
+    randomization_test,
+)
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 pytestmark = pytest.mark.slow
@@ -27,9 +32,13 @@ def test_what_cannot_be_tested_is_said():
     expected = stats.sem(queries[~np.isnan(queries)])
     assert one.summary().cells["line", "map"].error == pytest.approx(expected)
     copies = compare({"a": Weigher(), "b": Weigher()}, DATA, cv=2)
-    with pytest.raises(ValueError, match=r"a and b cannot be compared: .* constant difference"):
-        copies.test("map", "a", "b")
-    assert str(copies.summary()).count("Not tested by") == 2
+    for test in ("corrected_t", "randomization"):
+        found = copies.test("map", "a", "b", test=test)
+        assert (found.difference, found.p_value) == (0, 1)
+        alike = copies.difference("map", "a", "b", test=test)
+        assert str(alike) == "a - b by map: 0.0000 (95 %: 0.0000 to 0.0000) over 26 queries."
+    assert str(copies.difference("map", "b", "a")) in copies.summary().notes
+    assert "Not tested" not in str(copies.summary())
     with pytest.raises(ValueError, match=r"metric must be one of .*; got 'err'"):
         copies.test("err", "a", "b")
     with pytest.raises(ValueError, match=r"ranker must be one of .*; got 'c'"):
@@ -60,7 +69,9 @@ def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_sh
     one = compare(lines(), DATA, cv=[(rows[:90], rows[90:])])
     by_query = -np.diff(one.by_query("map"))[:, 0]
     over_queries = one.difference("map", *names, level=0.9)
-    assert over_queries.interval == bootstrap_interval(by_query, level=0.9)
+    pair = one.by_query("map").T
+    assert over_queries.interval == randomization_interval(*pair, level=0.9)
+    assert over_queries.interval.estimate == pytest.approx(np.nanmean(by_query))
     for reference in names:
         (other,) = set(names) - {reference}
         notes = comparison.summary(reference=reference).notes
@@ -160,12 +171,13 @@ def test_a_best_that_the_values_chose_is_adjusted_for_all_pairs():
     assert "for its pairs" in str(named)
 
 
-def test_two_that_are_alike_are_noted_only_against_the_reference():
+def test_two_that_are_alike_differ_by_0_whatever_the_reference():
     queries = np.arange(5)
     values = {"a": queries / 10, "copy": queries / 10, "best": np.sqrt(queries)}
     comparison = comparison_of(values)
     assert "Not tested" not in str(comparison.summary())
-    assert str(comparison.summary(reference="a")).count("Not tested") == 1
+    text = str(comparison.summary(reference="a"))
+    assert "copy - a by map: 0.0000 (95 %: 0.0000 to 0.0000) over 5 queries." in text
 
 
 def test_summaries_are_exported(tmp_path):

@@ -8,7 +8,8 @@ import typer
 from treerank.cli.console import Reporter
 from treerank.cli.options import Quiet, RandomState
 from treerank.datasets.web_search import make_web_search
-from treerank.evaluation.engine_rankers import adapted, engine_ranker, installed_rankers
+from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
+from treerank.evaluation.pipelines import adapted
 from treerank.evaluation.running import compare
 from treerank.model_selection import QueryShuffleSplit
 from treerank.progress import listening

@@ -4,6 +4,7 @@ LETOR and MSLR-WEB come as folders ``Fold1`` to ``Fold5``, each with ``train.txt
 ``test.txt``. Files of any format in :mod:`treerank.datasets.formats` are read.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,14 +24,16 @@ _PARTS = ("train", "vali", "test")
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A training set and a test set of whole queries.
+    """A training set and a test set of whole queries, or a test set alone.
 
     Parameters
     ----------
     name : str
         Unique among the splits.
-    train, test : RankingData
-        Documents to fit to, and documents to score.
+    train : RankingData or None
+        Documents to fit to; None where all rankers are fitted.
+    test : RankingData
+        Documents to score.
     validation : RankingData or None, default=None
         Documents for the choice of parameters and for early stopping.
 
@@ -43,7 +46,7 @@ class Split:
     """
 
     name: str
-    train: RankingData
+    train: RankingData | None
     test: RankingData
     validation: RankingData | None = None
 
@@ -55,7 +58,9 @@ class Split:
 
     @property
     def test_to_train(self) -> float:
-        """Number of test queries over number of training queries."""
+        """Number of test queries over number of training queries; NaN without any of these."""
+        if self.train is None:
+            return math.nan
         return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
 
 

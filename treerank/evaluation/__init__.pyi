@@ -1,4 +1,5 @@
 from treerank.datasets.folds import Split as Split
+from treerank.evaluation.given_scores import compare_scores as compare_scores
 from treerank.evaluation.ranker_comparison import Comparison as Comparison
 from treerank.evaluation.ranker_comparison import Failure as Failure
 from treerank.evaluation.refreshing import Refreshed as Refreshed

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from treerank.checks import check_column, check_count, naming, quote
+from treerank.checks import check_count, naming, quote
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
+from treerank.evaluation.labels import checked_labels
 from treerank.inputs.columns import as_frame, taken_rows
-from treerank.inputs.documents import check_ids, refuse_several_labels
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QuerySplitter
 from treerank.rankers.reading import take_columns
@@ -35,11 +36,13 @@ def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
     return Split(name, *(RankingData(taken_rows(X, rows), y[rows], qid[rows]) for rows in parts))
 
 
-def make_splits(data: Any, cv: Any = None, random_state: int = 0) -> Sequence[SplitSource]:
+def make_splits(
+    data: Any, cv: Any = None, random_state: int = 0, *, only_test: bool = False
+) -> Sequence[SplitSource]:
     """Return the splits of the data; the arguments are those of ``compare``.
 
     A data file, or a folder of Parquet files without folds, is one data set. ``y`` and ``qid`` may
-    be names of columns of ``X``.
+    be names of columns of ``X``. With ``only_test``, one data set is a test set as a whole.
     """
     if isinstance(data, str | Path) and is_one_data_set(Path(data)):
         data = read_ranking_data(data)
@@ -48,6 +51,8 @@ def make_splits(data: Any, cv: Any = None, random_state: int = 0) -> Sequence[Sp
         load_folds(data)  # names missing files before the work begins
         folders = fold_folders(data)
         return [SplitSource(each.resolve().name, partial(read_fold, each)) for each in folders]
+    if _is_data(data) and only_test:
+        return [SplitSource("test", partial(Split, "test", None, _check_data(data)))]
     if _is_data(data):
         return list(_row_splits(_check_data(data), cv, random_state))
     if not isinstance(data, Iterable):
@@ -77,14 +82,12 @@ def _is_data(data):
 
 
 def _check_data(data):
-    """Return the data with labels and query ids as arrays of equal length."""
+    """Return the data with labels, one or several, and query ids as arrays of equal length."""
     X, y, qid = data
     X, (y, qid) = take_columns(X, y=y, qid=qid)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
-    advice = "scikit-learn's cross_validate takes several; the guide to objectives shows how."
-    refuse_several_labels(y, " for compare", advice)
-    y = check_column("y", y, n_documents, some_unjudged=True)
+    y = checked_labels(y, n_documents)
     queries = check_qid(qid, n_documents)
     if queries.dtype.kind == "i" and all(isinstance(query, str) for query in qid):
         queries = check_ids("qid", [*qid])  # so that tables have the text, and no numbers
@@ -108,7 +111,14 @@ def _in_memory(split: Any) -> SplitSource:
     """Return a split that is in memory already."""
     if not isinstance(split, Split):
         raise TypeError(f"data must be (X, y, qid), a path, or hold splits; got {type(split)}.")
-    return SplitSource(split.name, partial(replace, split))
+    parts = {
+        part: data if data is None else replace(data, y=checked_labels(data.y, len(data.qid)))
+        for part, data in (("train", split.train), ("test", split.test))
+    }
+    valid = split.validation
+    if valid is not None:
+        parts["validation"] = replace(valid, y=checked_labels(valid.y, len(valid.qid)))
+    return SplitSource(split.name, partial(replace, split, **parts))
 
 
 def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[SplitSource]:
@@ -144,7 +154,8 @@ def _index_pairs(data, cv, random_state):
         # scikit-learn's splitters call the query ids groups.
         name = "qid" if isinstance(cv, QuerySplitter) else "groups"
         with naming("cv"):
-            cv = list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
+            y = data.y[data.y.dtype.names[0]] if data.y.dtype.names else data.y
+            cv = list(cv.split(y.reshape(-1, 1), y, **{name: data.qid}))
     try:
         rows, pairs = np.arange(len(data)), [[*map(np.asarray, pair)] for pair in cv]
         if any(np.min(part, initial=0) < 0 for pair in pairs for part in pair):

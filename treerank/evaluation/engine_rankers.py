@@ -2,20 +2,24 @@
 
 Their ``fit`` wants the rows of a query next to each other, and sizes of groups or numbers of
 queries. Data frames become numbers, and the engine is told which of them are categories; so do
-those of the packages' regressors. To add a ranker to the command line, list it in
+those of the packages' regressors. A validation set stops them as they stop themselves: by their own
+metric, and by their own setting for it. Where they have none, they keep the best of all their
+iterations, as rankers of this package do. To add a ranker to the command line, list it in
 ``ENGINE_RANKERS``.
 """
 
 import inspect
 import warnings
+from copy import copy, deepcopy
 from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.pipeline import Pipeline
 
 from treerank.inputs.columns import Columns, as_frame, fitted_columns
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups, is_missing
 from treerank.lazy import load_object
 
 #: Packages of rankers, and settings under which these print nothing and write no files.
@@ -23,6 +27,15 @@ ENGINE_RANKERS: dict[str, tuple[str, dict[str, Any]]] = {
     "CatBoostRanker": ("catboost", {"silent": True, "allow_writing_files": False}),
     "LGBMRanker": ("lightgbm", {"verbosity": -1}),
     "XGBRanker": ("xgboost", {}),
+}
+#: More iterations without a better value than any fit has: the best of all are kept.
+_ALL = 10**6
+#: Names under which LightGBM takes after how many iterations without a better value it stops.
+_LIGHTGBM_PATIENCE = {
+    "early_stopping",
+    "early_stopping_round",
+    "early_stopping_rounds",
+    "n_iter_no_change",
 }
 
 
@@ -43,51 +56,104 @@ def engine_ranker(name: str) -> Any:
     return load_object(f"{package}:{name}")(**settings)
 
 
-def adapted(ranker: Any) -> Any:
-    """Return a ranker whose ``fit`` takes ``qid`` and frames, if the given one is an engine's.
+def engine_of(ranker: Any) -> str | None:
+    """Return the package of an engine whose estimator this is, or derived from one.
 
     Examples
     --------
-    >>> adapted(engine_ranker("LGBMRanker"))
-    EngineRanker(ranker=LGBMRanker(verbosity=-1))
+    >>> engine_of(engine_ranker("LGBMRanker"))
+    'lightgbm'
     """
+    packages = [base.__module__.partition(".")[0] for base in type(ranker).__mro__]
     engines = {package for package, _ in ENGINE_RANKERS.values()}
-    packages = {base.__module__.partition(".")[0] for base in type(ranker).__mro__}
-    return EngineRanker(ranker) if engines & packages or _words_of_queries(ranker) else ranker
+    return next((package for package in packages if package in engines), None)
+
+
+def needs_groups(ranker: Any) -> bool:
+    """Return whether a ranker is an engine's, or one whose ``fit`` takes groups as theirs do."""
+    return engine_of(ranker) is not None or bool(_words_of_queries(ranker))
 
 
 def _words_of_queries(ranker):
     """Return which of ``group`` and ``group_id`` a ranker's ``fit`` takes; a regressor's, none."""
-    return {"group", "group_id"} & set(inspect.signature(ranker.fit).parameters)
+    fit = getattr(ranker, "fit", None)
+    return {"group", "group_id"} & set(inspect.signature(fit).parameters) if fit else set()
 
 
-class EngineRanker(BaseEstimator):
-    """A ranker or regressor of an engine, with ``fit(X, y, qid)`` for rows in any order."""
+def duplicate(ranker: Any) -> Any:
+    """Return an unfitted copy of a ranker, also of one that scikit-learn cannot clone.
 
-    __metadata_request__fit: ClassVar = {"qid": True}
+    That is CatBoostRanker(cat_features=[...]), which copies its parameter.
+
+    Examples
+    --------
+    >>> duplicate(engine_ranker("LGBMRanker"))
+    LGBMRanker(verbosity=-1)
+    """
+    if isinstance(ranker, Pipeline):
+        shell = copy(ranker)
+        shell.steps = [*ranker.steps[:-1], (ranker.steps[-1][0], "passthrough")]
+        made = clone(shell)
+        made.steps[-1] = (ranker.steps[-1][0], duplicate(ranker.steps[-1][1]))
+        return made
+    if engine_of(ranker) == "catboost":
+        return type(ranker)(**deepcopy(ranker.get_params()))
+    return clone(ranker, safe=False)
+
+
+class Wrapped(BaseEstimator):
+    """An estimator that has another one as its parameter, and passes parameters on to it."""
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy; that of the other one is made by :func:`duplicate`."""
+        params = {name: duplicate(each) for name, each in self.get_params(deep=False).items()}
+        return type(self)(**params)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the other estimator, whose prefix may be left out."""
+        (inner,) = self.get_params(deep=False)
+        given = {
+            name if name == inner or name.startswith(f"{inner}__") else f"{inner}__{name}": value
+            for name, value in params.items()
+        }
+        return super().set_params(**given)
+
+
+class EngineRanker(Wrapped):
+    """A ranker or regressor of an engine, with ``fit(X, y, qid)`` for rows in any order.
+
+    Examples
+    --------
+    >>> from treerank import make_web_search
+    >>> X, y, qid = make_web_search(40, documents_per_query=10, random_state=0)
+    >>> fit, valid = qid < 30, qid >= 30
+    >>> ranker = EngineRanker(engine_ranker("LGBMRanker"))
+    >>> ranker = ranker.fit(X[fit], y[fit], qid[fit], eval_set=(X[valid], y[valid], qid[valid]))
+    >>> ranker.stops_, ranker.fitted_.best_iteration_ < 100
+    (True, True)
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True, "eval_set": True}
 
     def __init__(self, ranker: Any):
         self.ranker = ranker
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters of the ranker; the prefix ``ranker__`` may be left out."""
-        prefix = "ranker__"
-        own = {n if n.startswith((prefix, "ranker")) else prefix + n: v for n, v in params.items()}
-        return super().set_params(**own)
+    def fit(self, X: Any, y: Any, qid: Any, *, eval_set: Any = None) -> Self:
+        """Fit a copy of the ranker to the rows, sorted by query.
 
-    def fit(self, X: Any, y: Any, qid: Any) -> Self:
-        """Fit a copy of the ranker to the rows, sorted by query."""
+        ``eval_set`` are documents ``(X, y, qid)`` by which it chooses how many iterations it keeps.
+        """
         self.columns_ = Columns.of(X)
         frame = as_frame(X)
         self.names_ = None if frame is None else frame.columns
-        self.fitted_ = clone(self.ranker)
-        words = inspect.signature(self.fitted_.fit).parameters
-        groups = QueryGroups.from_qid(qid)
-        order = groups.order
-        queries = {"group_id": groups.codes[order], "group": groups.sizes}
-        queries = {word: queries[word] for word in _words_of_queries(self.fitted_)}
-        settings = self._of_categories(words, sorted(self.columns_.categories), X)
-        self.fitted_.fit(self._numbers(X)[order], np.asarray(y)[order], **queries, **settings)
+        self.fitted_ = duplicate(self.ranker)
+        settings = self._settings_of_categories(X)
+        matrix, labels, queries = self._sorted(X, y, qid)
+        watched = {} if eval_set is None else self._watching(*self._sorted(*eval_set))
+        self.stops_ = bool(watched)
+        self.fitted_.fit(matrix, labels, **queries, **settings, **watched)
+        if self.stops_ and engine_of(self.fitted_) == "lightgbm":  # or its settings forbid it
+            self.stops_ = (self.fitted_.best_iteration_ or 0) > 0
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -97,21 +163,82 @@ class EngineRanker(BaseEstimator):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             return self.fitted_.predict(self._numbers(X))
 
-    def _of_categories(self, words, places, X):
+    def _sorted(self, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, dict[str, Any]]:
+        """Return features, labels and queries as ``fit`` takes them, sorted by query."""
+        groups = QueryGroups.from_qid(qid, len(y))
+        order = groups.order
+        queries = {"group_id": groups.codes[order], "group": groups.sizes}
+        given = {word: queries[word] for word in _words_of_queries(self.fitted_)}
+        return self._numbers(X)[order], np.asarray(y)[order], given
+
+    def _watching(self, X: Any, y: np.ndarray, queries: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments by which ``fit`` watches documents and keeps the best iteration."""
+        params, engine = self.fitted_.get_params(), engine_of(self.fitted_)
+        if is_classifier(self.fitted_):
+            return {}
+        groups = {"eval_group": [queries["group"]]} if "group" in queries else {}
+        if engine == "lightgbm":
+            return self._watching_of_lightgbm(params, X, y, groups)
+        if engine == "xgboost":
+            if params.get("early_stopping_rounds") is None:
+                self.fitted_.set_params(early_stopping_rounds=_ALL)
+            return {"eval_set": [(X, y)], "verbose": False} | groups
+        if engine == "catboost" and params.get("use_best_model") is not False:
+            pool = load_object("catboost:Pool")
+            return {"eval_set": pool(X, y, cat_features=self.categorical_ or None, **queries)}
+        return {}
+
+    def _watching_of_lightgbm(self, params, X, y, groups):
+        """Return the arguments for LightGBM, which has a callback for early stopping."""
+        if params.get("boosting_type") == "dart":  # which cannot stop early
+            return {}
+        is_new = "eval_X" in inspect.signature(self.fitted_.fit).parameters  # LightGBM 4.7
+        watched: dict[str, Any] = {"eval_set": [(X, y)]}
+        if is_new:
+            watched = {"eval_X": (X,), "eval_y": (y,)}
+        if groups:  # NDCG at the cutoff of the rankers of this package, not at 1, 2, 3, 4 and 5
+            watched |= groups | {"eval_at": [10]}
+        if not _LIGHTGBM_PATIENCE & set(params):
+            stop = load_object("lightgbm:early_stopping")
+            watched["callbacks"] = [stop(_ALL, first_metric_only=True, verbose=False)]
+        return watched
+
+    def _settings_of_categories(self, X):
         """Tell the ranker which columns are categories; return what its ``fit`` is told."""
-        known = [word for word in ("categorical_feature", "cat_features") if word in words]
-        if places and not known:  # XGBoost
-            types = ["c" if place in places else "q" for place in range(X.shape[1])]
+        self.categorical_ = positions = sorted(self.columns_.categories)
+        words = inspect.signature(self.fitted_.fit).parameters
+        if engine_of(self.fitted_) == "catboost":
+            given = self.fitted_.get_params().get("cat_features")
+            if given is not None:  # names of columns, or their positions
+                names = list(self.names_ or ())
+                found = [names.index(each) if each in names else each for each in given]
+                self.categorical_ = sorted({*positions, *found})
+            if self.categorical_:
+                self.fitted_.set_params(cat_features=self.categorical_)
+        elif "categorical_feature" in words:
+            return {"categorical_feature": positions} if positions else {}
+        elif positions:  # XGBoost
+            types = ["c" if place in positions else "q" for place in range(X.shape[1])]
             self.fitted_.set_params(feature_types=types, enable_categorical=True)
-        return {known[0]: places} if places and known else {}
+        return {}
 
     def _numbers(self, X):
-        """Return a matrix; CatBoost takes categories as integers among objects only."""
+        """Return a matrix; CatBoost takes categories as integers or texts among objects only."""
         if as_frame(X) is None:
-            return X if hasattr(X, "shape") else np.asarray(X)
-        matrix = self.columns_.numbers(fitted_columns(X, self.names_))
-        places = list(self.columns_.categories)
-        if places and "cat_features" in inspect.signature(self.fitted_.fit).parameters:
+            matrix = X if hasattr(X, "shape") else np.asarray(X)
+        else:
+            matrix = self.columns_.numbers(fitted_columns(X, self.names_))
+        if self.categorical_ and engine_of(self.fitted_) == "catboost":
             matrix = matrix.astype(object)
-            matrix[:, places] = np.nan_to_num(matrix[:, places].astype(float), nan=-1).astype(int)
+            for place in self.categorical_:
+                known = place in self.columns_.categories
+                matrix[:, place] = [_category(value, known) for value in matrix[:, place]]
         return matrix
+
+
+def _category(value: Any, is_code: bool) -> Any:
+    """Return a category as CatBoost takes it: an integer, or a text of any other value."""
+    if is_missing(value):
+        return -1 if is_code else "nan"
+    is_whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return int(value) if is_whole else str(value)

@@ -1,38 +1,42 @@
 """Fits: how an estimator gets queries, a validation set and the best parameters.
 
 An estimator needs ``fit(X, y)`` and ``predict(X)``. If its ``fit`` takes ``qid`` (rankers of this
-package, pipelines that end in one, your own), it gets one query id per row. Rankers of this
-package get the validation set as ``eval_set``, too. Rankers of other packages, whose ``fit`` takes
-groups, are in :mod:`treerank.evaluation.engine_rankers`.
+package, your own), it gets one query id per row. Rankers of this package, those of engines, and
+pipelines that end in one get the validation set as ``eval_set``, too; see
+:mod:`treerank.evaluation.engine_rankers` and :mod:`treerank.evaluation.pipelines`. A ranker that
+was fitted before is scored as it is.
 """
 
+import math
 import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.metadata_routing import get_routing_for_object
 
 from treerank.datasets.folds import Split
 from treerank.datasets.ranking_data import RankingData
+from treerank.evaluation.engine_rankers import duplicate
+from treerank.evaluation.labels import as_passed
+from treerank.evaluation.pipelines import request_metadata, stops, takes_eval_set, takes_qid
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric, RankingScorer
 from treerank.model_selection import QueryKFold
-from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import stacked_rows
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The scores of a ranker on a test set, its parameters and seconds as in ``Outcome``."""
+    """The scores of a ranker on a test set; the other fields are those of ``Outcome``."""
 
     scores: np.ndarray
     best_params: dict[str, Any]
     seconds: tuple[float, float, float]
+    watched: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -63,40 +67,39 @@ class Search:
 
 def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> Fitted:
     """Fit a copy of a ranker to the training set and score the test set."""
+    if split.train is None:
+        raise ValueError("train must hold documents where a ranker is not fitted; got None.")
     with sklearn.config_context(enable_metadata_routing=True):
         started = time.perf_counter()
-        ranker = request_metadata(clone(ranker))
-        train, validation = split.train.judged(), split.validation and split.validation.judged()
+        ranker = request_metadata(duplicate(ranker))
+        train, validation = _judged(split.train), split.validation and _judged(split.validation)
         best = {} if search is None else search.choose(ranker, train, validation)
         ranker.set_params(**best)
         searched = time.perf_counter()
-        X, y, qid = train
-        metadata = {"qid": qid} if takes_qid(ranker) else {}
-        ranker.fit(X, y, **metadata, **_eval_set(ranker, validation))
+        metadata = {"qid": train.qid} if takes_qid(ranker) else {}
+        ranker.fit(train.X, as_passed(train.y), **metadata, **_eval_set(ranker, validation))
         fitted = time.perf_counter()
         scores = ranker.predict(split.test.X)
         predicted = time.perf_counter()
     scores = check_scores(scores, len(split.test))
-    return Fitted(scores, best, (searched - started, fitted - searched, predicted - fitted))
+    seconds = searched - started, fitted - searched, predicted - fitted
+    watched = None if validation is None else takes_eval_set(ranker) and stops(ranker)
+    return Fitted(scores, best, seconds, watched)
 
 
-def request_metadata(ranker: Any) -> Any:
-    """Set the requests for ``qid`` and ``eval_set`` of an estimator whose ``fit`` takes them.
-
-    A request for ``qid`` that the user has set is kept.
-    """
-    request = get_routing_for_object(ranker)
-    requests = getattr(getattr(request, "fit", None), "requests", {})
-    if "qid" in requests and requests["qid"] is None:
-        ranker.set_fit_request(qid=True)
-    if isinstance(ranker, Ranker):
-        ranker.set_fit_request(eval_set=True)
-    return ranker
+def predict_only(ranker: Any, split: Split) -> Fitted:
+    """Score the test set by a ranker that was fitted before."""
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        # LightGBM names the columns of an array, and scikit-learn then misses the names.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        scores = check_scores(ranker.predict(split.test.X), len(split.test))
+    return Fitted(scores, {}, (math.nan, math.nan, time.perf_counter() - started))
 
 
-def takes_qid(ranker: Any) -> bool:
-    """Return whether ``fit`` requests ``qid``."""
-    return bool(get_routing_for_object(ranker).consumes("fit", {"qid"}))
+def _judged(data: RankingData) -> RankingData:
+    """Return the documents that have a label; rankers of several labels leave gaps out."""
+    return data if data.y.dtype.names else data.judged()
 
 
 def check_scores(scores: ArrayLike, n_documents: int) -> np.ndarray:
@@ -117,8 +120,9 @@ def check_scores(scores: ArrayLike, n_documents: int) -> np.ndarray:
 
 def _eval_set(ranker, validation):
     """Return the arguments for early stopping on the validation set, if the ranker takes any."""
-    takes_eval_set = validation is not None and isinstance(ranker, Ranker)
-    return {"eval_set": tuple(validation)} if takes_eval_set else {}
+    if validation is None or not takes_eval_set(ranker):
+        return {}
+    return {"eval_set": (validation.X, as_passed(validation.y), validation.qid)}
 
 
 def _stacked(train, validation):

@@ -3,6 +3,7 @@
 What counts as random depends on the test. For the corrected t-test it is the splits, and so the
 training sets: it compares means over splits. For the randomization test it is the queries, and the
 models are given: it compares values by query, each the mean over the splits that test the query.
+An interval is always that of the test.
 """
 
 from dataclasses import dataclass, field
@@ -12,10 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from treerank.checks import check_choice
+from treerank.evaluation.fitted_rankers import Overlap
 from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
 from treerank.parameters import check_arguments
 from treerank.statistics.paired import PairedResult, paired_differences
-from treerank.statistics.randomization import bootstrap_interval, randomization_test
+from treerank.statistics.randomization import randomization_interval, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 #: Tests by name: of splits, and of queries.
@@ -29,7 +31,9 @@ class Outcome:
     ``queries`` are ids, rising; ``values`` are those of each query by metric, NaN if it has nothing
     to find. ``test_to_train`` is the number of test queries over that of training queries,
     ``best_params`` is what the search chose, ``seconds`` are those of search, fit and predict, and
-    ``judged`` is the share of the first 10 documents whose labels are known.
+    ``judged`` is the share of the first 10 documents whose labels are known. ``watched`` tells
+    whether a validation set was used for early stopping, None without one. ``seen`` is None for a
+    ranker that was fitted here; for others it tells how many queries they were fitted to.
     """
 
     ranker: str
@@ -40,6 +44,8 @@ class Outcome:
     best_params: dict[str, Any]
     seconds: tuple[float, float, float]
     judged: float = 1.0
+    watched: bool | None = None
+    seen: Overlap | None = None
 
 
 @dataclass(frozen=True)
@@ -73,14 +79,16 @@ class Failure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """The results of rankers on the same splits; :func:`~treerank.evaluation.compare` makes it.
+    """The results of rankers on the same queries.
+
+    :func:`~treerank.evaluation.compare` and :func:`~treerank.evaluation.compare_scores` make it.
 
     Parameters
     ----------
     rankers, splits, metrics : tuple of str
         Names.
-    convention : str
-        Convention of the metrics.
+    scoring : str
+        How the metrics score, in words.
     outcomes : dict from (str, str) to Outcome
         Results by ranker and split.
     failures : tuple of Failure, default=()
@@ -105,7 +113,7 @@ class Comparison:
     rankers: tuple[str, ...]
     splits: tuple[str, ...]
     metrics: tuple[str, ...]
-    convention: str
+    scoring: str
     outcomes: dict[tuple[str, str], Outcome]
     failures: tuple[Failure, ...] = ()
 
@@ -134,9 +142,18 @@ class Comparison:
 
     @property
     def test_to_train(self) -> float:
-        """Number of test queries over number of training queries, the mean over splits."""
+        """Number of test queries over number of training queries, the mean over splits.
+
+        It is NaN where all rankers were fitted before, without any training sets here.
+        """
         by_split = {o.split: o.test_to_train for o in self.outcomes.values()}
         return float(np.mean(list(by_split.values())))
+
+    @cached_property
+    def fitted_before(self) -> tuple[str, ...]:
+        """Rankers that were fitted before, and were scored as they are."""
+        names = {o.ranker for o in self.outcomes.values() if o.seen is not None}
+        return tuple(name for name in self.rankers if name in names)
 
     def by_split(self, metric: str) -> np.ndarray:
         """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed."""
@@ -175,20 +192,16 @@ class Comparison:
             Names.
         test : {"corrected_t", "randomization"}, default=None
             The first compares splits, the second compares queries. None takes the first if there
-            are at least two splits, else the second.
+            are at least two splits, to whose training sets one of the two was fitted, else the
+            second.
 
         Raises
         ------
         ValueError
-            A ranker failed on a split, so that results are not paired; or the two do not differ;
-            or a test over splits has only one split.
+            A ranker failed on a split, so that results are not paired; or a test over splits has
+            only one split, or no training sets.
         """
-        over_splits = len(self.splits) > 1 if test is None else test == "corrected_t"
-        if over_splits and len(self.splits) < 2:
-            raise ValueError(
-                f"test must be over queries if there is only one split, {self.splits[0]!r}; "
-                "got 'corrected_t'."
-            )
+        over_splits = self._is_over_splits(test, first, second)
         values = self._paired(metric, (first, second), over_splits)
         try:
             if over_splits:
@@ -199,12 +212,18 @@ class Comparison:
 
     @check_arguments
     def difference(
-        self, metric: str, first: str, second: str, *, level: float = LEVEL
+        self,
+        metric: str,
+        first: str,
+        second: str,
+        *,
+        level: float = LEVEL,
+        test: TestName | None = None,
     ) -> Difference:
         """Return the difference of two rankers, and how many queries would show it.
 
-        The interval is over splits if there are at least two, else a bootstrap interval over
-        queries.
+        The interval is that of the test: it excludes 0 exactly where the p-value of :meth:`test` is
+        below ``1 - level``.
 
         Parameters
         ----------
@@ -212,16 +231,20 @@ class Comparison:
             Names; the second is subtracted from the first.
         level : float, default=0.95
             Share of such intervals that hold the true difference.
+        test : {"corrected_t", "randomization"}, default=None
+            As in :meth:`test`.
         """
         pair = (first, second)
-        by_query = paired_differences(*self._paired(metric, pair, over_splits=False))
-        if len(self.splits) > 1:
+        over_splits = self._is_over_splits(test, first, second)
+        by_query = self._paired(metric, pair, over_splits=False)
+        if over_splits:
             by_split = paired_differences(*self._paired(metric, pair, over_splits=True))
             ratio = self.test_to_train
             interval = corrected_interval(by_split, test_to_train=ratio, level=level)
         else:
-            interval = bootstrap_interval(by_query, level=level)
-        return Difference(metric, first, second, interval, len(by_query))
+            interval = randomization_interval(*by_query, level=level)
+        n_queries = len(paired_differences(*by_query))
+        return Difference(metric, first, second, interval, n_queries)
 
     @check_arguments
     def summary(self, *, reference: str = "best", alpha: float = 0.05) -> Summary:
@@ -249,6 +272,22 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the summary as HTML, for notebooks."""
         return self.summary().to_html()
+
+    def _is_over_splits(self, test: TestName | None, first: str, second: str) -> bool:
+        """Return whether the test of two rankers compares splits, and not queries."""
+        if test is None:
+            is_given = {first, second} <= {*self.fitted_before}  # no training set matters to them
+            return len(self.splits) > 1 and not is_given and not np.isnan(self.test_to_train)
+        if test == "corrected_t" and len(self.splits) < 2:
+            raise ValueError(
+                f"test must be over queries if there is only one split, {self.splits[0]!r}; "
+                "got 'corrected_t'."
+            )
+        if test == "corrected_t" and np.isnan(self.test_to_train):
+            raise ValueError(
+                "test must be over queries if there are no training sets; got 'corrected_t'."
+            )
+        return test == "corrected_t"
 
     def _paired(self, metric, names, over_splits):
         """Return the values of rankers by split or by query; refuse one without all results."""

@@ -1,4 +1,8 @@
-"""Running: fits and scores every ranker on every split, in parallel; fits can be stored."""
+"""Running: fits and scores every ranker on every split, in parallel; fits can be stored.
+
+A ranker that was fitted before is scored as it is. Scores from anywhere are compared by
+:mod:`treerank.evaluation.given_scores`.
+"""
 
 import traceback
 import warnings
@@ -9,20 +13,24 @@ from typing import Annotated, Any
 
 import joblib
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote
+from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote, warn_user
 from treerank.datasets.folds import Split
+from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
-from treerank.evaluation.engine_rankers import adapted
-from treerank.evaluation.fits import Fitted, Search, fit_and_predict
+from treerank.evaluation.engine_rankers import duplicate
+from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
+from treerank.evaluation.fitted_rankers import fitted_names, overlap_with_training, read_models
+from treerank.evaluation.labels import judged_labels_share, values_by_query
+from treerank.evaluation.pipelines import PipelineRanker, adapted
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
-from treerank.evaluation.store import Store, configuration_of, key_of
+from treerank.evaluation.store import Store, configuration_of, describe, key_of
 from treerank.metrics.base import Metric
-from treerank.metrics.judged import judged_share, warn_of_unjudged
-from treerank.metrics.registry import FunctionMetric, with_convention
+from treerank.metrics.judged import warn_of_unjudged
+from treerank.metrics.registry import FunctionMetric, in_words, with_convention
 from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
@@ -36,40 +44,53 @@ def compare(
     cv: Any = None,
     metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
     convention: str = "treerank",
+    label_weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | None = None,
     inner_cv: Any = 3,
     n_jobs: int = 1,
     store: str | Path | None = None,
     random_state: Annotated[int, Rule(check_count, at_least=0, at_most=MAX_SEED)] = 0,
 ) -> Comparison:
-    """Fit and score rankers on the same splits.
+    """Compare rankers on the same queries: fit them to the same splits, or take them as fitted.
+
+    Rankers that are not fitted yet are fitted to the training set of each split, and scored on its
+    test set. Rankers that are fitted, and files of models, are scored as they are on the same test
+    sets; if there are no others, all of the data is the test set. The table says which was which,
+    and warns of a ranker of this package that was fitted to test queries.
 
     :func:`treerank.show_progress` shows the number of fits that are done. A ranker that fails on a
-    split is warned of, and has no result there.
+    split is warned of, and has no result there. :func:`treerank.compare_scores` compares scores
+    from anywhere.
 
     Parameters
     ----------
-    rankers : dict from str to estimator
+    rankers : dict from str to estimator or path
         Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, and those whose
-        ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned. A ``random_state`` of None
-        is set, in the parts of a pipeline too.
+        ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned, and a ``random_state`` of
+        None is set, in the parts of a pipeline too. Fitted ones, and pipelines of them, are not
+        changed. A path is that of a file that ``ranker.save`` wrote.
     data : path, iterable of Split, RankingData or tuple (X, y, qid)
         One argument. A LETOR folder or folds have splits of their own; other data are split by
-        ``cv``.
+        ``cv``. ``y`` may be several labels where all rankers take them: then a metric is the
+        weighted mean of those of the labels, which the table has, too.
     cv : int, splitter or iterable of (train, test), default=None
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
-        ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows.
+        ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows. It must be
+        None if any ranker is fitted.
     metrics : sequence of str or Metric, default=("ndcg@10", "map")
         Metrics to score by: names, or functions ``f(y, scores, qid) -> float`` of your own. Higher
-        is better: negate a loss.
+        is better: negate a loss. All need different names.
     convention : {"treerank", "letor4"}, default="treerank"
         Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
+    label_weights : dict from str to float, default=None
+        Weights of several labels; 1 for those it leaves out.
     grid : dict from str to (dict or list of dict), default=None
         Parameters to try on each training set, by ranker, as in scikit-learn; the best by the
         first metric are used. A ranker without a grid keeps its parameters.
     inner_cv : int or splitter, default=3
         How to split training sets for the search; a ``Split`` with a validation set uses that
-        instead, and for early stopping, too.
+        instead. Rankers of this package, LGBMRanker, XGBRanker and CatBoostRanker, and pipelines
+        that end in one, stop early by the validation set. The table names those that do not.
     n_jobs : int, default=1
         Number of processes, -1 for one per core. Each fits one ranker to one split at a time, on
         its part of the cores.
@@ -93,25 +114,35 @@ def compare(
     >>> comparison = compare(rankers, data, cv=4)
     >>> comparison.by_split("ndcg@10").shape
     (4, 2)
+    >>> fitted = {name: ranker.fit(*data[:2]) for name, ranker in rankers.items()}
+    >>> new = make_web_search(20, documents_per_query=10, random_state=1)
+    >>> compare(fitted, new).by_query("ndcg@10").shape
+    (20, 2)
     """
     _check(rankers, n_jobs)
-    _check_search(rankers, grid or {}, inner_cv)
-    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
-        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {quote(metrics)}.")
-    with naming("metrics"):
-        by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
-    if not by_name:
-        raise ValueError(f"metrics must be at least one; got {quote(metrics)}.")
+    rankers = read_models(rankers)
+    before = fitted_names(rankers)
+    _refuse_for_fitted(rankers, before, cv, grid or {})
+    seeded = {
+        name: ranker if name in before else _seeded(adapted(ranker), random_state)
+        for name, ranker in rankers.items()
+    }
+    _check_rankers({name: each for name, each in rankers.items() if name not in before})
+    _check_search(seeded, grid or {}, inner_cv)
+    by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
-    splits = make_splits(data, cv, random_state)
+    splits = make_splits(data, cv, random_state, only_test=len(before) == len(rankers))
     _check_splits(splits)
+    if not isinstance(data, str | Path):
+        _check_labels(splits, {n: each for n, each in rankers.items() if n not in before}, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
-    seeded = {name: _seeded(adapted(each), random_state) for name, each in rankers.items()}
     folder = None if store is None else Store(Path(store))
     if folder is not None:
         folder.check()
+        describe([seeded, searches])  # refuses what it cannot tell apart
+    scoring = Scoring(by_name, label_weights)
     jobs = [
-        Job(name, ranker, split, searches.get(name), by_name, folder)
+        Job(name, ranker, split, searches.get(name), scoring, folder, name in before)
         for split in splits
         for name, ranker in seeded.items()
     ]
@@ -119,20 +150,76 @@ def compare(
     outcomes = {(each.ranker, each.split): each for each in results if isinstance(each, Outcome)}
     failures = tuple(each for each in results if isinstance(each, Failure))
     warn_of_unjudged(min((each.judged for each in outcomes.values()), default=1.0))
+    _warn_of_seen(before, outcomes.values())
     names = tuple(split.name for split in splits)
-    return Comparison(tuple(rankers), names, tuple(by_name), convention, outcomes, failures)
+    columns = next((tuple(each.values) for each in outcomes.values()), tuple(by_name))
+    words = in_words(by_name.values(), convention)
+    return Comparison(tuple(rankers), names, columns, words, outcomes, failures)
+
+
+def metrics_by_name(
+    metrics: Iterable[str | Metric | FunctionMetric], convention: str
+) -> dict[str, Metric | FunctionMetric]:
+    """Return metrics by name, with the settings of a convention; refuse two of one name.
+
+    Examples
+    --------
+    >>> from treerank import NDCG
+    >>> [*metrics_by_name(["ndcg@5", NDCG(5, gain="linear")], "treerank")]
+    ['ndcg@5', "ndcg(gain='linear')@5"]
+    """
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {quote(metrics)}.")
+    found: dict[str, Metric | FunctionMetric] = {}
+    with naming("metrics"):
+        for metric in metrics:
+            name = with_convention(metric).name
+            if name in found:
+                advice = "" if isinstance(found[name], Metric) else " Name functions apart."
+                raise ValueError(f"metrics must have different names; got {name!r} twice.{advice}")
+            found[name] = with_convention(metric, convention)
+    if not found:
+        raise ValueError(f"metrics must be at least one; got {quote(metrics)}.")
+    return found
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Metrics by name, and the weights of several labels."""
+
+    metrics: Mapping[str, Metric | FunctionMetric]
+    label_weights: Mapping[str, float] | None = None
+
+    def outcome(
+        self, ranker: str, split: str, fitted: Fitted, test: RankingData, **others: Any
+    ) -> Outcome:
+        """Return the results of scores on a test set."""
+        return Outcome(
+            ranker=ranker,
+            split=split,
+            queries=np.unique(test.qid),
+            values=values_by_query(
+                self.metrics, test.y, fitted.scores, test.qid, self.label_weights
+            ),
+            best_params=fitted.best_params,
+            seconds=fitted.seconds,
+            judged=judged_labels_share(test.y, fitted.scores, test.qid),
+            watched=fitted.watched,
+            **others,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A ranker to fit to a split, and what to do with the result."""
+    """A ranker to fit to a split, or to score as it is, and what to do with the result."""
 
     name: str
     ranker: Any
     split: SplitSource
     search: Search | None
-    metrics: Mapping[str, Metric | FunctionMetric]
+    scoring: Scoring
     store: Store | None
+    is_fitted: bool
 
 
 def run_job(job: Job) -> Outcome | Failure:
@@ -141,23 +228,14 @@ def run_job(job: Job) -> Outcome | Failure:
     fitted = _load_or_fit(job, split)
     if isinstance(fitted, Failure):
         return fitted
-    _, y, qid = split.test
-    values = {name: metric.per_query(y, fitted.scores, qid) for name, metric in job.metrics.items()}
-    return Outcome(
-        ranker=job.name,
-        split=split.name,
-        queries=np.unique(qid),
-        values=values,
-        test_to_train=split.test_to_train,
-        best_params=fitted.best_params,
-        seconds=fitted.seconds,
-        judged=judged_share(y, fitted.scores, qid),
-    )
+    seen = overlap_with_training(job.ranker, split.test) if job.is_fitted else None
+    others = {"test_to_train": split.test_to_train, "seen": seen}
+    return job.scoring.outcome(job.name, split.name, fitted, split.test, **others)
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
     """Return the stored fit of a job, or fit and store it. An error of the store is raised."""
-    if job.store is None:
+    if job.store is None or job.is_fitted:
         return _fit(job, split)
     configuration = configuration_of(job.ranker, job.search, split)
     key = key_of(configuration)
@@ -171,8 +249,10 @@ def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
 
 
 def _fit(job: Job, split: Split) -> Fitted | Failure:
-    """Return the fit of a job, or its failure."""
+    """Return the fit of a job, or the scores of a fitted ranker, or its failure."""
     try:
+        if job.is_fitted:
+            return predict_only(job.ranker, split)
         return fit_and_predict(job.ranker, split, job.search)
     except Exception as error:
         trace = traceback.format_exc()
@@ -199,14 +279,73 @@ def _check(rankers, n_jobs):
     if not rankers:
         raise TypeError("rankers must name some, such as {'ours': TreeDirectRanker()}; got none.")
     for name, ranker in rankers.items():
-        missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
-        if missing:
-            raise TypeError(f"rankers must have {missing[0]}; {name!r} is {quote(ranker)}.")
         if isinstance(ranker, type) or not isinstance(name, str):
             raise TypeError(f"rankers must be objects by name; got {name!r}: {quote(ranker)}.")
-        _check_settings(name, ranker)
+        if not isinstance(ranker, str | Path) and not hasattr(ranker, "predict"):
+            raise TypeError(
+                f"rankers must have predict; {name!r} is {quote(ranker)}. compare_scores takes "
+                "scores."
+            )
     if n_jobs != -1:
         check_count("n_jobs", n_jobs)
+
+
+def _check_rankers(rankers):
+    """Refuse rankers that are to be fitted and cannot be."""
+    for name, ranker in rankers.items():
+        if not hasattr(ranker, "get_params"):
+            raise TypeError(f"rankers must have get_params; {name!r} is {quote(ranker)}.")
+        _check_settings(name, ranker)
+
+
+def _refuse_for_fitted(rankers, before, cv, grid):
+    """Refuse what is only for rankers that are not fitted yet."""
+    if not before:
+        return
+    others = [name for name in rankers if name not in before]
+    unfitted = f"clone(ranker) of sklearn.base, an unfitted copy of {before[0]!r}"
+    if cv is not None:
+        instead = "Leave cv out" if not others else "Leave cv out, or pass folds as a list of Split"
+        raise ValueError(
+            f"cv must be None where a ranker is fitted, which is scored as it is, as {before[0]!r}"
+            f"; got {quote(cv)}. {instead}; or pass {unfitted}."
+        )
+    wrong = sorted(set(grid) & set(before))
+    if wrong:
+        raise ValueError(
+            f"grid must be for rankers that are not fitted; got one for {wrong[0]!r}. Pass "
+            f"{unfitted}."
+        )
+
+
+def _check_labels(splits, rankers, grid):
+    """Refuse several labels for a ranker that is to be fitted and takes a single one."""
+    names = splits[0].split().test.y.dtype.names
+    if names is None:
+        return
+    for name, ranker in rankers.items():
+        last = ranker.steps[-1][1] if isinstance(ranker, Pipeline) else ranker
+        if not getattr(last, "takes_several_labels", False):
+            raise ValueError(
+                f"y must be a single label for {name!r}, {type(last).__name__}; got {[*names]}. "
+                "Fit it to one of them, and pass it fitted."
+            )
+    if grid:
+        raise ValueError(f"grid must be None where y has several labels; got {[*names]}.")
+
+
+def _warn_of_seen(before, outcomes):
+    """Warn of fitted rankers that were fitted to test queries."""
+    for name in before:
+        seen = [each.seen for each in outcomes if each.ranker == name]
+        n_seen = sum(each.n_seen or 0 for each in seen)
+        if n_seen:
+            total = sum(each.n_queries for each in seen)
+            warn_user(
+                f"rankers[{name!r}] was fitted to {n_seen} of the {total} test queries, so its "
+                "values say little about new ones. Compare on queries that no ranker has seen, or "
+                "pass clone(ranker) of sklearn.base to fit it anew."
+            )
 
 
 def _check_search(rankers, grid, inner_cv):
@@ -219,7 +358,8 @@ def _check_search(rankers, grid, inner_cv):
     check_cv("inner_cv", inner_cv)
     for name, parameters in grid.items():
         for candidate in ParameterGrid(parameters):
-            _check_settings(name, clone(rankers[name]).set_params(**candidate))
+            tried = duplicate(rankers[name]).set_params(**candidate)
+            _check_settings(name, tried.pipeline if isinstance(tried, PipelineRanker) else tried)
 
 
 def _check_settings(name, ranker):
@@ -244,14 +384,9 @@ def _check_splits(splits):
         )
 
 
-def _name(metric):
-    """Return the name of a metric as the user wrote it."""
-    return metric if isinstance(metric, str) else with_convention(metric).name
-
-
 def _seeded(ranker, random_state):
     """Return a clone with a seed; its parts get it if it has no ``random_state``, as a pipeline."""
-    ranker = clone(ranker)
+    ranker = duplicate(ranker)
     own = ranker.get_params(deep=False)
     params = own if "random_state" in own else ranker.get_params()
     unset = [n for n, v in params.items() if n.split("__")[-1] == "random_state" and v is None]

@@ -64,14 +64,15 @@ class Store:
             content = io.BytesIO(self._path(job, key).read_bytes())
             with np.load(content, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
-                return Fitted(file["scores"], about["best_params"], tuple(about["seconds"]))
+                seconds, watched = tuple(about["seconds"]), about["watched"]
+                return Fitted(file["scores"], about["best_params"], seconds, watched)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
 
     def write(self, job: Any, key: str, fitted: Fitted, configuration: dict[str, Any]) -> None:
         """Store a fit; the file appears only when it is complete."""
         about = {"best_params": describe(fitted.best_params), "seconds": fitted.seconds}
-        about["configuration"] = configuration
+        about |= {"watched": fitted.watched, "configuration": configuration}
         content = io.BytesIO()
         np.savez_compressed(content, scores=fitted.scores, about=json.dumps(about))
         with replaced_file(self._path(job, key)) as file:

@@ -16,7 +16,6 @@ from scipy.stats import norm
 
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
-from treerank.metrics.registry import CONVENTIONS
 from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import Interval, corrected_standard_error
 
@@ -120,7 +119,9 @@ class Summary:
     seconds : dict from str to float
         Mean time of a fit with its search, by ranker.
     notes : tuple of str
-        Splits, errors, tests, convention, differences and failures, in words.
+        Splits, errors, tests, metrics, differences and failures, in words.
+    fitted_before : tuple of str, default=()
+        Rankers that were not fitted here.
 
     Examples
     --------
@@ -140,11 +141,17 @@ class Summary:
     cells: dict[tuple[str, str], Cell]
     seconds: dict[str, float]
     notes: tuple[str, ...]
+    fitted_before: tuple[str, ...] = ()
 
     @property
     def header(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return ("ranker", *self.metrics, "fit (s)")
+        return ("ranker", *self.metrics, *(["fit (s)"] if self._has_fits else []))
+
+    @property
+    def _has_fits(self) -> bool:
+        """Whether there is anything to say of fits, which there is not of given scores."""
+        return bool(self.fitted_before) or not all(np.isnan(each) for each in self.seconds.values())
 
     def rows(self, as_cell: Callable[[str, bool], str]) -> list[list[str]]:
         """Return the cells by row, each from its text and whether it is the best of its column."""
@@ -153,7 +160,9 @@ class Summary:
             cells = [self.cells[name, metric] for metric in self.metrics]
             means = [as_cell(str(cell), cell.is_best) for cell in cells]
             seconds = "" if np.isnan(self.seconds[name]) else f"{self.seconds[name]:.2f}"
-            rows.append([as_cell(name, False), *means, as_cell(seconds, False)])
+            seconds = "fitted before" if name in self.fitted_before else seconds
+            fits = [as_cell(seconds, False)] if self._has_fits else []
+            rows.append([as_cell(name, False), *means, *fits])
         return rows
 
     def to_text(self) -> str:
@@ -211,21 +220,32 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         differences += [str(comparison.difference(metric, *pair)) for pair in pairs]
     failures = map(str, comparison.failures)
     notes = (*_notes(comparison, reference, tests, alpha), *differences, *untested, *failures)
-    return Summary(comparison.rankers, comparison.metrics, cells, _mean_seconds(comparison), notes)
+    return Summary(
+        rankers=comparison.rankers,
+        metrics=comparison.metrics,
+        cells=cells,
+        seconds=_mean_seconds(comparison),
+        notes=notes,
+        fitted_before=comparison.fitted_before,
+    )
 
 
 def _means_and_errors(comparison, metric):
     """Return the mean and the error of each ranker; NaN for a ranker without any result."""
     by_split = comparison.by_split(metric)
     means, errors = np.full((2, len(comparison.rankers)), np.nan)
+    ratio = comparison.test_to_train
     for column, values in enumerate(by_split.T):
         values = values[~np.isnan(values)]
         means[column] = values.mean() if len(values) else np.nan
-        if len(values) > 1:
-            errors[column] = corrected_standard_error(values, comparison.test_to_train)
-        elif len(values) and len(comparison.splits) == 1:
+        is_given = comparison.rankers[column] in comparison.fitted_before or np.isnan(ratio)
+        if len(values) > 1 and not is_given:
+            errors[column] = corrected_standard_error(values, ratio)
+        elif len(values) and (len(comparison.splits) == 1 or is_given):
             queries = comparison.by_query(metric)[:, column]
             queries = queries[~np.isnan(queries)]
+            if len(queries) < 2:  # one query has no error
+                continue
             errors[column] = np.std(queries, ddof=1) / np.sqrt(len(queries))
     return means, errors
 
@@ -269,16 +289,9 @@ def _verdicts(results, reference, alpha):
 
 
 def _notes(comparison, reference, tests, alpha):
-    """Yield notes on splits, errors, tests and convention."""
-    n_splits = len(comparison.splits)
-    n_queries = len(np.unique(comparison.values["query"]))
-    if n_splits == 1:
-        yield f"One split, {n_queries} queries tested; ± is the standard error over queries."
-    else:
-        yield (
-            f"{n_splits} splits, {n_queries} queries tested; ± is the standard error over splits, "
-            "corrected for their overlap (Nadeau and Bengio)."
-        )
+    """Yield notes on splits, errors, fits, tests and metrics."""
+    yield _errors_note(comparison)
+    yield from _fit_notes(comparison)
     against, pairs = reference, "its pairs"
     if reference == "best":
         against, pairs = "the best", "all pairs, since the same values chose the best"
@@ -289,10 +302,67 @@ def _notes(comparison, reference, tests, alpha):
         )
     if tests:
         yield (
-            f"Differences: intervals are not adjusted; over the queries it takes, {POWER:.0%} of "
-            f"tests show a true difference of this size at {1 - LEVEL:.2g}."
+            "Differences: intervals are those of the tests, not adjusted; over the queries it "
+            f"takes, {POWER:.0%} of tests show a true difference of this size at {1 - LEVEL:.2g}."
         )
-    yield f"Scored {CONVENTIONS[comparison.convention].summary}."
+    if comparison.scoring:
+        yield f"Scored {comparison.scoring}."
+
+
+def _errors_note(comparison):
+    """Return what was tested, and what the errors are."""
+    n_splits = len(comparison.splits)
+    n_queries = len(np.unique(comparison.values["query"]))
+    over_queries = "the standard error over queries"
+    if n_splits == 1:
+        return f"One test set, {n_queries} queries; ± is {over_queries}."
+    tested = f"{n_splits} splits, {n_queries} queries tested; ±"
+    corrected = "the standard error over splits, corrected for their overlap (Nadeau and Bengio)"
+    if len(comparison.fitted_before) == len(comparison.rankers):
+        return f"{tested} is {over_queries}."
+    if not comparison.fitted_before:
+        return f"{tested} is {corrected}."
+    return f"{tested} is {corrected}, and over queries for {_listed(comparison.fitted_before)}."
+
+
+def _fit_notes(comparison):
+    """Yield who was fitted before, and who used the validation set."""
+    before, outcomes = comparison.fitted_before, comparison.outcomes.values()
+    here = [name for name in comparison.rankers if name not in before]
+    if before:
+        as_it_is = "scored as it is" if len(before) == 1 else "scored as they are"
+        fits = f"; {_listed(here)}: fitted to the training set of each split" if here else ""
+        yield f"{_listed(before)}: fitted before, {as_it_is}{fits}."
+    for name in before:
+        seen = [outcome.seen for outcome in outcomes if outcome.ranker == name]
+        n_seen, total = (
+            sum(getattr(each, count) or 0 for each in seen) for count in ("n_seen", "n_queries")
+        )
+        if n_seen:
+            yield f"{name} was fitted to {n_seen} of the {total} test queries: its values mislead."
+    unknown = {o.ranker for o in outcomes if o.seen is not None and o.seen.n_seen is None}
+    if unknown:
+        names = _listed([name for name in before if name in unknown], "or")
+        yield f"Whether {names} learned from test queries is not known here."
+    watched = {(o.ranker, bool(o.watched)) for o in outcomes if o.watched is not None}
+    without = [name for name in here if (name, False) in watched]
+    users = [name for name in here if (name, True) in watched and name not in without]
+    if watched:
+        who = f"used by {_listed(users)}" if users else "used by none"
+        rest = f"; not by {_listed(without, 'or')}" if users and without else ""
+        yield f"Validation set, for early stopping: {who}{rest}."
+
+
+def _listed(names, word="and"):
+    """Return names as a text.
+
+    Examples
+    --------
+    >>> _listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *rest, last = names
+    return f"{', '.join(rest)} {word} {last}" if rest else last
 
 
 def _mean_seconds(comparison):

@@ -240,7 +240,7 @@ _IN_WORDS: list[tuple[str, tuple[type, ...], dict[str, Any]]] = [
         {"gain": "exponential", "discount": "log2"},
     ),
     ("ERR with gains 2^y - 1", (ExpectedReciprocalRank,), {"gain": "exponential"}),
-    ("labels of at least 1 relevant", (ThresholdMetric,), {"threshold": 1}),
+    ("labels of at least 1 count as relevant", (ThresholdMetric,), {"threshold": 1}),
     ("tied scores averaged over their orders", (Metric,), {"ties": "average"}),
     ("queries with nothing to find left out", (Metric,), {"no_relevant": "exclude"}),
 ]

@@ -108,7 +108,9 @@ def randomization_interval(
     # So many of the means must be beyond a difference that the test rejects, on either side.
     rank = math.floor((1 - level) * n_patterns / 2 + 1e-9) - n_empty
     mean, low, high = float(differences.mean()), -math.inf, math.inf
-    if rank >= 1:
+    if not differences.any():  # there is nothing to be uncertain about
+        low, high = 0.0, 0.0
+    elif rank >= 1:
         means = np.sort(means)
         low, high = float(means[rank - 1]), float(means[-rank])
     return Interval(mean, low, high, float(level))
@@ -128,7 +130,8 @@ def _means_of_flipped(
     for start in range(0, n_patterns, size):
         n_rows = min(size, n_patterns - start)
         if is_exact:
-            patterns = np.arange(start + 1, start + n_rows + 1)[:, None] >> np.arange(n) & 1
+            numbers = np.arange(start + 1, start + n_rows + 1)[:, None]
+            patterns = (numbers >> np.arange(n) & 1).astype(np.uint8)
         else:
             octets = rng.integers(256, size=(n_rows, -(-n // 8)), dtype=np.uint8)
             patterns = np.unpackbits(octets, axis=1, count=n)

@@ -1,0 +1,95 @@
+"""Fitted rankers in a comparison: which ones are, files of models, and what they were fitted to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import naming
+from treerank.datasets.ranking_data import RankingData
+from treerank.evaluation.engine_rankers import duplicate
+from treerank.evaluation.labels import as_passed
+from treerank.inputs.canonical import row_hashes
+from treerank.registry import load
+
+
+def read_models(rankers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return rankers by name, with those that are paths of model files read from them."""
+    found = {}
+    for name, ranker in rankers.items():
+        if isinstance(ranker, str | Path):
+            with naming(f"rankers[{name!r}]"):
+                ranker = load(ranker)
+        found[name] = ranker
+    return found
+
+
+def is_fitted(ranker: Any) -> bool:
+    """Tell whether a ranker was fitted; what cannot be fitted is taken as it is.
+
+    By scikit-learn's rule fitted attributes end in an underscore. Attributes that an unfitted copy
+    does not have tell it of classes that do not keep the rule.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> is_fitted(LinearRegression()), is_fitted(LinearRegression().fit([[1.0], [2.0]], [1, 2]))
+    (False, True)
+    """
+    if not hasattr(ranker, "fit"):
+        return True
+    if isinstance(ranker, Pipeline):
+        return is_fitted(ranker.steps[-1][1])
+    if not needs_fit(ranker):
+        return False
+    try:
+        check_is_fitted(ranker)
+    except NotFittedError:
+        return bool(vars(ranker).keys() - vars(duplicate(ranker)).keys())
+    return True
+
+
+def needs_fit(ranker: Any) -> bool:
+    """Tell whether a ranker has anything to learn, as scikit-learn's tags say."""
+    if isinstance(ranker, Pipeline):
+        return any(needs_fit(step) for _, step in ranker.steps if hasattr(step, "fit"))
+    return not hasattr(ranker, "__sklearn_tags__") or bool(get_tags(ranker).requires_fit)
+
+
+def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the rankers that were fitted before.
+
+    One that has nothing to learn is among them if no other one is to be fitted.
+    """
+    fitted = {name for name, ranker in rankers.items() if is_fitted(ranker)}
+    free = {n for n, ranker in rankers.items() if n not in fitted and not needs_fit(ranker)}
+    if fitted and fitted | free == set(rankers):
+        fitted |= free
+    return tuple(name for name in rankers if name in fitted)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many queries of a test set a ranker was fitted to, of how many; None if it is unknown."""
+
+    n_seen: int | None
+    n_queries: int
+
+
+def overlap_with_training(ranker: Any, data: RankingData) -> Overlap:
+    """Return which queries of a test set a fitted ranker remembers from its training."""
+    X, n_queries = data.X, len(set(data.qid.tolist()))
+    while isinstance(ranker, Pipeline):
+        X = ranker[:-1].transform(X) if len(ranker) > 1 else X
+        ranker = ranker[-1]
+    remembered = getattr(ranker, "training_queries_", None)
+    if remembered is None:
+        return Overlap(None, n_queries)
+    matrix = ranker.read(X)[0]
+    found = remembered.look_up(row_hashes(matrix), as_passed(data.y), data.qid)
+    return Overlap(found.n_same + found.n_cut, found.n_queries)

@@ -1,0 +1,90 @@
+"""Given scores: a comparison of rankings from anywhere, by the labels of the same documents."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column, quote
+from treerank.datasets.ranking_data import RankingData
+from treerank.evaluation.fits import Fitted
+from treerank.evaluation.labels import checked_labels
+from treerank.evaluation.ranker_comparison import Comparison
+from treerank.evaluation.running import Scoring, metrics_by_name
+from treerank.inputs.documents import check_ids, warn_without_qid
+from treerank.inputs.grouping import ByRow
+from treerank.metrics.base import Metric
+from treerank.metrics.judged import warn_of_unjudged
+from treerank.metrics.registry import FunctionMetric, in_words
+from treerank.parameters import check_arguments
+
+
+@check_arguments
+def compare_scores(
+    scores: Mapping[str, ArrayLike],
+    y: ArrayLike | Mapping[str, ArrayLike],
+    qid: ByRow = None,
+    *,
+    metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
+    convention: str = "treerank",
+    label_weights: Mapping[str, float] | None = None,
+) -> Comparison:
+    """Compare scores of the same documents, wherever they are from.
+
+    That may be the system in production, a search engine, a cross-encoder or a saved column. The
+    tests are over queries.
+
+    Parameters
+    ----------
+    scores : dict from str to array-like of shape (n_documents,)
+        Scores by name of the ranker; higher is better. Equal scores count by the mean over their
+        orders.
+    y : array-like of shape (n_documents,), or several labels
+        Relevance; NaN is not judged. Several labels are an array of shape (n_documents, n_labels)
+        or a mapping from names to columns: then a metric is the weighted mean of those of the
+        labels, and each label has its own, such as "ndcg@10 of margin".
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; None is a single query, which no test can compare.
+    metrics, convention, label_weights
+        As in :func:`treerank.compare`.
+
+    Returns
+    -------
+    Comparison
+        Print its ``summary()``.
+
+    Examples
+    --------
+    >>> from treerank import make_web_search
+    >>> X, y, qid = make_web_search(60, documents_per_query=10, random_state=0)
+    >>> comparison = compare_scores({"old": X[:, 0], "new": X[:, 0] + X[:, 1]}, y, qid)
+    >>> comparison.by_query("ndcg@10").shape
+    (60, 2)
+    """
+    if not scores:
+        raise ValueError("scores must name some, such as {'old': old, 'new': new}; got none.")
+    labels = checked_labels(y)
+    n_documents = len(labels)
+    columns = {
+        name: check_column(f"scores[{name!r}]", column, n_documents)
+        for name, column in scores.items()
+    }
+    wrong = [name for name in columns if not isinstance(name, str)]
+    if wrong:
+        raise TypeError(f"scores must be columns by name; got the name {quote(wrong[0])}.")
+    warn_without_qid(qid, n_documents)
+    ids = np.zeros(n_documents) if qid is None else check_ids("qid", qid, n_documents)
+    by_name = metrics_by_name(metrics, convention)
+    scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
+    nan = math.nan
+    outcomes = {
+        (name, "test"): scoring.outcome(
+            name, "test", Fitted(column, {}, (nan, nan, nan)), data, test_to_train=nan
+        )
+        for name, column in columns.items()
+    }
+    warn_of_unjudged(min(each.judged for each in outcomes.values()))
+    names = tuple(next(iter(outcomes.values())).values)
+    words = in_words(by_name.values(), convention)
+    return Comparison(tuple(columns), ("test",), names, words, outcomes)

@@ -1,0 +1,94 @@
+"""Labels: one or several, by row, and what metrics make of them.
+
+Several labels are an array of records here, of which rows are taken as of any array.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import check_column
+from treerank.inputs.documents import split_labels
+from treerank.metrics.base import Metric
+from treerank.metrics.judged import judged_share
+from treerank.metrics.registry import FunctionMetric
+from treerank.rankers.reading import weights_of_labels
+
+
+def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
+    """Return one label per row as numbers, or several as records; NaN is not judged.
+
+    Examples
+    --------
+    >>> checked_labels({"relevance": [1, 0], "margin": [0.5, np.nan]}).dtype.names
+    ('relevance', 'margin')
+    """
+    labels = split_labels(y)
+    if labels is None:
+        return check_column("y", y, n_documents, some_unjudged=True)
+    columns = {
+        name: check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
+        for name, column in labels.items()
+    }
+    first = len(next(iter(columns.values())))
+    records = np.empty(first, dtype=[(name, np.float64) for name in columns])
+    for name, column in columns.items():
+        records[name] = check_column(f"y[{name!r}]", column, first, some_unjudged=True)
+    return records
+
+
+def as_passed(y: np.ndarray) -> Any:
+    """Return labels as ``fit`` takes them: several by name."""
+    return {name: y[name] for name in y.dtype.names} if y.dtype.names else y
+
+
+def values_by_query(
+    metrics: Mapping[str, Metric | FunctionMetric],
+    y: np.ndarray,
+    scores: np.ndarray,
+    qid: Any,
+    label_weights: Mapping[str, float] | None = None,
+) -> dict[str, np.ndarray]:
+    """Return the values of metrics by query, of several labels their mean and those of each label.
+
+    The mean over labels is that of ``ranker.score``: of the means over the queries in which a label
+    has something to find. A query has its share of it, so that the mean over queries is the same.
+
+    Examples
+    --------
+    >>> from treerank import get_metric
+    >>> y = checked_labels({"a": [1, 0, 0, 1], "b": [0, 1, 0, 0]})
+    >>> values_by_query({"mrr": get_metric("mrr")}, y, np.array([2.0, 1, 2, 1]), [1, 1, 2, 2])
+    {'mrr': array([1. , 0.25]), 'mrr of a': array([1. , 0.5]), 'mrr of b': array([0.5, nan])}
+    """
+    if not y.dtype.names:
+        return {name: metric.per_query(y, scores, qid) for name, metric in metrics.items()}
+    weights = weights_of_labels(label_weights, y.dtype.names)
+    found = {}
+    for name, metric in metrics.items():
+        by_label = {label: metric.per_query(y[label], scores, qid) for label in y.dtype.names}
+        found[name] = _shares(np.array([*by_label.values()]), np.array(weights))
+        found |= {f"{name} of {label}": values for label, values in by_label.items()}
+    return found
+
+
+def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return what each query adds to the weighted mean of the means of labels.
+
+    A label without any query that has something to find has no mean, and so there is none of all.
+    """
+    values, weights = values[weights > 0], weights[weights > 0] / weights.sum()
+    is_defined = ~np.isnan(values)
+    counts = is_defined.sum(axis=1)
+    if not counts.all():
+        return np.full(values.shape[1], np.nan)
+    some = is_defined.any(axis=0)
+    shares = (weights * some.sum() / counts) @ np.where(is_defined, values, 0.0)
+    return np.where(some, shares, np.nan)
+
+
+def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
+    """Return the share of the first documents that are judged; of several labels the least one."""
+    columns = [y[name] for name in y.dtype.names] if y.dtype.names else [y]
+    return min(judged_share(column, scores, qid) for column in columns)

@@ -1,0 +1,92 @@
+"""Pipelines: their last step gets the queries, and the validation set as the others prepare it.
+
+scikit-learn's pipelines pass metadata on, but documents of a validation set would reach the last
+step as they are.
+"""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from treerank.evaluation.engine_rankers import EngineRanker, Wrapped, duplicate, needs_groups
+from treerank.rankers.ranker import Ranker
+
+
+def adapted(ranker: Any) -> Any:
+    """Return a ranker whose ``fit`` takes ``qid``, frames and an ``eval_set``, if there is one.
+
+    That are rankers of engines, and pipelines that end in one, or in a ranker of this package.
+
+    Examples
+    --------
+    >>> from lightgbm import LGBMRanker
+    >>> adapted(LGBMRanker())
+    EngineRanker(ranker=LGBMRanker())
+    """
+    if isinstance(ranker, Pipeline) and takes_eval_set(adapted(ranker.steps[-1][1])):
+        return PipelineRanker(ranker)
+    return EngineRanker(ranker) if needs_groups(ranker) else ranker
+
+
+def takes_eval_set(ranker: Any) -> bool:
+    """Return whether an adapted ranker takes a validation set."""
+    return isinstance(ranker, Ranker | EngineRanker | PipelineRanker)
+
+
+def stops(ranker: Any) -> bool:
+    """Return whether a fitted ranker has used the validation set that its ``fit`` got."""
+    return bool(getattr(ranker, "stops_", isinstance(ranker, Ranker)))
+
+
+def takes_qid(ranker: Any) -> bool:
+    """Return whether ``fit`` requests ``qid``."""
+    return bool(get_routing_for_object(ranker).consumes("fit", {"qid"}))
+
+
+def request_metadata(ranker: Any) -> Any:
+    """Set the requests for ``qid`` and ``eval_set`` of an estimator whose ``fit`` takes them.
+
+    A request for ``qid`` that the user has set is kept.
+    """
+    request = get_routing_for_object(ranker)
+    requests = getattr(getattr(request, "fit", None), "requests", {})
+    if "qid" in requests and requests["qid"] is None:
+        ranker.set_fit_request(qid=True)
+    if isinstance(ranker, Ranker):
+        ranker.set_fit_request(eval_set=True)
+    return ranker
+
+
+class PipelineRanker(Wrapped):
+    """A pipeline that ends in a ranker, with ``fit(X, y, qid, eval_set=)``."""
+
+    __metadata_request__fit: ClassVar = {"qid": True, "eval_set": True}
+
+    def __init__(self, pipeline: Any):
+        self.pipeline = pipeline
+
+    def fit(self, X: Any, y: Any, qid: Any, *, eval_set: Any = None) -> Self:
+        """Fit a copy of the pipeline; transform the ``eval_set`` by the steps before the last."""
+        pipeline = duplicate(self.pipeline)
+        self.front_ = pipeline[:-1] if len(pipeline) > 1 else None
+        self.ranker_ = request_metadata(adapted(pipeline[-1]))
+        if self.front_ is not None:
+            metadata = {"qid": qid} if takes_qid(self.front_) else {}
+            X = self.front_.fit_transform(X, y, **metadata)
+        watched = {}
+        if eval_set is not None:
+            watched["eval_set"] = (self._prepared(eval_set[0]), *eval_set[1:])
+        metadata = {"qid": qid} if takes_qid(self.ranker_) else {}
+        self.ranker_.fit(X, y, **metadata, **watched)
+        self.stops_ = bool(watched) and stops(self.ranker_)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the scores of the pipeline."""
+        return self.ranker_.predict(self._prepared(X))
+
+    def _prepared(self, X: Any) -> Any:
+        """Return documents as the last step gets them."""
+        return X if self.front_ is None else self.front_.transform(X)
