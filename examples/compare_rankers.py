@@ -74,6 +74,7 @@ print(comparison.test("ndcg@10", "default", "line", test="randomization"))
 # ----------
 # Columns hold each value by ranker, split, query and metric, for a data frame of any kind.
 
-import polars as pl
+import pyarrow as pa
 
-print(pl.DataFrame(comparison.values).head())
+for row in pa.table(comparison.values).slice(0, 5).to_pylist():
+    print(row)

@@ -13,7 +13,6 @@ An answer before any user sees the new ranker, and when not to trust it.
 import warnings
 
 import numpy as np
-import polars as pl
 
 from treerank import QueryKFold, TreeDirectRanker, make_web_search
 from treerank.clicks import ClickLog, Items, evaluate_from_log, simulate_clicks
@@ -24,15 +23,13 @@ old = X[:, 4]
 week = simulate_clicks(
     y[live], qid[live], old[live], n_sessions=200, exploration=1.0, random_state=0
 )
-table = pl.DataFrame(
-    {
-        "session": week.session,
-        "query": week.items.query[week.item],
-        "document": live[week.items.document[week.item]],
-        "position": week.position,
-        "click": week.clicked.astype(int),
-    }
-)
+table = {
+    "session": week.session,
+    "query": week.items.query[week.item],
+    "document": live[week.items.document[week.item]],
+    "position": week.position,
+    "click": week.clicked.astype(int),
+}
 log = ClickLog.from_table(table)
 print(log)
 

@@ -21,7 +21,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from treerank import TreeDirectRanker, export, read_feature_log, read_judgments
 from treerank.clicks import (
@@ -167,7 +166,7 @@ table = {
     "position": shown.position,
     "click": shown.clicked.astype(int),
 }
-data = count_data(ClickLog.from_table(pl.DataFrame(table)), (live.X, live.qid, live.doc_ids))
+data = count_data(ClickLog.from_table(table), (live.X, live.qid, live.doc_ids))
 clicked = TreeDirectRanker(random_state=0).fit(data)
 print("looked at:", clicked.propensities_[:5].round(2))
 

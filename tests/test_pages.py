@@ -53,6 +53,29 @@ def test_a_block_of_the_readme_imports_only_what_treerank_needs_itself():
         assert set(re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE)) <= allowed
 
 
+def imported(source):
+    """Return the packages that Python code imports."""
+    nodes = list(ast.walk(ast.parse(source)))
+    names = [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    names += [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
+    return {name.partition(".")[0] for name in names}
+
+
+def test_pages_and_examples_import_only_what_extras_install():
+    """``pip install 'treerank[all,dask]'``, with pandas by dask, and matplotlib for pictures."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["dask"], *extras["docs"]]
+    needed += [each for name in ("xgboost", "torch", "onnx") for each in extras[name]]
+    allowed = {re.match(r"[\w-]+", each)[0] for each in needed}
+    allowed |= {"pandas", "sklearn", "treerank", *sys.stdlib_module_names}
+    for path in EXAMPLES:
+        assert imported(path.read_text(encoding="utf-8")) <= allowed, path
+    for path in WITH_PYTHON:
+        for block, _ in python_of(path):
+            assert imported(block) <= allowed, path
+
+
 @pytest.mark.slow
 def test_the_shell_of_the_readme_runs_line_by_line(tmp_path):
     (block,) = SHELL.findall(README.read_text(encoding="utf-8"))
