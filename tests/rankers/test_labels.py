@@ -126,6 +126,29 @@ def test_documents_and_pairs_of_several_labels_may_be_weighed():
     assert_same_scores(model, again)
 
 
+@pytest.mark.parametrize("first", ["relevance", "margin"])
+@pytest.mark.parametrize("part", ["lightgbm", "histogram"])
+def test_a_label_of_weight_0_is_recorded_and_changes_nothing(part, first):
+    """It is judged where others are not, and the other way round."""
+    part = clone(PARTS[part]).set_params(subsample=0.7)
+    kept, other = first, "margin" if first == "relevance" else "relevance"
+    labels = {name: y.astype(float) for name, y in LABELS.items()}
+    labels[kept][:45], labels[other][100:140] = np.nan, np.nan
+
+    def data(rows, *names):
+        return X[rows], {name: labels[name][rows] for name in names}, QID[rows]
+
+    train, rest = np.arange(240), np.arange(240, 400)
+    both = ranker(part, label_weights={other: 0})
+    both.fit(*data(train, *LABELS), eval_set=data(rest, *LABELS))
+    alone = ranker(part).fit(*data(train[45:], kept), eval_set=data(rest, kept))
+    assert_same_scores(both, alone)
+    assert both.steepness_ == alone.steepness_
+    history = both.evals_result_["validation"]
+    assert history["ndcg@10"] == history[f"ndcg@10 of {kept}"]
+    assert history[f"ndcg@10 of {other}"] != history["ndcg@10"]
+
+
 class TooLate(Column):
     """A feature part that must not be fitted."""
 

@@ -32,7 +32,7 @@ from treerank.parameters import NotNegative, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import weights_of_labels
+from treerank.rankers.reading import labels_that_count
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
 
@@ -118,10 +118,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def make_objective(self, y: ArrayLike, qid: ByRow = None) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
         self.check_settings()
-        labels = self._labels_of(y)
+        labels, label_weights = labels_that_count(self._labels_of(y), self.label_weights)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))
-        data = TrainingSet(Rows(np.empty((len(first), 0))), first, groups, labels=labels)
+        documents = Rows(np.empty((len(first), 0)))
+        data = TrainingSet(documents, first, groups, labels=labels, label_weights=label_weights)
         return self._make_objective(data, 0)
 
     def terms(self) -> "Terms":
@@ -209,7 +210,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if data.labels is None:
             return self._objective_of(data, seed)
         terms = [self._objective_of_some(data.labeled(name), seed) for name in data.labels]
-        return weighted_sum(terms, weights_of_labels(self.label_weights, data.labels))
+        assert data.label_weights is not None
+        return weighted_sum(terms, [data.label_weights[name] for name in data.labels])
 
     def _objective_of_some(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of one of several labels, which some documents may not have."""

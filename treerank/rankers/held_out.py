@@ -1,6 +1,6 @@
 """Held-out documents: early stopping and calibration use them, training does not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Self, final
@@ -17,7 +17,6 @@ from treerank.rankers.reading import (
     check_labels_by_name,
     read_eval_set,
     stacked_rows,
-    weights_of_labels,
 )
 from treerank.rankers.training_queries import warn_of_copied_queries, warn_of_cut_queries
 from treerank.rankers.training_set import TrainingSet
@@ -130,7 +129,6 @@ def hold_out(ranker: Any, data: TrainingSet, eval_set: Any, eval_metric: Any) ->
 
     Those that decide are compared with the training set ``data``, whose queries are warned of.
     """
-    labels = data.labels
     names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
     with naming("eval_metric"):
         metrics = [get_metric(ranker.metric if name is None else name) for name in names]
@@ -142,8 +140,7 @@ def hold_out(ranker: Any, data: TrainingSet, eval_set: Any, eval_metric: Any) ->
             _checked_set(ranker, data, *read_eval_set(ranker, each), decides=not number)
             for number, each in enumerate(given)
         ]
-        weights = [1.0] if labels is None else weights_of_labels(ranker.label_weights, labels)
-        return watching(sets, metrics, weights)
+        return watching(sets, metrics, [*(data.label_weights or {"": 1.0}).values()])
 
 
 def _checked_set(
@@ -153,7 +150,7 @@ def _checked_set(
 
     Of the one that ``decides``, queries that were trained on are warned of.
     """
-    names, labels = data.labels, split_labels(y)
+    names, labels = data.label_weights, split_labels(y)
     if names is None and labels is not None:
         raise ValueError(f"eval_set must have a single label, as y; got {[*labels]}.")
     if names is not None and (labels is None or [*labels] != [*names]):
@@ -166,7 +163,7 @@ def _checked_set(
         labels = check_labels_by_name(labels, X.shape[0])
     groups = QueryGroups.from_qid(qid, X.shape[0])
     if decides and data.queries is not None and data.query_hashes is not None:
-        hashes, first = row_hashes(X), next(iter(labels.values()))
+        hashes, first = row_hashes(X), _first_that_counts(labels, (names or {"": 1.0}).values())
         warn_of_copied_queries(data.query_hashes, hashes, first, groups, X.shape[1])
         overlap = ranker.training_queries_.look_up(hashes, y, qid)
         warn_of_cut_queries(overlap, "the first eval_set decides by what training has seen")
@@ -190,12 +187,17 @@ def watching(
         n_before += groups.n_documents
     watched = Watched(metrics[0].name, curves, weights)
     documents, every_label, every_group = zip(*sets, strict=True)
-    columns = [next(iter(labels.values())) for labels in every_label]
+    columns = [_first_that_counts(labels, weights) for labels in every_label]
     codes, n_queries = zip(*((each.codes, each.n_queries) for each in every_group), strict=True)
     X = stacked_rows([each.array() for each in documents])
     rows = Rows(X, columns=documents[0].columns)
     groups = _joined(codes, n_queries)
     return HeldOut(rows, np.concatenate(columns), groups, watched, len(columns[0]))
+
+
+def _first_that_counts(labels: dict[str, np.ndarray], weights: Iterable[float]) -> np.ndarray:
+    """Return the first label whose weight is not 0: pair probabilities are those of this one."""
+    return next(y for y, weight in zip(labels.values(), weights, strict=True) if weight)
 
 
 def _joined(codes: Sequence[np.ndarray], n_queries: Sequence[int]) -> QueryGroups:

@@ -43,6 +43,7 @@ from treerank.rankers.reading import (
     check_labels_by_name,
     check_saved_propensities,
     documents_of_batches,
+    labels_that_count,
     refuse_arrays,
     relevance_of_clicks,
     take_columns,
@@ -226,9 +227,11 @@ class Ranker(Scored):
             X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
+        labels, label_weights = labels_that_count(labels, self.label_weights)
         y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=reset, earlier=earlier, some_unjudged=True)
-        by_row = {"labels": labels, "position": position, **weights}
+        by_label = {"labels": labels, "label_weights": label_weights}
+        by_row = {**by_label, "position": position, **weights}
         documents = Rows(X, columns=self.columns_)
         data = training_set(documents, y, qid, given_pairs=given_pairs, **by_row)
         warn_without_qid(qid, len(data.y))

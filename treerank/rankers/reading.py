@@ -58,6 +58,25 @@ def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
     return weights
 
 
+def labels_that_count(
+    labels: dict[str, np.ndarray] | None, given: Any
+) -> tuple[dict[str, np.ndarray] | None, dict[str, float] | None]:
+    """Return the labels whose weight is not 0, as a fit depends on no others, and all weights.
+
+    A single label, which has no weight, is ``None``.
+
+    Examples
+    --------
+    >>> labels = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
+    >>> labels_that_count(labels, {"a": 0})
+    ({'b': array([0., 1.])}, {'a': 0.0, 'b': 1.0})
+    """
+    if labels is None:
+        return None, None
+    weights = dict(zip(labels, weights_of_labels(given, labels), strict=True))
+    return {name: column for name, column in labels.items() if weights[name] > 0}, weights
+
+
 def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[str, np.ndarray]:
     """Return several labels, each of which may have gaps, as columns of numbers."""
     return {

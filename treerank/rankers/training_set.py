@@ -45,7 +45,9 @@ class TrainingSet:
     pairs : GivenPairs or None
         The user's own pairs, as numbers of documents in training order.
     labels : dict from str to ndarray of shape (n_documents,), or None
-        All labels by name if there are several; ``y`` is the first of them.
+        Labels by name if there are several, without those of weight 0; ``y`` is the first of them.
+    label_weights : dict from str to float, or None
+        Weight of each of several labels, also 0.
     position : ndarray of int of shape (n_documents,) or None
         Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
     query_hashes : ndarray or None
@@ -61,6 +63,7 @@ class TrainingSet:
     query_weight: np.ndarray | None = None
     pairs: GivenPairs | None = None
     labels: dict[str, np.ndarray] | None = None
+    label_weights: dict[str, float] | None = None
     position: np.ndarray | None = None
     query_hashes: np.ndarray | None = None
     queries: TrainingQueries | None = None
@@ -125,6 +128,7 @@ def training_set(
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
     labels: dict[str, np.ndarray] | None = None,
+    label_weights: dict[str, float] | None = None,
     position: ArrayLike | None = None,
     id_hashes: np.ndarray | None = None,
 ) -> TrainingSet:
@@ -152,6 +156,7 @@ def training_set(
         by_query,
         None if given_pairs is None else GivenPairs.from_table(given_pairs, groups),
         labels,
+        label_weights,
         position=check_positions(position, y),
     )
     # Rows in batches have taken their hashes as they were checked.
