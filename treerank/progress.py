@@ -2,6 +2,10 @@
 
 A listener is a function that is called after every iteration of a fit. It is set around the fit,
 see :func:`listening` and :func:`treerank.show_progress`, or given to it as one of ``callbacks``.
+
+A metric is a function of scores. It may have a ``name``, and a ``description`` of its settings. One
+that records more than the value that it returns has ``history``, a list with a row of values for
+each call, and ``values(scores)``, which returns such a row and records nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,6 +115,22 @@ def patience_of(rounds: int | str | None, metric: Any, n_iterations: int) -> int
     return cast(int | None, rounds)
 
 
+def name_of(metric: Any) -> str:
+    """Return the name of a metric."""
+    return str(getattr(metric, "name", getattr(metric, "__name__", "metric")))
+
+
+def description_of(metric: Any) -> str:
+    """Return a text that tells a metric from others, if it has one, and else its name."""
+    return str(getattr(metric, "description", name_of(metric)))
+
+
+def values_of(metric: Any, scores: np.ndarray) -> list[float]:
+    """Return all that a metric records of scores, and record nothing."""
+    values: list[float] = metric.values(scores) if hasattr(metric, "values") else [metric(scores)]
+    return list(map(float, values))
+
+
 class Progress:
     """Values of a metric over iterations, higher better, with early stopping.
 
@@ -126,7 +146,7 @@ class Progress:
     total : int, default=None
         Largest number of iterations, including those of earlier fits.
     saver : callable, default=None
-        Called as ``saver(iteration, dump, values)`` after each iteration.
+        Called as ``saver(iteration, dump, progress)`` after each iteration.
     newest : float, default=1.0
         Share of the newest value in the smoothed curve whose highest point is the best iteration;
         1 does not smooth. Values of few queries jump, and their highest point is often chance.
@@ -160,7 +180,7 @@ class Progress:
     @property
     def name(self) -> str:
         """Name of the metric."""
-        return getattr(self.metric, "name", getattr(self.metric, "__name__", "metric"))
+        return name_of(self.metric)
 
     def measure(self, scores: Any) -> float:
         """Compute the metric of scores; they are copied, because engines reuse their buffers."""
@@ -179,7 +199,7 @@ class Progress:
         last = {self.name: self.values[-1]} if self.values else {}
         is_told_to_stop = bool(current_listener()(iteration, self.total, last))
         if self.saver is not None:
-            self.saver(iteration, dump, self.values)
+            self.saver(iteration, dump, self)
         if not self.values:
             return is_told_to_stop
         self.note(self.values[-1], iteration)
@@ -187,11 +207,18 @@ class Progress:
         is_late = rounds is not None and iteration - self.best_iteration >= rounds
         return is_told_to_stop or is_late
 
-    def resume(self, values: list[float], start: int) -> None:
+    def state(self) -> dict[str, Any]:
+        """Return the values so far, and the rows of all that the metric has recorded of them."""
+        history: list[list[float]] = getattr(self.metric, "history", None) or []
+        return {"values": self.values, "rows": history[len(history) - len(self.values) :]}
+
+    def resume(self, state: Mapping[str, Any], start: int) -> None:
         """Take over the values of the iterations after ``start`` that were done before."""
-        for iteration, value in enumerate(values, start + 1):
+        for iteration, value in enumerate(state["values"], start + 1):
             self.values.append(value)
             self.note(value, iteration)
+        if state["rows"]:
+            cast(Any, self.metric).history.extend(state["rows"])
 
     def note(self, value: float, iteration: int) -> None:
         """Note the iteration as the best one if its smoothed value is."""

@@ -25,18 +25,30 @@ from treerank.files.states import StateRule, count, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.sums import FromStart
 from treerank.parameters import Seed
+from treerank.progress import description_of, name_of, values_of
 
 
 @dataclass(frozen=True)
 class _MetricFromStart:
-    """A metric of scores that are added to given ones, under its name."""
+    """A metric of scores that are added to given ones, with all that it has."""
 
     metric: Callable[[np.ndarray], float]
     start: np.ndarray
 
     @property
     def name(self) -> str:
-        return str(getattr(self.metric, "name", "metric"))
+        return name_of(self.metric)
+
+    @property
+    def description(self) -> str:
+        return description_of(self.metric)
+
+    @property
+    def history(self) -> list[list[float]] | None:
+        return getattr(self.metric, "history", None)
+
+    def values(self, scores: np.ndarray) -> list[float]:
+        return values_of(self.metric, self.start + scores)
 
     def __call__(self, scores: np.ndarray) -> float:
         return float(self.metric(self.start + scores))

@@ -44,9 +44,10 @@ def current_checkpoint() -> Checkpoint | None:
 def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]:
     """Save boosted trees every few iterations, and go on from there where a fit was killed.
 
-    Where the file holds trees of a fit with the same settings and data, a fit in the block goes on
-    from them. It ends in the model of an uninterrupted fit, bit for bit. The number of trees may
-    differ. A file of another fit is replaced. Trees of XGBoost and LightGBM must not be grown from
+    Where the file holds trees of a fit with the same settings, data, objective, metric and
+    ``eval_set``, a fit in the block goes on from them. It ends in the model of an uninterrupted
+    fit, bit for bit, with all curves of metrics. The number of trees may differ. A file of another
+    fit is replaced: the fit starts anew. Trees of XGBoost and LightGBM must not be grown from
     random samples of rows or columns.
 
     Parameters

@@ -8,10 +8,11 @@ from typing import Any, Self, final
 import numpy as np
 
 from treerank.checks import naming
-from treerank.inputs.canonical import row_hashes
+from treerank.inputs.canonical import group_hashes, row_hashes
 from treerank.inputs.documents import check_features, check_labels, split_labels, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.rows import Rows
+from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.rankers.reading import (
     check_labels_by_name,
@@ -84,7 +85,7 @@ class Watched:
 
     ``curves`` are functions of the scores of all documents, by the names of a set and of a curve.
     ``weights`` are those of the first curves, whose mean decides, under ``name``. ``history`` has
-    the values of all curves for each call.
+    the values of all curves for each call. ``describe()`` returns a text of documents and metrics.
 
     Examples
     --------
@@ -99,12 +100,22 @@ class Watched:
     curves: dict[tuple[str, str], Callable[[np.ndarray], float]]
     weights: Sequence[float] = (1.0,)
     history: list[list[float]] = field(default_factory=list)
+    describe: Callable[[], str] = str
 
-    def __call__(self, scores: np.ndarray) -> float:
-        """Return the value that decides, and record those of all curves; outputs are added up."""
+    @property
+    def description(self) -> str:
+        """A text that is the same for the same documents, labels, queries and metrics alone."""
+        return self.describe()
+
+    def values(self, scores: np.ndarray) -> list[float]:
+        """Return the values of all curves, and record nothing; outputs are added up."""
         if scores.ndim > 1:
             scores = scores.sum(axis=1)
-        values = [curve(scores) for curve in self.curves.values()]
+        return [curve(scores) for curve in self.curves.values()]
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the value that decides, and record those of all curves."""
+        values = self.values(scores)
         self.history.append(values)
         total = sum(self.weights)
         return sum(w * value for w, value in zip(self.weights, values, strict=False)) / total
@@ -185,7 +196,11 @@ def watching(
             name = f"{metric.name} of {label}" if label else metric.name
             curves[part, name] = _curve(metric, y, groups, n_before)
         n_before += groups.n_documents
-    watched = Watched(metrics[0].name, curves, weights)
+    settings = [metric if isinstance(metric, Metric) else metric.name for metric in metrics]
+    described = f"{[*curves]} by {settings}, weighed by {weights}"
+    watched = Watched(
+        metrics[0].name, curves, weights, describe=lambda: f"{described} of {_hashed(sets)}"
+    )
     documents, every_label, every_group = zip(*sets, strict=True)
     columns = [_first_that_counts(labels, weights) for labels in every_label]
     codes, n_queries = zip(*((each.codes, each.n_queries) for each in every_group), strict=True)
@@ -198,6 +213,16 @@ def watching(
 def _first_that_counts(labels: dict[str, np.ndarray], weights: Iterable[float]) -> np.ndarray:
     """Return the first label whose weight is not 0: pair probabilities are those of this one."""
     return next(y for y, weight in zip(labels.values(), weights, strict=True) if weight)
+
+
+def _hashed(sets: Sequence[LabeledSet]) -> list[int]:
+    """Return a hash of each set of documents, the same for any order and spread of its rows."""
+    hashes = [
+        group_hashes(row_hashes(rows.array(), *labels.values()), groups).sum(dtype=np.uint64)
+        for rows, labels, groups in sets
+    ]
+    sums: list[int] = np.sum(current_team().gather(np.array(hashes)), axis=0).tolist()
+    return sums
 
 
 def _joined(codes: Sequence[np.ndarray], n_queries: Sequence[int]) -> QueryGroups:

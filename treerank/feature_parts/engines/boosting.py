@@ -211,7 +211,7 @@ class BoostedTrees(BaseEstimator):
         rounds = self.early_stopping_rounds
         patience = patience_of(rounds, validation, sizes.patience)
         newest = sizes.newest if rounds == "auto" else 1.0
-        saver = saver_of(self, rows, objective, start, sizes)
+        saver = saver_of(self, rows, objective, validation, start, sizes)
         metric = validation and validation[1]
         task = GrowthTask(
             rows=rows,
@@ -361,7 +361,7 @@ class BoostedTrees(BaseEstimator):
         n_left = start + task.n_new - n_done
         if n_left <= 0:
             return task
-        progress.resume(state["values"], start)
+        progress.resume(state["progress"], start)
         task.derivatives.iteration = n_done
         return task._replace(earlier=booster, n_new=n_left)
 

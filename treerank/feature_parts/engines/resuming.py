@@ -1,22 +1,27 @@
 """Resuming: a fit of boosted trees goes on from a checkpoint."""
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treerank.checks import quote
+from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.auto_sizes import Sizes
+from treerank.feature_parts.rows import as_rows
 from treerank.files.checkpoint import Checkpoint, current_checkpoint
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.rows import Rows
+from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective
+from treerank.progress import Progress, description_of, say, values_of
 from treerank.team import current_team
 
 #: Parameters that may differ between a fit and the one that goes on with it.
 _FREE = ("n_estimators", "n_jobs", "warm_start")
-#: About so many rows tell whether features are the same.
-_N_ROWS = 1000
+#: Rows that are read at a time to tell whether features are the same.
+_BATCH = 2**16
 
 
 class Saver(NamedTuple):
@@ -29,16 +34,25 @@ class Saver(NamedTuple):
         """Return the state from which all workers go on, or None."""
         team = current_team()
         state = self.checkpoint.load(self.fit) if team.rank == 0 else None
+        if state is None and team.rank == 0 and self.checkpoint.path.exists():
+            say(f"{self.checkpoint.path.name} is of another fit, and this one starts anew")
         found: dict[str, Any] | None = team.gather(state)[0]
         return found
 
-    def __call__(self, iteration: int, dump: Callable[[], Any], values: list[float]) -> None:
+    def __call__(self, iteration: int, dump: Callable[[], Any], progress: Progress) -> None:
         """Save the trees and the values of the metric after an iteration, where it is time to."""
         if iteration % self.checkpoint.every == 0 and current_team().rank == 0:
-            self.checkpoint.save(self.fit, {"model": dump(), "values": values})
+            self.checkpoint.save(self.fit, {"model": dump(), "progress": progress.state()})
 
 
-def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Sizes) -> Saver | None:
+def saver_of(
+    part: Any,
+    rows: Rows,
+    objective: Objective,
+    validation: Validation | None,
+    start: int,
+    sizes: Sizes,
+) -> Saver | None:
     """Return what saves the trees of a fit, or None where there is no checkpoint."""
     checkpoint = current_checkpoint()
     if checkpoint is None:
@@ -48,20 +62,42 @@ def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Siz
         if found != value and (value is not None or found):  # None is also an empty dict
             where = "where the fit has a checkpoint, but with HistogramTrees"
             raise ValueError(f"{name} must be {value!r} {where}; got {quote(found)}.")
-    return Saver(checkpoint, _identity(part, rows, objective, start, sizes))
-
-
-def _identity(part, rows, objective, start, sizes):
-    """Return a text that is the same for the same settings and data, however they are spread."""
     params = part.get_params() | sizes.of_tree()
     params = {name: value for name, value in params.items() if name not in _FREE}
-    shape = (len(rows), objective.n_outputs) if objective.n_outputs > 1 else (len(rows),)
-    derivatives = objective.derivatives(np.zeros(shape), iteration=0)
-    columns = np.concatenate([each.reshape(len(rows), -1) for each in derivatives], axis=1)
+    columns = rows.columns.names, sorted(rows.columns.categories)
+    with np.printoptions(threshold=sys.maxsize):
+        settings = f"{type(part).__name__} {params} of {columns} after {start}"
+    learned, watched = _learned(rows, objective), _watched(validation, objective.n_outputs)
+    return Saver(checkpoint, f"{settings}: {learned}, {watched}")
+
+
+def _learned(rows: Rows, objective: Objective) -> str:
+    """Return a text of features and objective, the same however they are spread over workers."""
     places = np.arange(len(rows)) if rows.places is None else rows.places
-    sums = [row_hashes(np.column_stack([places, columns]).astype(np.float64)).sum()]
-    if not rows.is_batched:
-        step = max(1, sum(current_team().gather(len(rows))) // _N_ROWS)
-        sums.append(row_hashes(rows.take(np.flatnonzero(places % step == 0)).array()).sum())
-    total = np.sum(current_team().gather(np.array(sums, dtype=np.uint64)), axis=0)
-    return f"{type(part).__name__} {params} after {start}: {total.tolist()}"
+    # At equal scores, the derivatives of many losses are the same.
+    derivatives = objective.derivatives(_tried(places, objective.n_outputs), iteration=0)
+    columns = [each.reshape(len(rows), -1) for each in derivatives]
+    hashes = row_hashes(np.column_stack([places, *columns]).astype(np.float64))
+    for positions, batch in rows.batches(_BATCH):
+        hashes[positions] ^= row_hashes(batch)
+    return str(_sum_of_team(hashes))
+
+
+def _watched(validation: Validation | None, n_outputs: int) -> str:
+    """Return a text of the documents and the metric that a fit watches."""
+    if validation is None:
+        return "nothing is watched"
+    X, metric = validation
+    hashes = row_hashes(as_rows(X, sparse=True).array())
+    values = values_of(metric, _tried(hashes, n_outputs))  # by content: in any order of the rows
+    return f"{description_of(metric)} {values} of {_sum_of_team(hashes)}"
+
+
+def _tried(keys: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Return scores that differ from row to row."""
+    columns = [2 * uniforms(0, output, keys) - 1 for output in range(n_outputs)]
+    return np.column_stack(columns) if n_outputs > 1 else columns[0]
+
+
+def _sum_of_team(hashes: np.ndarray) -> int:
+    return int(np.sum(current_team().gather(hashes.sum(dtype=np.uint64)), dtype=np.uint64))

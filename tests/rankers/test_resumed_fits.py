@@ -1,0 +1,160 @@
+"""A fit that was killed goes on from its checkpoint only as the fit that it was."""
+
+import numpy as np
+import pytest
+
+from treerank import (
+    HistogramTrees,
+    LightGBMTrees,
+    TreeDirectRanker,
+    XGBoostTrees,
+    checkpointing,
+    get_metric,
+    make_web_search,
+)
+from treerank.feature_parts import Chain
+from treerank.metrics import NDCG
+
+X, Y, QID = make_web_search(40, documents_per_query=20, n_features=6, random_state=0)
+TRAIN, REST = QID < 24, QID >= 24
+HELD_OUT = X[REST], Y[REST], QID[REST]
+FOUND, KILLED = 30, 17
+PARTS = {
+    "histogram": HistogramTrees,
+    "lightgbm": LightGBMTrees,
+    "xgboost": XGBoostTrees,
+}
+
+
+def part_of(cls, **settings):
+    given = {"learning_rate": 0.3, "early_stopping_rounds": 100, "n_jobs": 1} | settings
+    return cls(FOUND, num_leaves=7, colsample_bytree=1.0, **given)
+
+
+def interrupt(n_done, n_total, note):
+    if n_done == KILLED:
+        raise KeyboardInterrupt
+
+
+class Fit:
+    """A fit with other settings or data than the usual one, and how it goes on."""
+
+    def __init__(self, cls=HistogramTrees, part=(), ranker=(), chained=False, **data):
+        self.part, self.ranker, self.data = dict(part), dict(ranker), data
+        self.cls, self.chained = cls, chained
+
+    def __call__(self, **more):
+        part = part_of(self.cls, **self.part)
+        part = Chain(["line", part]) if self.chained else part
+        ranker = TreeDirectRanker(part, random_state=0, **self.ranker)
+        given = {"X": X[TRAIN], "y": Y[TRAIN], "qid": QID[TRAIN], "eval_set": HELD_OUT}
+        return ranker.fit(**given | self.data, **more)
+
+    def killed(self):
+        with pytest.raises(KeyboardInterrupt):
+            self(callbacks=[interrupt])
+
+    def resumed(self):
+        """Return the ranker, and the number of trees that were done before."""
+        done = []
+        return self(callbacks=[lambda n_done, n_total, note: done.append(n_done)]), done[0] - 1
+
+
+def changed(values, row=7):
+    values = values.copy()
+    values[row] = values[row] + 1
+    return values
+
+
+#: Fits that differ from the usual one in a single thing.
+OTHERS = {
+    "metric": Fit(ranker={"metric": "mrr"}),
+    "settings of the metric": Fit(ranker={"metric": NDCG(10, ties="pessimistic")}),
+    "metrics of the eval_set": Fit(eval_metric=["ndcg@10", "map"]),
+    "labels of the eval_set": Fit(eval_set=(HELD_OUT[0], changed(HELD_OUT[1]), HELD_OUT[2])),
+    "features of the eval_set": Fit(eval_set=(changed(HELD_OUT[0]), *HELD_OUT[1:])),
+    "queries of the eval_set": Fit(eval_set=(*HELD_OUT[:2], HELD_OUT[2] // 2)),
+    "another eval_set": Fit(eval_set=[HELD_OUT, HELD_OUT]),
+    "no eval_set": Fit(part={"early_stopping_rounds": None}, eval_set=None),
+    "patience": Fit(part={"early_stopping_rounds": 60}),
+    "features": Fit(X=changed(X[TRAIN])),
+    "labels": Fit(y=changed(Y[TRAIN])),
+    "queries": Fit(qid=QID[TRAIN] // 2),
+    "weights": Fit(sample_weight=changed(np.ones(TRAIN.sum()))),
+    "gain": Fit(ranker={"gain": "linear"}),
+    "weight of pairs": Fit(ranker={"weight": "map"}),
+    "trees": Fit(part={"min_child_samples": 7}),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_a_checkpoint_of_another_fit_starts_anew(other, tmp_path):
+    with checkpointing(tmp_path / "fit", every=5):
+        Fit().killed()
+        ranker, n_before = other.resumed()
+    whole = other()
+    assert n_before == 0
+    np.testing.assert_array_equal(ranker.predict(X), whole.predict(X))
+    assert (ranker.best_iteration_, ranker.evals_result_) == (
+        whole.best_iteration_,
+        whole.evals_result_,
+    )
+
+
+@pytest.mark.parametrize(("one", "other"), [("hinge", "exponential"), ("logistic", "listnet")])
+def test_losses_of_equal_derivatives_at_the_start_are_told_apart(one, other, tmp_path):
+    of_pairs = {"weight": "uniform", "smoothing": 0.0}
+    first, second = (
+        Fit(ranker={"loss": loss} | ({} if loss == "listnet" else of_pairs))
+        for loss in (one, other)
+    )
+    with checkpointing(tmp_path / "fit", every=5):
+        first.killed()
+        ranker, n_before = second.resumed()
+    assert n_before == 0
+    np.testing.assert_array_equal(ranker.predict(X), second().predict(X))
+
+
+@pytest.mark.parametrize("cls", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("chained", [False, True])
+def test_all_curves_survive(cls, chained, tmp_path):
+    metrics = {"eval_metric": ["ndcg@10", "mrr", get_metric("map")]}
+    fit = Fit(cls, chained=chained, eval_set=[HELD_OUT, HELD_OUT], **metrics)
+    with checkpointing(tmp_path / "fit", every=5):
+        fit.killed()
+        ranker, n_before = fit.resumed()
+    whole = fit()
+    assert n_before == 15
+    assert ranker.evals_result_ == whole.evals_result_
+    assert {len(c) for curves in whole.evals_result_.values() for c in curves.values()} == {FOUND}
+    assert ranker.best_iteration_ == whole.best_iteration_
+    np.testing.assert_array_equal(ranker.predict(X), whole.predict(X))
+
+
+def test_rows_and_held_out_rows_may_come_in_another_order(tmp_path):
+    order = np.random.default_rng(1).permutation(REST.sum())
+    rows = np.random.default_rng(2).permutation(TRAIN.sum())
+    shuffled = Fit(
+        **dict(zip(("X", "y", "qid"), (each[TRAIN][rows] for each in (X, Y, QID)), strict=True)),
+        eval_set=tuple(each[order] for each in HELD_OUT),
+    )
+    with checkpointing(tmp_path / "fit", every=5):
+        Fit().killed()
+        ranker, n_before = shuffled.resumed()
+    assert n_before == 15
+    np.testing.assert_array_equal(ranker.predict(X), Fit()().predict(X))
+
+
+def test_another_number_of_trees_is_the_same_fit(tmp_path):
+    with checkpointing(tmp_path / "fit", every=5):
+        Fit().killed()
+        ranker = TreeDirectRanker(part_of(HistogramTrees).set_params(n_estimators=20))
+        done = []
+        ranker.set_params(random_state=0).fit(
+            X[TRAIN],
+            Y[TRAIN],
+            QID[TRAIN],
+            eval_set=HELD_OUT,
+            callbacks=[lambda n_done, n_total, note: done.append(n_done)],
+        )
+    assert done == [16, 17, 18, 19, 20]
