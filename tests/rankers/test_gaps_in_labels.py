@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 
-from treerank import NDCG, LightGBMTrees, TreeDirectRanker, make_objective, make_web_search
+from treerank import (
+    NDCG,
+    LightGBMTrees,
+    TreeDirectRanker,
+    get_metric,
+    make_objective,
+    make_web_search,
+)
 from treerank.feature_parts import HistogramTrees, LinearNetwork
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics import RankingScorer
 from treerank.objectives.sums import SomeRows
 
 X, Y, QID = make_web_search(60, documents_per_query=12, n_features=12, random_state=0)
@@ -49,7 +57,8 @@ def test_documents_that_a_label_of_no_weight_alone_judges_are_left_out(part):
 @pytest.mark.filterwarnings("ignore:.* queries of the first eval_set:UserWarning")
 def test_an_eval_set_may_have_gaps_and_calibrates_by_the_first_label():
     labels = {"human": HUMAN, "machine": MACHINE}
-    fitted = ranker().fit(X, labels, QID, eval_set=(X, labels, QID))
+    with pytest.warns(UserWarning, match="queries of the first eval_set .* in the training set"):
+        fitted = ranker().fit(X, labels, QID, eval_set=(X, labels, QID))
     curves = fitted.evals_result_["validation"]
     kept = fitted.best_iteration_ - 1
     measured = [NDCG(k=10)(label, fitted.predict(X), QID) for label in labels.values()]
@@ -63,3 +72,41 @@ def test_a_batch_may_have_no_judged_document(n_outputs):
     labels = {"human": np.where(QID < 3, Y, np.nan), "machine": MACHINE}
     network = LinearNetwork(n_epochs=2, batch_size=12, n_outputs=n_outputs)
     assert np.ptp(TreeDirectRanker(network, random_state=0).fit(X, labels, QID).predict(X)) > 0
+
+
+def mean_gain_of_the_best(y, scores, qid=None):
+    """Return the mean label of the best document of each query: NaN if it sees a gap."""
+    assert isinstance(y, np.ndarray)
+    if qid is None:
+        return y[np.argmax(scores)]
+    return float(
+        np.mean([y[qid == query][np.argmax(scores[qid == query])] for query in np.unique(qid)])
+    )
+
+
+def test_a_function_of_ones_own_sees_judged_documents_alone_wherever_it_is_asked():
+    gaps = np.where(np.random.default_rng(0).random(len(Y)) < 0.3, np.nan, Y)
+    gaps[QID == 3] = np.nan
+    judged = ~np.isnan(gaps)
+    fitted = ranker(metric=mean_gain_of_the_best).fit(X, gaps, QID, eval_set=(2 * X, gaps, QID))
+    recorded = fitted.evals_result_["validation"]["mean_gain_of_the_best"]
+    expected = fitted.score(2 * X[judged], Y[judged], QID[judged])
+    assert recorded[fitted.best_iteration_ - 1] == expected
+    assert fitted.score(2 * X, gaps, QID) == expected
+    metric, scores = get_metric(mean_gain_of_the_best), fitted.predict(2 * X)
+    assert metric(gaps, scores, QID) == expected
+    assert metric(gaps.tolist(), scores.tolist(), QID.tolist()) == expected
+    scorer = RankingScorer(mean_gain_of_the_best)
+    assert scorer(fitted, 2 * X, gaps, qid=QID) == expected
+    by_query = metric.per_query(gaps, scores, QID)
+    assert np.flatnonzero(np.isnan(by_query)).tolist() == [3]
+    assert np.nanmean(by_query) == pytest.approx(expected)
+    weighed = fitted.score(2 * X, gaps, QID, sample_weight=np.ones(len(Y)))
+    assert weighed == pytest.approx(expected)
+    several = ranker(metric=mean_gain_of_the_best).fit(X, {"a": Y, "b": gaps}, QID)
+    whole = several.score(X, {"a": Y, "b": gaps}, QID)
+    assert (
+        whole == (several.score(X, Y, QID) + several.score(X[judged], Y[judged], QID[judged])) / 2
+    )
+    with pytest.raises(ValueError, match="y must hold a label in some row"):
+        metric(np.full(3, np.nan), np.zeros(3), None)

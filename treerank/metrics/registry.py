@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from treerank.checks import check_choice, check_column, check_signature, closest, quote
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import ByRow, Queries, QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
@@ -42,7 +43,8 @@ class FunctionMetric:
     Parameters
     ----------
     function : callable
-        Higher is better. It gets ``qid=None`` for a single query.
+        Higher is better. It gets arrays of the judged documents alone, whose label is not NaN, and
+        ``qid=None`` for a single query.
 
     Examples
     --------
@@ -65,8 +67,15 @@ class FunctionMetric:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
-        """Return the value of the function."""
-        value = self.function(y, scores, qid)
+        """Return the value of the function for the documents that have a label."""
+        labels = check_column("y", y, some_unjudged=True)
+        scores = check_column("scores", scores, len(labels))
+        queries = None if qid is None else check_ids("qid", qid, len(labels))
+        judged = ~np.isnan(labels)
+        if not judged.all():
+            labels, scores = labels[judged], scores[judged]
+            queries = None if queries is None else queries[judged]
+        value = self.function(labels, scores, queries)
         try:
             return float(value)
         except (TypeError, ValueError) as error:
@@ -76,10 +85,15 @@ class FunctionMetric:
             ) from error
 
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
-        """Return the value of the function on each query alone."""
-        y, scores = np.asarray(y), np.asarray(scores)
-        groups = QueryGroups.from_qid(qid, len(y))
-        return np.array([self(y[rows], scores[rows]) for rows in groups.rows])
+        """Return the value of the function on each query alone; NaN where nothing is judged."""
+        y = check_column("y", y, some_unjudged=True)
+        scores, groups = np.asarray(scores), QueryGroups.from_qid(qid, len(y))
+        judged = [not np.isnan(y[rows]).all() for rows in groups.rows]
+        values = (
+            self(y[rows], scores[rows]) if has_labels else np.nan
+            for rows, has_labels in zip(groups.rows, judged, strict=True)
+        )
+        return np.array([*values], dtype=np.float64)
 
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedFunction":
         """Return a function of the scores alone."""
