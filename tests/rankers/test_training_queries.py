@@ -24,6 +24,7 @@ from treerank.rankers import NestedRanker, StreamingRanker, training_queries
 from treerank.rankers.training_queries import (
     QueryOverlap,
     TrainingQueries,
+    hashes_of_queries,
     overlap_with_training,
 )
 
@@ -60,7 +61,8 @@ CUT = r"(\d+) of (\d+) queries were trained on with other documents"
 
 def remembered(qid, hashes):
     groups = QueryGroups.from_qid(qid)
-    return TrainingQueries.of(hashes_of(ids_of_queries(qid, groups)), hashes, groups)
+    ids = hashes_of(ids_of_queries(qid, groups))
+    return TrainingQueries(ids, *hashes_of_queries(hashes, groups)).remembered()
 
 
 def rows_of(qid, seed=0):

@@ -250,7 +250,8 @@ class Ranker(Scored):
             set_columns(self, data.documents)
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         earlier_queries = self.training_queries_ if self._continues() else None
-        self.training_queries_ = data.queries and data.queries.and_earlier(earlier_queries)
+        remembered = data.queries and data.queries.remembered()
+        self.training_queries_ = remembered and remembered.and_earlier(earlier_queries)
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)

@@ -64,7 +64,7 @@ class TrainingQueries:
     Attributes
     ----------
     ids : ndarray of uint64 of shape (n_remembered,)
-        Hash of the id of each query, ascending.
+        Hash of the id of each query; ascending where they are remembered.
     documents : ndarray of uint64 of shape (n_remembered,)
         Hash of the features of the judged documents of each query, in any order.
     sizes : ndarray of int32 of shape (n_remembered,)
@@ -74,7 +74,8 @@ class TrainingQueries:
     --------
     >>> qid = ["red shoes", "red shoes", "blue hat", "blue hat"]
     >>> groups, rows = QueryGroups.from_qid(qid), np.arange(1, 5, dtype=np.uint64)
-    >>> queries = TrainingQueries.of(hashes_of(["blue hat", "red shoes"]), rows, groups)
+    >>> ids = hashes_of(["blue hat", "red shoes"])
+    >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).remembered()
     >>> queries.overlap(["red shoes"], rows[1:2], QueryGroups.from_qid(None, 1))
     QueryOverlap(n_queries=1, n_same=0, n_cut=1)
     >>> queries.overlap(["shoes, red"], rows[:2], QueryGroups.from_qid(None, 2))
@@ -85,27 +86,18 @@ class TrainingQueries:
     documents: np.ndarray
     sizes: np.ndarray
 
-    @classmethod
-    def of(
-        cls,
-        ids: np.ndarray,
-        of_rows: np.ndarray,
-        groups: QueryGroups,
-        judged: np.ndarray | None = None,
-    ) -> Self:
-        """Return the queries that have judged documents, given hashes of their ids and rows."""
-        documents, sizes = hashes_of_queries(of_rows, groups, judged)
-        kept = sizes > 0
-        return cls(ids[kept], documents[kept], sizes[kept])._smallest()
+    def at(self, queries: np.ndarray) -> Self:
+        """Return some of the queries, by their numbers or by a mask."""
+        return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
 
-    def of_team(self) -> Self:
-        """Return the queries of all workers."""
+    def remembered(self) -> Self:
+        """Return what a ranker remembers of the queries of all workers."""
         if current_team().size == 1:
-            return self
+            return self._smallest()
         return self._joined(current_team().gather((self.ids, self.documents, self.sizes)))
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
-        """Return these queries and those of the fit that this one continues."""
+        """Return remembered queries and those of the fit that this one continues."""
         if earlier is None:
             return self
         own, others = ((q.ids, q.documents, q.sizes) for q in (self, earlier))
@@ -222,12 +214,11 @@ class TrainingQueries:
         """Return the distinct queries of several parts."""
         ids, documents, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
         first = np.unique(np.column_stack([ids, documents]), axis=0, return_index=True)[1]
-        return type(self)(ids[first], documents[first], sizes[first])._smallest()
+        return type(self)(ids, documents, sizes).at(first)._smallest()
 
     def _smallest(self) -> Self:
         """Return those that are remembered, ascending."""
-        order = np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED]
-        return type(self)(self.ids[order], self.documents[order], self.sizes[order])
+        return self.at(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
 
     def as_state(self) -> dict[str, np.ndarray]:
         """Return the arrays by name, as model files keep them."""

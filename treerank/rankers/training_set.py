@@ -50,10 +50,11 @@ class TrainingSet:
         Weight of each of several labels, also 0.
     position : ndarray of int of shape (n_documents,) or None
         Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
-    query_hashes : ndarray or None
-        Hash of each query of a whole training set, of the features and first labels of documents.
+    query_hashes : ndarray of shape (n_queries,) or None
+        Hash of the features and first labels of the documents of each query, where queries are
+        whole.
     queries : TrainingQueries or None
-        What a ranker that is fitted to a whole training set remembers of its queries.
+        What a ranker remembers of each query, where queries are whole and have ids.
     """
 
     documents: Rows
@@ -118,6 +119,13 @@ class TrainingSet:
         taken["documents"] = self.documents.take(numbers)
         return replace(self, pairs=pairs, labels=labels, **taken)
 
+    def of_queries(self, chosen: np.ndarray) -> Self:
+        """Return the documents of the chosen queries, which are a mask, in training order."""
+        rows = _row_numbers(np.flatnonzero(chosen[self.groups.codes]))
+        taken = _without_unit_weights(self.taking(rows))
+        hashes = None if self.query_hashes is None else self.query_hashes[chosen]
+        return replace(taken, query_hashes=hashes, queries=self.queries and self.queries.at(chosen))
+
 
 def training_set(
     documents: Rows,
@@ -162,28 +170,21 @@ def training_set(
     # Rows in batches have taken their hashes as they were checked.
     hashes = row_hashes(documents.values if documents.order is None else documents.array())
     data, kept = _without_idle_weights(as_given)
-    is_whole = len(kept) == len(y)
-    ordered = _in_canonical_order(data, hashes if is_whole else hashes[kept])
+    ordered, order = _in_canonical_order(data, hashes if len(kept) == len(y) else hashes[kept])
     # Rows of weight 0 belong to their query; a query of nothing else is not trained on.
-    trained = None if is_whole else np.isin(groups.codes, groups.codes[kept])
-    width = documents.shape[1]
-    ordered = replace(ordered, query_hashes=_labeled_hashes(hashes, width, y, groups, trained))
+    query = groups.codes[kept[order[ordered.groups.indptr[:-1]]]]
+    with_label = with_columns(hashes, documents.shape[1], y)
+    query_hashes, _ = hashes_of_queries(with_label, groups, ~np.isnan(y))
+    ordered = replace(ordered, query_hashes=query_hashes[query])
     if isinstance(qid, QueryGroups):
         return ordered
     if id_hashes is None:
         of_query = hashes_of([None] if qid is None else ids_of_queries(qid, groups))
     else:
         of_query = groups.first_of(id_hashes)
-    judged = None if trained is None else trained & are_judged(y if labels is None else labels)
-    queries = TrainingQueries.of(of_query, hashes, groups, judged)
-    return replace(ordered, queries=queries.of_team())
-
-
-def _labeled_hashes(hashes, n_features, y, groups, trained):
-    """Return the hash of each query with its first label, given the hashes of its features."""
-    judged = None if trained is None else trained & ~np.isnan(y)
-    documents, sizes = hashes_of_queries(with_columns(hashes, n_features, y), groups, judged)
-    return documents[sizes > 0]
+    judged = are_judged(y if labels is None else labels)
+    queries = TrainingQueries(of_query, *hashes_of_queries(hashes, groups, judged))
+    return replace(ordered, queries=queries.at(query))
 
 
 def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
@@ -199,11 +200,16 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
     if not any(current_team().gather(bool(weighed.any()))):
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
     kept = weighed & ~np.isnan(labels).all(axis=0)
-    ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
-    unset: dict[str, Any] = dict.fromkeys(ones)
-    data = replace(data, **unset)
     rows = _row_numbers(np.flatnonzero(kept))
-    return (data if kept.all() else data.taking(rows)), rows
+    return _without_unit_weights(data if kept.all() else data.taking(rows)), rows
+
+
+def _without_unit_weights(data):
+    """Leave out weights that are all one."""
+    weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
+    ones = [name for name, w in weights.items() if w is not None and _all_ones(w)]
+    unset: dict[str, Any] = dict.fromkeys(ones)
+    return replace(data, **unset)
 
 
 def _all_ones(weights: np.ndarray) -> bool:
@@ -211,8 +217,13 @@ def _all_ones(weights: np.ndarray) -> bool:
     return all(current_team().gather(bool((weights == 1).all())))
 
 
-def _in_canonical_order(data: TrainingSet, of_features: np.ndarray) -> TrainingSet:
-    """Return the documents, and the pairs among them, in an order that depends on content alone."""
+def _in_canonical_order(
+    data: TrainingSet, of_features: np.ndarray
+) -> tuple[TrainingSet, np.ndarray]:
+    """Return the documents, and the pairs among them, in an order that depends on content alone.
+
+    Also returns the order. ``of_features`` are hashes of the features of each document.
+    """
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
     columns = (*weights, *others, data.position)
@@ -226,7 +237,8 @@ def _in_canonical_order(data: TrainingSet, of_features: np.ndarray) -> TrainingS
     groups = QueryGroups(None, ordered.indptr)
     places = places_in_team(groups, hashes) if current_team().size > 1 else None
     documents = replace(taken.documents, places=places)
-    return replace(taken, documents=documents, groups=groups, pairs=pairs)
+    ordered_data = replace(taken, documents=documents, groups=groups, pairs=pairs)
+    return ordered_data, ordered.order
 
 
 def _row_numbers(rows: np.ndarray) -> np.ndarray:
