@@ -166,10 +166,9 @@ def _fitted(ranker, data, held_out):
         given["eval_set"] = (X, held_out.y, held_out.groups.codes)
     given = {name: value for name, value in given.items() if value is not None}
     X = _as_read_by(ranker, data.documents)
-    ranker.fit(X, data.y, data.groups.codes, **given)
-    if isinstance(ranker, Ranker):
-        ranker.training_queries_ = None  # the whole ranker remembers them, by their ids
-    return ranker
+    # As groups, queries have no ids, which the whole ranker remembers and not each stage.
+    qid = data.groups if isinstance(ranker, Ranker) else data.groups.codes
+    return ranker.fit(X, data.y, qid, **given)
 
 
 def _as_read_by(ranker, documents):
