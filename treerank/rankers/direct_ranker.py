@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 
 #: What "auto" stands for under losses over pairs; under other losses, which have none, the default.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
-#: Scores of fewer documents are looked at after a fit: they may all be equal.
+#: Trees may need more documents than fewer of these.
 _FEW = 200
+#: Documents that are scored first to see whether all get the same score.
+_FIRST = 1000
 
 
 def _outputs(part: Any, X: Any) -> np.ndarray:
@@ -146,16 +148,32 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         validation = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = part.fit(data.documents, objective, validation=validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
-        is_whole = current_team().size == 1 and self.head_.weight.any()
-        if is_whole and 0 < len(data.y) < _FEW and not np.ptp(self._scores(data.features)):
-            warn_user(
-                f"All {len(data.y)} documents get the same score: no feature varies, or trees "
-                "need more documents. LightGBMTrees(min_child_samples=1) and "
-                "XGBoostTrees(min_child_weight=0) learn from few."
-            )
+        if current_team().size == 1 and self.head_.weight.any():
+            self._warn_of_equal_scores(data.documents)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         self.steepness_ = objective.steepness
+
+    def _warn_of_equal_scores(self, documents: Rows) -> None:
+        """Warn if all documents get the same score; mostly, the first ones tell that they do not.
+
+        Rows that are read in batches come in another order.
+        """
+        equal = None
+        for _, batch in documents.batches(_FIRST):
+            scores = self._scores(batch)
+            equal = scores[0] if equal is None else equal
+            if (scores != equal).any():
+                return
+        n = len(documents)
+        reason = "none tells which documents are better"
+        if n < _FEW:
+            reason = (
+                "trees need more documents. LightGBMTrees(min_child_samples=1) and "
+                "XGBoostTrees(min_child_weight=0) learn from few"
+            )
+        if n:
+            warn_user(f"All {n} documents get the same score: no feature varies, or {reason}.")
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(_outputs(self.feature_part_, X))

@@ -22,6 +22,7 @@ from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.engines.arguments import Groups, Signs, SomeColumns, column_indices
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
+from treerank.feature_parts.engines.lost_values import warn_of_lost_values
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms
@@ -162,6 +163,8 @@ class BoostedTrees(BaseEstimator):
     largest_derivative: ClassVar[float] = LARGEST
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
     accepts_batches: ClassVar[bool] = False
+    #: How the engine rounds features, if it does.
+    reading: ClassVar[str] = ""
     #: Settings with which several workers grow the trees of one; None if they cannot grow them.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
     #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
@@ -202,6 +205,8 @@ class BoostedTrees(BaseEstimator):
         objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
         self._refuse_empty_draws(rows)
+        if self.reading:
+            warn_of_lost_values(rows, self.as_read, self.reading)
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.describe(earlier)[2]
         sizes = self._sizes_for(rows, objective)
@@ -295,6 +300,11 @@ class BoostedTrees(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    @staticmethod
+    def as_read(values: np.ndarray) -> np.ndarray:
+        """Return features as the engine reads them, for which :attr:`reading` has words."""
+        return values
 
     def _continues_itself(self) -> bool:
         return self.warm_start and "booster_" in vars(self)

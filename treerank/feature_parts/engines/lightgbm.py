@@ -1,7 +1,7 @@
 """Feature part of trees grown by LightGBM."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_model import read_lightgbm, trees_of_text
+from treerank.forests.thresholds import LIGHTGBM_ZERO
 from treerank.parameters import Auto, Options, Rule
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class LightGBMTrees(BoostedTrees):
            [1.]])
     """
 
+    reading: ClassVar[str] = "LightGBM takes numbers up to 1e-35 in size for 0"
     settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
@@ -112,6 +114,11 @@ class LightGBMTrees(BoostedTrees):
         )
         text = booster.model_to_string(num_iteration=progress.kept() or -1)
         return lightgbm.Booster(model_str=text)
+
+    @staticmethod
+    def as_read(values: np.ndarray) -> np.ndarray:
+        """Return features with 0 in place of tiny numbers."""
+        return np.where(np.abs(values) <= LIGHTGBM_ZERO, 0.0, values)
 
     def read_booster(self, booster: "lightgbm.Booster") -> Forest:
         """Return the trees of a booster as a forest."""

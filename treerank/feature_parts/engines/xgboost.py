@@ -90,6 +90,7 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
+    reading: ClassVar[str] = "XGBoost rounds features to single precision"
     settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "subsample": 1.0}
     settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
@@ -104,6 +105,11 @@ class XGBoostTrees(BoostedTrees):
     reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
     engine_params: Options | None = None
+
+    @staticmethod
+    def as_read(values: np.ndarray) -> np.ndarray:
+        """Return features in single precision."""
+        return values.astype(np.float32)
 
     def grow(self, task: GrowthTask) -> "xgboost.Booster":
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
