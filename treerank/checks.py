@@ -122,10 +122,15 @@ def check_n_jobs(name: str, value: Any) -> None:
 
 
 def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
-    """Refuse what is of none of the classes."""
+    """Refuse what is of none of the classes; say where one is inside of a pipeline or a search."""
     if not isinstance(value, tuple(classes)):
         names = " or a ".join(cls.__name__ for cls in classes if cls is not type(None))
-        raise TypeError(f"{name} must be a {names}; got {quote(value)}.")
+        steps, best, advice = getattr(value, "steps", None), "best_estimator_", ""
+        if isinstance(steps, list) and steps and isinstance(steps[-1][-1], tuple(classes)):
+            advice = f" Write {name}=pipeline[-1], and pipeline[:-1].transform(X) for X."
+        elif isinstance(getattr(value, best, None), tuple(classes)):
+            advice = f" Write {name}=search.{best}."
+        raise TypeError(f"{name} must be a {names}; got {quote(value)}.{advice}")
 
 
 def check_mapping(name: str, value: Any) -> None:

@@ -24,6 +24,7 @@ from treerank.checks import (
     check_number,
     check_seed,
     check_sequence,
+    closest,
 )
 
 P = ParamSpec("P")
@@ -113,6 +114,29 @@ _INSTEAD = {
 }
 
 
+#: What to say of an argument of another program, by the qualified name of the function.
+_THEIRS: dict[str, dict[str, str]] = {
+    "Scored.predict": {
+        word: advice
+        for advice, words in {
+            "explain(X_a, X_b) says what each feature adds to a pair": (
+                *("approx_contribs", "pred_contrib", "pred_contribs", "pred_interactions"),
+            ),
+            "forest() has the trees": ("pred_leaf",),
+            "The trees of the best iteration are those of the ranker": (
+                *("iteration_range", "ntree_end", "ntree_limit", "ntree_start", "num_iteration"),
+                "start_iteration",
+            ),
+            "Scores are raw, and predict_relevance(X) returns probabilities": (
+                *("output_margin", "prediction_type", "raw_score"),
+            ),
+            "Scores start at 0": ("base_margin",),
+        }.items()
+        for word in words
+    }
+}
+
+
 def check_parameters(owner: Any) -> None:
     """Refuse values that the types of the attributes of an object do not allow.
 
@@ -170,14 +194,20 @@ def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> di
     >>> bound("repeat", signature, ["ab"], {"times": 3})
     Traceback (most recent call last):
     ...
-    TypeError: repeat: got an unexpected keyword argument 'times'. Write repeat(text, *, ...
+    TypeError: repeat: got an unexpected keyword argument 'times'. Did you mean 'n_times'?
     """
     try:
         return signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         own = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-        shown = inspect.Signature([p.replace(annotation=p.empty) for p in own])
         short = name.rpartition(".")[2]
+        unknown = [word for word in kwargs if word not in signature.parameters]
+        word = unknown[0] if unknown else ""
+        if theirs := _THEIRS.get(name, {}).get(word):
+            raise TypeError(f"{short} has no {word}. {theirs}.") from None
+        if meant := closest(word, [p.name for p in own]):
+            raise TypeError(f"{short}: {error}.{meant}") from None
+        shown = inspect.Signature([p.replace(annotation=p.empty) for p in own])
         said = f"{short}: {error}. Write {short}{shown}. {_INSTEAD.get(name, '')}"
         raise TypeError(said.rstrip()) from None
 

@@ -1,6 +1,7 @@
 """Engine words: arguments of LGBMRanker and its like are answered by what to write here."""
 
 import inspect
+import pickle
 import pydoc
 import re
 from pathlib import Path
@@ -8,18 +9,33 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.baselines import LambdaMART
 from treerank.feature_parts import StreamingTrees
-from treerank.feature_parts.engine_words import OF_ENGINE, OF_RANKER, THEIRS, WORDS
+from treerank.feature_parts.engine_words import (
+    ATTRIBUTES,
+    NOTHING,
+    OF_ENGINE,
+    OF_RANKER,
+    THEIRS,
+    WORDS,
+)
 from treerank.objectives import PairSettings
 
 VALUES = {
+    **dict.fromkeys(("max_cat_threshold", "max_cat_to_onehot", "min_data_in_bin"), 5),
+    "data_sample_strategy": "goss",
     "device": "cpu",
+    "device_type": "cpu",
     "extra_trees": True,
+    "min_data_per_group": 5,
     "multi_strategy": "one_output_per_tree",
+    "other_rate": 0.1,
+    "sampling_method": "uniform",
     "subsample_for_bin": 1000,
+    "use_quantized_grad": True,
 }
 X, Y = np.arange(6.0)[:, None], [0, 1, 2, 0, 1, 2]
 TREES = {
@@ -41,9 +57,61 @@ def test_a_word_of_an_engine_is_answered_by_ours(word):
             TreeDirectRanker().fit(X, Y, **{word: 7})
 
 
+@pytest.mark.parametrize("word", [word for words in NOTHING.values() for word in words])
+def test_a_word_that_nothing_stands_for_is_answered_by_the_reason(word):
+    reason = next(reason for reason, words in NOTHING.items() if word in words)
+    message = rf"has no {word}: {re.escape(reason)}\."
+    for cls in (TreeDirectRanker, LightGBMTrees, XGBoostTrees, HistogramTrees, LambdaMART):
+        with pytest.raises(TypeError, match=f"{cls.__name__} {message}"):
+            cls(**{word: 7})
+    with pytest.raises(TypeError, match=rf"TreeDirectRanker\.fit {message}"):
+        TreeDirectRanker().fit(X, Y, **{word: 7})
+
+
+@pytest.mark.parametrize("word", ATTRIBUTES)
+@pytest.mark.parametrize("ranker", [TreeDirectRanker(), LambdaMART()])
+def test_an_attribute_of_another_ranker_is_answered_by_ours(ranker, word):
+    assert not hasattr(ranker, word)
+    with pytest.raises(AttributeError, match=f"has no {word}; write {re.escape(ATTRIBUTES[word])}"):
+        getattr(ranker, word)
+
+
+def test_answers_hide_no_error_of_an_attribute():
+    with pytest.raises(NotFittedError):
+        TreeDirectRanker().feature_importances_  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"'TreeDirectRanker' object has no attribute 'color_'"
+    ):
+        TreeDirectRanker().color_  # noqa: B018
+    assert pickle.loads(pickle.dumps(TreeDirectRanker(loss="hinge"))).loss == "hinge"
+
+
+def test_words_of_predict_are_answered():
+    ranker = TreeDirectRanker(LightGBMTrees(1, min_child_samples=1)).fit(X, Y)
+    answers = {
+        "pred_contrib": r"explain\(X_a, X_b\) says",
+        "num_iteration": "The trees of the best",
+    }
+    for word, answer in answers.items():
+        with pytest.raises(TypeError, match=f"predict has no {word}. {answer}"):
+            ranker.predict(X, **{word: True})
+
+
 @pytest.mark.parametrize(
     ("cls", "word", "advice"),
     [
+        (
+            TreeDirectRanker,
+            "cat_smooth",
+            "TreeDirectRanker(LightGBMTrees(engine_params={'cat_smooth'",
+        ),
+        (LightGBMTrees, "cat_smooth", "LightGBMTrees(engine_params={'cat_smooth': ...})"),
+        (XGBoostTrees, "cat_smooth", "TreeDirectRanker(HistogramTrees(cat_smooth=...))"),
+        (
+            TreeDirectRanker,
+            "device",
+            "TreeDirectRanker(XGBoostTrees(engine_params={'device': ...})",
+        ),
         (LightGBMTrees, "lambda_l2", "LightGBMTrees(reg_lambda=...)"),
         (LightGBMTrees, "categorical_feature", "LightGBMTrees(categorical_features=...)"),
         (LightGBMTrees, "sigmoid", "TreeDirectRanker(LightGBMTrees(), sigma=...)"),
@@ -58,7 +126,7 @@ def test_a_word_of_an_engine_is_answered_by_ours(word):
     ],
 )
 def test_trees_and_boosted_rankers_answer_too(cls, word, advice):
-    message = re.escape(f"{cls.__name__} has no {word}; write {advice}.")
+    message = re.escape(f"{cls.__name__} has no {word}; write {advice}")
     with pytest.raises(TypeError, match=message):
         cls(**{word: 7})
 
@@ -108,9 +176,18 @@ def test_words_of_the_pages_on_moving_are_answered():
 def test_other_words_are_left_to_python():
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         TreeDirectRanker().set_params(colour=1)
-    for cls, word in ((TreeDirectRanker, "colour"), (LightGBMTrees, "num_leavs")):
-        with pytest.raises(TypeError, match=f"unexpected keyword argument '{word}'"):
-            cls(**{word: 1})
+    with pytest.raises(
+        TypeError, match=r"argument 'colour'. Write TreeDirectRanker\(feature_part="
+    ):
+        TreeDirectRanker(colour=1)
+    with pytest.raises(TypeError, match=r"argument 'num_leavs'. Did you mean 'num_leaves'\?$"):
+        LightGBMTrees(num_leavs=1)
+    with pytest.raises(
+        TypeError, match=r"^fit: .*'sample_wieght'. Did you mean 'sample_weight'\?$"
+    ):
+        TreeDirectRanker().fit(X, Y, sample_wieght=Y)
+    with pytest.raises(TypeError, match=r"^fit: .*'color'. Write fit\(X, y=None.*\)\.$"):
+        TreeDirectRanker().fit(X, Y, color=Y)  # and not a word of several workers
 
 
 def test_help_begins_with_plain_types_and_shows_fit_before_plumbing():

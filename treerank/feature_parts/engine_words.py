@@ -1,6 +1,7 @@
 """Engine words: what to write here for the arguments of LGBMRanker and its like.
 
-To add a word, add it to ``THEIRS`` if it has a name here, and else to ``INSTEAD``.
+To add a word, add it to ``THEIRS`` if it has a name here, to ``INSTEAD`` if something else does the
+same, and to ``NOTHING`` if nothing does. Attributes are in ``ATTRIBUTES``.
 """
 
 import functools
@@ -16,7 +17,12 @@ C = TypeVar("C", bound=type)
 THEIRS = {
     "categorical_features": ("cat_features", "categorical_feature"),
     "colsample_bytree": ("feature_fraction", "max_features", "rsm"),
-    "early_stopping_rounds": ("early_stopping_round", "n_iter_no_change", "od_wait"),
+    "early_stopping_rounds": (
+        "early_stopping",
+        "early_stopping_round",
+        "n_iter_no_change",
+        "od_wait",
+    ),
     "gain": ("label_gain",),
     "interaction_constraints": ("interaction_cst",),
     "k": ("lambdarank_truncation_level",),
@@ -43,10 +49,14 @@ OF_RANKER = ("clicks", "feature_part", "head_alpha", "label_weights", "loss", "m
 #: What an engine reads, and has no name here, by the class of the trees.
 OF_ENGINE = {
     "LightGBMTrees": (
-        *("colsample_bynode", "extra_trees", "max_delta_step", "path_smooth", "subsample_for_bin"),
+        *("cat_l2", "cat_smooth", "colsample_bynode", "data_sample_strategy", "device_type"),
+        *("extra_trees", "max_cat_threshold", "max_cat_to_onehot", "max_delta_step"),
+        *("min_data_in_bin", "min_data_per_group", "other_rate", "path_smooth"),
+        *("subsample_for_bin", "top_rate", "use_quantized_grad"),
     ),
     "XGBoostTrees": (
-        *("colsample_bylevel", "colsample_bynode", "device", "max_delta_step", "multi_strategy"),
+        *("colsample_bylevel", "colsample_bynode", "device", "max_cat_threshold"),
+        *("max_cat_to_onehot", "max_delta_step", "multi_strategy", "sampling_method"),
     ),
 }
 #: What to write for words that have no name here.
@@ -60,7 +70,9 @@ INSTEAD = {
     "position, from 1, in fit of the ranker": ("lambdarank_unbiased", "positions"),
     "qid in fit, one query id per row in any order": ("group_id", "groups", "query"),
     "qid=np.repeat(np.arange(len(group)), group) in fit, one query id per row": ("group",),
-    "sample_weight or query_weight in fit of the ranker": ("class_weight", "group_weight"),
+    "sample_weight or query_weight in fit of the ranker": (
+        *("class_weight", "group_weight", "is_unbalance", "scale_pos_weight"),
+    ),
     "TreeDirectRanker(loss='logistic', weight='ndcg'), the defaults, which are lambdarank's": (
         *("loss_function", "objective"),
     ),
@@ -68,7 +80,7 @@ INSTEAD = {
         *("lambdarank_num_pair_per_sample", "lambdarank_pair_method"),
     ),
     "treerank.show_progress() to see iterations": (
-        *("logging_level", "silent", "verbose", "verbose_eval", "verbosity"),
+        *("logging_level", "plot", "silent", "verbose", "verbose_eval", "verbosity"),
     ),
     "warm_start=True of the trees, or treerank.evaluation.refresh": ("init_model", "xgb_model"),
     "X as a data frame, which has names: columns of text or of dtype category are categories": (
@@ -77,15 +89,67 @@ INSTEAD = {
     ),
 }
 WORDS = {word: advice for advice, words in INSTEAD.items() for word in words}
+#: Why nothing does what a word asks for, and what comes close.
+NOTHING = {
+    "bins are always found as by tree_method='hist'; max_bin is their largest number": (
+        "tree_method",
+    ),
+    "every fit starts from scores of 0. Make such scores a feature, or let treerank.feature_parts."
+    "Chain fit trees to what another part leaves": (
+        *("base_margin", "base_margin_eval_set", "base_score", "baseline", "eval_init_score"),
+        "init_score",
+    ),
+    "feature_importances_ are shares in the gain, and treerank.inspection.permutation_importance "
+    "says what a metric loses": ("importance_type",),
+    "leaves are numbers. TreeDirectRanker.best() adds a linear model to its trees": (
+        *("linear_lambda", "linear_tree", "linear_trees"),
+    ),
+    "missing values are NaN in X. Others are to be replaced, as by np.where(X == -1, np.nan, X)": (
+        "missing",
+    ),
+    "trees are boosted as by gbdt and gbtree, and there are no others. TreeDirectRanker('line') is "
+    "linear": ("booster", "boosting", "boosting_type"),
+    "the best iteration is kept wherever there is an eval_set": ("use_best_model",),
+}
+_WHY_NOT = {word: reason for reason, words in NOTHING.items() for word in words}
+#: What to write for attributes and methods of other rankers.
+ATTRIBUTES = {
+    word: advice
+    for advice, words in {
+        "best_iteration_": (
+            *("best_iteration", "best_ntree_limit", "get_best_iteration", "n_estimators_"),
+            *("n_iter_", "tree_count_"),
+        ),
+        "evals_result_": ("evals_result", "get_evals_result"),
+        "evals_result_, whose value at best_iteration_ - 1 is the best": (
+            *("best_score", "best_score_", "get_best_score"),
+        ),
+        "feature_importances_": ("feature_importance", "get_feature_importance", "get_score"),
+        "feature_names_in_, which there are if X had names": (
+            *("feature_name_", "feature_names", "feature_names_"),
+        ),
+        "forest(), which has the trees, or export(ranker, path, format='lightgbm' or 'xgboost')": (
+            *("booster_", "get_booster"),
+        ),
+        "predict_relevance(X) or predict_pair_proba(X_a, X_b)": ("predict_proba",),
+        "save(path), or export(ranker, path, format='lightgbm' or 'xgboost') for other programs": (
+            *("dump_model", "save_model"),
+        ),
+        "treerank.load(path)": ("load_model",),
+    }.items()
+    for word in words
+}
 
 
 def answers_engine_words(cls: C) -> C:
     """Decorate a class so that it answers arguments of other programs with what to write here.
 
-    So do ``fit`` and ``set_params`` of a ranker. ``help`` shows their arguments without types, and
-    ``fit`` before methods that are inherited.
+    So do ``fit``, ``set_params`` and attributes of a ranker. ``help`` shows their arguments without
+    types, and ``fit`` before methods that are inherited.
     """
     of_ranker = ("fit", "set_params") if hasattr(cls, "predict") else ()
+    if of_ranker:  # not in the class itself: a type checker would then take any name
+        setattr(cls, "__getattr__", _missing_attribute)  # noqa: B010
     for name in ("__init__", *of_ranker):
         setattr(cls, name, _answering(getattr(cls, name)))
     return cls
@@ -103,8 +167,8 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
                 part = given.get("feature_part", args[0] if args else None)
                 _refuse_word(type(self), method.__name__, name, part)
         _refuse_callbacks(given.get("callbacks", ()))
-        called = type(self).__name__ if method.__name__ == "__init__" else method.__name__
-        bound(called, bare, (self, *args), given)
+        cls, name = type(self).__name__, method.__name__
+        bound(cls if name == "__init__" else f"{cls}.{name}", bare, (self, *args), given)
         return method(self, *args, **given)
 
     vars(answered)["__signature__"] = bare
@@ -122,9 +186,11 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
         advice = f"{cls.__name__}(engine_params={{{name!r}: ...}})"
     else:
         advice = WORDS.get(name) or _elsewhere(cls, ours, part)
+    owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
     if advice is not None:
-        owner = f"{cls.__name__}.fit" if method == "fit" else cls.__name__
         raise TypeError(f"{owner} has no {name}; write {advice}.")
+    if name in _WHY_NOT:
+        raise TypeError(f"{owner} has no {name}: {_WHY_NOT[name]}.")
 
 
 def _elsewhere(cls: type, name: str, part: Any) -> str | None:
@@ -136,11 +202,21 @@ def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     for trees in (type(part), *map(feature_part_class, own + engines)):
         if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
             return f"TreeDirectRanker({trees.__name__}({name}=...))"
+        if name in OF_ENGINE.get(trees.__name__, ()):
+            return f"TreeDirectRanker({trees.__name__}(engine_params={{{name!r}: ...}}))"
     from treerank.objectives.factory import PairSettings  # trees alone do not wait for losses
 
     inside = "" if hasattr(cls, "predict") else f"{cls.__name__}(), "
     is_of_ranker = name in OF_RANKER or name in inspect.signature(PairSettings).parameters
     return f"TreeDirectRanker({inside}{name}=...)" if is_of_ranker else None
+
+
+def _missing_attribute(ranker: Any, name: str) -> Any:
+    """Answer an attribute of other programs; any other error is that of the attribute itself."""
+    if name in ATTRIBUTES:
+        cls = type(ranker).__name__
+        raise AttributeError(f"{cls} has no {name}; write {ATTRIBUTES[name]}.")
+    return object.__getattribute__(ranker, name)
 
 
 def _refuse_callbacks(callbacks: Any) -> None:

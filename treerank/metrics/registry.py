@@ -137,6 +137,16 @@ METRICS: dict[str, Metric] = {
 }
 #: Shares that are reported beside metrics, and do not say how good a ranking is.
 BESIDE: dict[str, Metric] = {"judged": Judged()}
+#: Other names of metrics, in small letters, by those that they have here.
+_OTHER_NAMES = {
+    "map": ("ap", "average_precision", "mean_average_precision"),
+    "mrr": ("mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "rr"),
+    "p": ("prec", "precision"),
+    "pairwise_accuracy": ("auc", "mean_auc", "roc_auc"),
+    "recall": ("r",),
+    "success": ("hit", "hit_rate", "hitrate", "hits", "hr"),
+}
+_MEANT = {theirs: name for name, others in _OTHER_NAMES.items() for theirs in others}
 
 
 def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
@@ -168,11 +178,12 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     is_cut = re.fullmatch("[0-9]{1,18}", cutoff)
     if stem not in named or (at and not is_cut):
         known = ", ".join(named)
-        # ndcg10 and ndcg_10 are ndcg@10: without its cutoff it would be another metric.
-        run_on = None if at else re.fullmatch("(.*[^0-9_.])_?([0-9]{1,18})", stem)
+        # ndcg10, ndcg_10 and ndcg_at_10 are ndcg@10: without its cutoff it would be another metric.
+        run_on = None if at else re.fullmatch("(.*?[^0-9_.])(?:_?at)?_?([0-9]{1,18})", stem)
         word, cut = run_on.groups() if run_on else (stem, cutoff if is_cut else "")
-        whole = f"@{cut}'?" if cut else "'?"
-        meant = closest(word, named).replace("'?", whole) if stem not in named else ""
+        whole, other = f"@{cut}'?" if cut else "'?", _MEANT.get(word.lower())
+        question = f" Did you mean '{other}'?" if other else closest(word, named)
+        meant = question.replace("'?", whole) if stem not in named else ""
         raise ValueError(
             f"metric must be one of {known}, or one with @k; got {quote(metric)}.{meant}"
         )

@@ -41,13 +41,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
-#: What to write for losses of other programs.
+_LAMBDARANK = "loss='logistic' and weight='ndcg', which are the defaults"
+_SQUARED = "loss='half_squared_error'"
+#: What to write for losses of other programs, by their names in small letters.
 THEIRS = {
-    "lambdarank": "loss='logistic' and weight='ndcg', which are the defaults",
+    **dict.fromkeys(("lambdamart", "lambdarank", "rank:ndcg"), _LAMBDARANK),
+    **dict.fromkeys(
+        ("yetirank", "yetirankpairwise"), f"{_LAMBDARANK}: smoothing serves as its noise"
+    ),
+    **dict.fromkeys(("mse", "queryrmse", "regression", "rmse", "squared_error"), _SQUARED),
+    "pairlogit": "loss='logistic', weight='uniform' and smoothing=0.0",
+    "pairlogitpairwise": "loss='logistic', weight='uniform' and smoothing=0.0",
+    "pairwise": "loss='logistic' and weight='uniform'",
+    "querysoftmax": "loss='listnet'",
     "rank:map": "loss='logistic' and weight='map'",
-    "rank:ndcg": "loss='logistic' and weight='ndcg', which are the defaults",
     "rank:pairwise": "loss='logistic' and weight='uniform'",
     "rank_xendcg": "loss='xendcg'",
+    "softmax": "loss='listnet'",
+    "stochasticrank": "loss='approx_ndcg', which is a smooth NDCG, too",
 }
 #: Margins at which a loss of the user's own is tried, the first and the last as far from 0; a step
 #: to both sides of them, and the smallest product of slopes that have signs.
@@ -160,7 +171,8 @@ def get_loss(loss: Any) -> Any:
         return loss
     elif callable(loss) and not isinstance(loss, type):
         return PairLoss(_compiled(loss))
-    theirs = f" Write {THEIRS[loss]}." if isinstance(loss, str) and loss in THEIRS else ""
+    advice = THEIRS.get(loss.lower()) if isinstance(loss, str) else None
+    theirs = f" Write {advice}." if advice else ""
     raise ValueError(
         "loss must be a function of the margin, have a method bind, or be one of "
         f"{sorted(LOSSES)}; got {quote(loss)}.{theirs or closest(loss, LOSSES)}"
