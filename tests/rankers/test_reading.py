@@ -112,6 +112,12 @@ def test_a_path_is_refused_with_what_to_write_instead(file, expected):
 
 
 RANKER, TWO = TreeDirectRanker("line"), [[1], [2]]
+
+
+def of_loss(name):
+    return TreeDirectRanker(loss=name)
+
+
 NDCG_TEN, LAMBDARANK = TreeDirectRanker(metric="ndcg@ten"), TreeDirectRanker(loss="lambdarank")
 
 
@@ -125,6 +131,9 @@ NDCG_TEN, LAMBDARANK = TreeDirectRanker(metric="ndcg@ten"), TreeDirectRanker(los
         (RANKER.fit, (3, [0, 1]), "X must be a matrix in memory; got <class 'int'>"),
         (RANKER.fit, (TWO, [np.nan, np.nan]), r"y must hold a label in some row; .* in all 2"),
         (LAMBDARANK.fit, (TWO, [0, 1]), "'lambdarank'. Write loss='logistic' and weight='ndcg'"),
+        (of_loss("YetiRank").fit, (TWO, [0, 1]), "'YetiRank'. Write loss='logistic' and weight='n"),
+        (of_loss("PairLogit").fit, (TWO, [0, 1]), "Write loss='logistic', weight='uniform' and sm"),
+        (of_loss("QueryRMSE").fit, (TWO, [0, 1]), "'QueryRMSE'. Write loss='half_squared_error'"),
         (NDCG_TEN.fit, (TWO, [0, 1]), r"got 'ndcg@ten'\.$"),
         (LightGBMTrees().fit, (np.eye(2), np.array([0, 1])), r"Write TreeDirectRanker\(part\)"),
         (compare, ({"a": RANKER}, (np.eye(2), [0, 1])), r"data must be \(X, y, qid\), a path, or"),

@@ -3,12 +3,15 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from command_line import letor_files, run
 from report_pages import HOSTILE, NAMES, documents, page, ranker
 from scipy.sparse import csr_matrix
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import treerank
 from treerank import make_web_search, report
@@ -231,6 +234,20 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     html = made.html
     assert "By first_label, the ranker is better than the baseline on 0% of the queries" in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_a_ranker_inside_of_a_pipeline_or_a_search_is_pointed_to():
+    X, y, qid = make_web_search(6, documents_per_query=8, n_features=4, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), RankSVM()).fit(X, y, ranksvm__qid=qid)
+    message = r"ranker must be a Ranker; .* Write ranker=pipeline\[-1\], and pipeline\[:-1\]"
+    with pytest.raises(TypeError, match=f"(?s){message}"):
+        report(pipeline, X, y, qid)
+    assert report(pipeline[-1], pipeline[:-1].transform(X), y, qid).html
+    search = SimpleNamespace(best_estimator_=RankSVM())
+    with pytest.raises(
+        TypeError, match=r"must be a Ranker; .* Write ranker=search.best_estimator_\."
+    ):
+        report(search, X, y, qid)
 
 
 def test_queries_of_one_name_are_two():
