@@ -174,8 +174,9 @@ def test_a_fit_that_goes_on_remembers_the_queries_of_both():
     assert overlap_with_training(stream, X, Y, WORDS[QID]) == QueryOverlap(60, 60, 0)
     more = TreeDirectRanker(LightGBMTrees(2), warm_start=True).fit(X, Y, WORDS[QID])
     assert len(more.fit(X, Y, WORDS[QID]).training_queries_.ids) == 60
-    anew = more.set_params(warm_start=False).fit(X[:40], Y[:40], QID[:40])
-    assert len(anew.training_queries_.ids) == 2
+    some = QID < 30
+    anew = more.set_params(warm_start=False).fit(X[some], Y[some], QID[some])
+    assert len(anew.training_queries_.ids) == 30
 
 
 def test_of_many_queries_a_sample_is_remembered_and_looked_up(monkeypatch):

@@ -63,6 +63,8 @@ def warn_of_query_ids(estimator: Any, X: Any, qid: Any) -> None:
     """Warn of a column of checked features that holds the ids; of few rows, it may be a toy."""
     if qid is None or not isinstance(X, np.ndarray) or len(X) < _MANY:
         return
+    if isinstance(qid, QueryGroups):  # which have no ids
+        return
     ids = np.asarray(qid)
     if ids.dtype.kind in "iuf":
         _warn_of_copies(estimator, X, "qid", ids)
