@@ -24,10 +24,16 @@ from treerank.rankers.reading import take_columns
 
 @dataclass(frozen=True, eq=False)
 class SplitSource:
-    """The name of a split, and a function that returns its sets when they are needed."""
+    """The name of a split, and a function that returns its sets when they are needed.
+
+    ``labels`` are the names of several labels, and ``has_training`` tells whether there is a
+    training set.
+    """
 
     name: str
     split: Callable[[], Split]
+    labels: tuple[str, ...] | None = None
+    has_training: bool = True
 
 
 def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
@@ -52,7 +58,9 @@ def make_splits(
         folders = fold_folders(data)
         return [SplitSource(each.resolve().name, partial(read_fold, each)) for each in folders]
     if _is_data(data) and only_test:
-        return [SplitSource("test", partial(Split, "test", None, _check_data(data)))]
+        test = _check_data(data)
+        split = partial(Split, "test", None, test)
+        return [SplitSource("test", split, test.y.dtype.names, has_training=False)]
     if _is_data(data):
         return list(_row_splits(_check_data(data), cv, random_state))
     if not isinstance(data, Iterable):
@@ -111,14 +119,14 @@ def _in_memory(split: Any) -> SplitSource:
     """Return a split that is in memory already."""
     if not isinstance(split, Split):
         raise TypeError(f"data must be (X, y, qid), a path, or hold splits; got {type(split)}.")
-    parts = {
-        part: data if data is None else replace(data, y=checked_labels(data.y, len(data.qid)))
-        for part, data in (("train", split.train), ("test", split.test))
+    sets = {"train": split.train, "validation": split.validation, "test": split.test}
+    parts: Any = {
+        name: None if data is None else replace(data, y=checked_labels(data.y, len(data.qid)))
+        for name, data in sets.items()
     }
-    valid = split.validation
-    if valid is not None:
-        parts["validation"] = replace(valid, y=checked_labels(valid.y, len(valid.qid)))
-    return SplitSource(split.name, partial(replace, split, **parts))
+    labels = parts["test"].y.dtype.names
+    has_training = split.train is not None
+    return SplitSource(split.name, partial(replace, split, **parts), labels, has_training)
 
 
 def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[SplitSource]:
@@ -133,7 +141,7 @@ def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[Split
         if len(np.unique(test)) < len(test):
             raise ValueError(f"cv must test each row once; split {number} has one twice.")
         name = f"{number:0{width}d}"
-        yield SplitSource(name, partial(_rows_of, data, name, train, test))
+        yield SplitSource(name, partial(_rows_of, data, name, train, test), data.y.dtype.names)
 
 
 def check_cv(name: str, cv: Any) -> None:

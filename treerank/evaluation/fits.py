@@ -67,8 +67,7 @@ class Search:
 
 def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> Fitted:
     """Fit a copy of a ranker to the training set and score the test set."""
-    if split.train is None:
-        raise ValueError("train must hold documents where a ranker is not fitted; got None.")
+    assert split.train is not None
     with sklearn.config_context(enable_metadata_routing=True):
         started = time.perf_counter()
         ranker = request_metadata(duplicate(ranker))

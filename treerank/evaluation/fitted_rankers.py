@@ -1,7 +1,6 @@
-"""Fitted rankers in a comparison: which ones are, files of models, and what they were fitted to."""
+"""Fitted rankers in a comparison: which ones are, and files of models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import naming
-from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation.engine_rankers import duplicate
-from treerank.evaluation.labels import as_passed
-from treerank.inputs.canonical import row_hashes
 from treerank.registry import load
 
 
@@ -71,25 +67,3 @@ def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:
     if fitted and fitted | free == set(rankers):
         fitted |= free
     return tuple(name for name in rankers if name in fitted)
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """How many queries of a test set a ranker was fitted to, of how many; None if it is unknown."""
-
-    n_seen: int | None
-    n_queries: int
-
-
-def overlap_with_training(ranker: Any, data: RankingData) -> Overlap:
-    """Return which queries of a test set a fitted ranker remembers from its training."""
-    X, n_queries = data.X, len(set(data.qid.tolist()))
-    while isinstance(ranker, Pipeline):
-        X = ranker[:-1].transform(X) if len(ranker) > 1 else X
-        ranker = ranker[-1]
-    remembered = getattr(ranker, "training_queries_", None)
-    if remembered is None:
-        return Overlap(None, n_queries)
-    matrix = ranker.read(X)[0]
-    found = remembered.look_up(row_hashes(matrix), as_passed(data.y), data.qid)
-    return Overlap(found.n_same + found.n_cut, found.n_queries)

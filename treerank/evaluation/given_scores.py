@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, quote
+from treerank.checks import check_column
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation.fits import Fitted
 from treerank.evaluation.labels import checked_labels
@@ -70,9 +70,6 @@ def compare_scores(
         name: check_column(f"scores[{name!r}]", column, n_documents)
         for name, column in scores.items()
     }
-    wrong = [name for name in columns if not isinstance(name, str)]
-    if wrong:
-        raise TypeError(f"scores must be columns by name; got the name {quote(wrong[0])}.")
     warn_without_qid(qid, n_documents)
     ids = np.zeros(n_documents) if qid is None else check_ids("qid", qid, n_documents)
     by_name = metrics_by_name(metrics, convention)

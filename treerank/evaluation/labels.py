@@ -14,6 +14,7 @@ from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share
 from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.reading import weights_of_labels
+from treerank.rankers.training_queries import are_judged
 
 
 def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
@@ -89,6 +90,5 @@ def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
-    """Return the share of the first documents that are judged; of several labels the least one."""
-    columns = [y[name] for name in y.dtype.names] if y.dtype.names else [y]
-    return min(judged_share(column, scores, qid) for column in columns)
+    """Return the share of the first documents that are judged, by any of several labels."""
+    return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid)

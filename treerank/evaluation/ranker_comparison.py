@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from treerank.checks import check_choice
-from treerank.evaluation.fitted_rankers import Overlap
 from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
 from treerank.parameters import check_arguments
+from treerank.rankers.training_queries import QueryOverlap
 from treerank.statistics.paired import PairedResult, paired_differences
 from treerank.statistics.randomization import randomization_interval, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
@@ -32,8 +32,9 @@ class Outcome:
     to find. ``test_to_train`` is the number of test queries over that of training queries,
     ``best_params`` is what the search chose, ``seconds`` are those of search, fit and predict, and
     ``judged`` is the share of the first 10 documents whose labels are known. ``watched`` tells
-    whether a validation set was used for early stopping, None without one. ``seen`` is None for a
-    ranker that was fitted here; for others it tells how many queries they were fitted to.
+    whether a validation set was used for early stopping, None without one. ``fitted_before`` tells
+    whether the ranker was scored as it is, and ``seen`` how many of the queries it was fitted to
+    then, if it remembers.
     """
 
     ranker: str
@@ -45,7 +46,8 @@ class Outcome:
     seconds: tuple[float, float, float]
     judged: float = 1.0
     watched: bool | None = None
-    seen: Overlap | None = None
+    fitted_before: bool = False
+    seen: QueryOverlap | None = None
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,15 @@ class Comparison:
         by_split = {o.split: o.test_to_train for o in self.outcomes.values()}
         return float(np.mean(list(by_split.values())))
 
+    def n_seen(self, ranker: str) -> int:
+        """Return to how many of the test queries a ranker was fitted before, as far as is known."""
+        seen = [o.seen for o in self.outcomes.values() if o.ranker == ranker and o.seen]
+        return sum(each.n_same + each.n_cut for each in seen)
+
     @cached_property
     def fitted_before(self) -> tuple[str, ...]:
         """Rankers that were fitted before, and were scored as they are."""
-        names = {o.ranker for o in self.outcomes.values() if o.seen is not None}
+        names = {o.ranker for o in self.outcomes.values() if o.fitted_before}
         return tuple(name for name in self.rankers if name in names)
 
     def by_split(self, metric: str) -> np.ndarray:

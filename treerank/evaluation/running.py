@@ -23,8 +23,8 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
-from treerank.evaluation.fitted_rankers import fitted_names, overlap_with_training, read_models
-from treerank.evaluation.labels import judged_labels_share, values_by_query
+from treerank.evaluation.fitted_rankers import fitted_names, read_models
+from treerank.evaluation.labels import as_passed, judged_labels_share, values_by_query
 from treerank.evaluation.pipelines import PipelineRanker, adapted
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, describe, key_of
@@ -34,6 +34,7 @@ from treerank.metrics.registry import FunctionMetric, in_words, with_convention
 from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_queries import overlap_with_training
 
 
 @check_arguments
@@ -127,14 +128,15 @@ def compare(
         name: ranker if name in before else _seeded(adapted(ranker), random_state)
         for name, ranker in rankers.items()
     }
-    _check_rankers({name: each for name, each in rankers.items() if name not in before})
+    others = {name: each for name, each in rankers.items() if name not in before}
+    _check_rankers(others)
     _check_search(seeded, grid or {}, inner_cv)
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
     splits = make_splits(data, cv, random_state, only_test=len(before) == len(rankers))
     _check_splits(splits)
-    if not isinstance(data, str | Path):
-        _check_labels(splits, {n: each for n, each in rankers.items() if n not in before}, grid)
+    _check_training_sets(splits, others)
+    _check_labels(splits[0].labels, others, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
     folder = None if store is None else Store(Path(store))
     if folder is not None:
@@ -150,11 +152,12 @@ def compare(
     outcomes = {(each.ranker, each.split): each for each in results if isinstance(each, Outcome)}
     failures = tuple(each for each in results if isinstance(each, Failure))
     warn_of_unjudged(min((each.judged for each in outcomes.values()), default=1.0))
-    _warn_of_seen(before, outcomes.values())
     names = tuple(split.name for split in splits)
     columns = next((tuple(each.values) for each in outcomes.values()), tuple(by_name))
     words = in_words(by_name.values(), convention)
-    return Comparison(tuple(rankers), names, columns, words, outcomes, failures)
+    comparison = Comparison(tuple(rankers), names, columns, words, outcomes, failures)
+    _warn_of_seen(comparison)
+    return comparison
 
 
 def metrics_by_name(
@@ -228,8 +231,10 @@ def run_job(job: Job) -> Outcome | Failure:
     fitted = _load_or_fit(job, split)
     if isinstance(fitted, Failure):
         return fitted
-    seen = overlap_with_training(job.ranker, split.test) if job.is_fitted else None
-    others = {"test_to_train": split.test_to_train, "seen": seen}
+    others: dict[str, Any] = {"test_to_train": split.test_to_train}
+    if job.is_fitted:
+        test = split.test.X, as_passed(split.test.y), split.test.qid
+        others |= {"fitted_before": True, "seen": overlap_with_training(job.ranker, *test)}
     return job.scoring.outcome(job.name, split.name, fitted, split.test, **others)
 
 
@@ -318,9 +323,18 @@ def _refuse_for_fitted(rankers, before, cv, grid):
         )
 
 
-def _check_labels(splits, rankers, grid):
+def _check_training_sets(splits, rankers):
+    """Refuse a split without a training set for rankers that are to be fitted."""
+    for split in splits:
+        if rankers and not split.has_training:
+            raise ValueError(
+                f"train must not be None where a ranker is not fitted, as {next(iter(rankers))!r}; "
+                f"split {split.name!r} has no training set."
+            )
+
+
+def _check_labels(names, rankers, grid):
     """Refuse several labels for a ranker that is to be fitted and takes a single one."""
-    names = splits[0].split().test.y.dtype.names
     if names is None:
         return
     for name, ranker in rankers.items():
@@ -334,13 +348,11 @@ def _check_labels(splits, rankers, grid):
         raise ValueError(f"grid must be None where y has several labels; got {[*names]}.")
 
 
-def _warn_of_seen(before, outcomes):
+def _warn_of_seen(comparison):
     """Warn of fitted rankers that were fitted to test queries."""
-    for name in before:
-        seen = [each.seen for each in outcomes if each.ranker == name]
-        n_seen = sum(each.n_seen or 0 for each in seen)
-        if n_seen:
-            total = sum(each.n_queries for each in seen)
+    for name in comparison.fitted_before:
+        if n_seen := comparison.n_seen(name):
+            total = sum(len(o.queries) for o in comparison.outcomes.values() if o.ranker == name)
             warn_user(
                 f"rankers[{name!r}] was fitted to {n_seen} of the {total} test queries, so its "
                 "values say little about new ones. Compare on queries that no ranker has seen, or "

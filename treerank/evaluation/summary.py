@@ -334,13 +334,9 @@ def _fit_notes(comparison):
         fits = f"; {_listed(here)}: fitted to the training set of each split" if here else ""
         yield f"{_listed(before)}: fitted before, {as_it_is}{fits}."
     for name in before:
-        seen = [outcome.seen for outcome in outcomes if outcome.ranker == name]
-        n_seen, total = (
-            sum(getattr(each, count) or 0 for each in seen) for count in ("n_seen", "n_queries")
-        )
-        if n_seen:
-            yield f"{name} was fitted to {n_seen} of the {total} test queries: its values mislead."
-    unknown = {o.ranker for o in outcomes if o.seen is not None and o.seen.n_seen is None}
+        if n_seen := comparison.n_seen(name):
+            yield f"{name} was fitted to {n_seen} of the test queries: its values are too good."
+    unknown = {o.ranker for o in outcomes if o.fitted_before and o.seen is None}
     if unknown:
         names = _listed([name for name in before if name in unknown], "or")
         yield f"Whether {names} learned from test queries is not known here."
