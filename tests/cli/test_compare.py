@@ -2,8 +2,9 @@ import numpy as np
 import polars as pl
 import pytest
 from command_line import refusal, run
+from sklearn.base import clone
 
-from treerank import QueryTimeSplit, compare
+from treerank import HistogramTrees, QueryTimeSplit, TreeDirectRanker, compare, export
 from treerank.baselines import PRank, RankSVM
 from treerank.datasets.letor import write_letor
 
@@ -54,6 +55,7 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     others |= {"one": pl.lit(1), "text": pl.lit("1/2/2026"), "none": pl.Series([None] + [1] * 399)}
     X.with_columns(**others).write_csv(tmp_path / "log.csv")
     command = ["compare", tmp_path / "log.csv", "--ranker", "RankSVM", "-q", "--time", "day"]
+    command += ["--drop", "text"]
     found = run(*command, "--groups", "user", "--folds", 3)
     data = X.to_numpy(), y.to_numpy(), qid
     cv = list(QueryTimeSplit(qid, n_splits=3).split(*data, groups=qid // 3))
@@ -102,6 +104,64 @@ def test_times_with_zones_are_compared_by_the_instant(tmp_path):
     table.with_columns(time=mixed).write_parquet(tmp_path / "log.parquet")
     said = refusal(*command)
     assert "column 'time': times must all have a zone, or none; got both" in said
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Two models of some columns each, in a CSV file with names, and a file of new queries."""
+    qid = np.repeat(np.arange(40), 10)
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame(rng.normal(size=(400, 3)), schema=["a", "b", "c"])
+    color = pl.Series("color", rng.choice(["red", "blue"], 400))
+    y = (X["a"] + (color == "red") > rng.normal(size=400)).cast(int)
+    frame = X.with_columns(color)
+    train, test = np.flatnonzero(qid < 20), np.flatnonzero(qid >= 20)
+    ranker = TreeDirectRanker(HistogramTrees(4), random_state=0)
+    columns = {"old": ["c", "a"], "new": ["color", "b", "a"]}
+    rankers = {}
+    for name, chosen in columns.items():
+        rankers[name] = clone(ranker).fit(frame[train][chosen], y.to_numpy()[train], qid[train])
+        rankers[name].save(tmp_path / f"{name}.treerank")
+    new = frame[test]
+    new.with_columns(label=y[test], query=qid[test]).write_csv(tmp_path / "test.csv")
+    return tmp_path, rankers, (new, y.to_numpy()[test], qid[test])
+
+
+def test_models_are_compared_as_they_are(tables):
+    folder, rankers, data = tables
+    command = ["compare", folder / "old.treerank", folder / "new.treerank", folder / "test.csv"]
+    expected = compare(rankers, data)
+    assert np.ptp(expected.by_query("map"), axis=1).any()
+    assert run(*command, "-q").stdout == f"{expected.summary()}\n"
+    assert "old and new: fitted before, scored as they are." in str(expected)
+    printed = run("evaluate", *command[1:2], command[3], "--metric", "map", "-q").stdout
+    assert f"{expected.by_split('map')[0, 0]:.6f}" in printed
+    mixed = run(*command, "--ranker", "RankSVM", "-q", "--drop", "color", code=None)
+    assert "new failed on split 1" in mixed.stderr  # its column was dropped
+    mixed = run(*command, "--ranker", "TreeDirectRanker", "-q", "--metric", "map").stdout
+    assert "old and new: fitted before, scored as they are; TreeDirectRanker: fitted to" in mixed
+    (folder / "b").mkdir()
+    rankers["new"].save(folder / "b" / "old.treerank")
+    same = run(*command[:2], folder / "b" / "old.treerank", command[3], "-q").stdout
+    assert str(folder / "b" / "old.treerank") in same
+    trees = folder / "trees.json"
+    export(rankers["old"], trees, format="json")
+    both = run(*command[:2], trees, command[3], "-q").stdout
+    assert "trees - old by map: 0.0000 (95 %: 0.0000 to 0.0000)" in both
+
+
+def test_models_without_names_need_their_number_of_features(letor_file, tmp_path):
+    path, (X, y, qid) = letor_file
+    for width in (2, 3):
+        RankSVM().fit(X[:60, :width], y[:60], qid[:60]).save(tmp_path / f"m{width}.treerank")
+    said = refusal("compare", tmp_path / "m2.treerank", tmp_path / "m3.treerank", path, "-q")
+    assert "m2 has features without names, so there must be 2 columns of features; got 3" in said
+    RankSVM(C=2.0).fit(X[60:], y[60:], qid[60:]).save(tmp_path / "n.treerank")
+    found = run("compare", tmp_path / "m3.treerank", tmp_path / "n.treerank", path, "-q")
+    assert (
+        "treerank: warning: rankers['m3'] was fitted to 10 of the 20 test queries" in found.stderr
+    )
+    assert "One test set, 20 queries" in found.stdout
 
 
 def test_folds_of_a_folder_are_not_split_again(tmp_path):

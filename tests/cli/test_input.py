@@ -51,6 +51,9 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
         ("report", files.model, files.test, "-o", "r.pdf"): "the page is HTML; write a name that",
         (*compare, "--output", "table.doc"): "path must end in one of",
         (*compare, "--store", files.test): "store must be a folder; got the file",
+        ("compare", files.test, files.model): "Write the model first, then the data",
+        ("compare", files.model, files.model): "is a model; write models first, then the data",
+        ("compare", files.model, files.model, files.test): "is there twice; a model is compared",
     }
     for arguments, message in cases.items():
         assert message in refusal(*arguments, "-q")
@@ -122,7 +125,9 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*COMPARE, "--ranker", "PRank", "--folds", 1], "--folds"),
         ([*COMPARE, "--ranker", "PRank", "--folds", 3, "--hold-outs", 3], "come without --folds"),
         ([*COMPARE, "--ranker", "PRank", "--gap", 3], "--gap: must come with --time"),
-        (COMPARE, "Missing option"),
+        (COMPARE, "Missing option '--ranker', or models before the data"),
+        (["compare", "m", "absent", "--folds", 3], "--folds: must come without models"),
+        (["compare", "m", "absent", "--hold-outs", 3], "--hold-outs: must come without models"),
     ],
 )
 def test_wrong_usage_exits_with_2_before_anything_is_read(arguments, message):

@@ -73,8 +73,9 @@ COMMANDS = {
         ],
     ),
     "compare": Command(
-        "Fit rankers to the same splits, compare them, and say which differences are significant.",
+        "Compare models, or rankers fitted to the same splits: which differences are significant.",
         [
+            "treerank compare old.treerank new.treerank test.csv",
             "treerank compare MQ2008 --ranker TreeDirectRanker --convention letor4",
             "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
             "treerank compare all.csv --ranker TreeDirectRanker --ranker LGBMRanker",

@@ -14,6 +14,8 @@ from treerank.evaluation.data_splits import is_one_data_set
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
+from treerank.files.archive import is_archive
+from treerank.inputs.documents import feature_names_of
 from treerank.metrics.registry import CONVENTIONS
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 from treerank.progress import listening
@@ -24,8 +26,9 @@ DEFAULT_METRICS = ("ndcg@10", "map")
 NAMES = sorted(RANKERS.keys() - {"ForestRanker", "NestedRanker"}) + installed_rankers()
 
 _HELP = {
-    "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",
-    "ranker": "Ranker with its default settings; may be repeated. One of",
+    "paths": "Models that were fitted before, if any, and then the data: a folder with Fold1, "
+    f"Fold2 and so on, or a data file, - for stdin: {format_names()}.",
+    "ranker": "Ranker with its default settings, to be fitted; may be repeated. One of",
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
@@ -38,8 +41,11 @@ _HELP = {
 
 
 def compare(
-    data: Annotated[Path, typer.Argument(help=_HELP["data"])],
-    ranker: Annotated[list[str], shared.choice("ranker", NAMES, _HELP["ranker"])],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help=_HELP["paths"], metavar="[MODEL]... DATA", show_default=False),
+    ],
+    ranker: Annotated[list[str] | None, shared.choice("ranker", NAMES, _HELP["ranker"])] = None,
     metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,
     convention: Annotated[
         str, shared.choice("convention", CONVENTIONS, "How metrics are computed")
@@ -60,11 +66,21 @@ def compare(
     n_jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Fit rankers to the same splits, compare them, and say which differences are significant.
+    """Compare models, or rankers fitted to the same splits: which differences are significant.
+
+    Models alone are scored on all of the data. Beside rankers that are to be fitted, they are
+    scored on the same test sets.
 
     Below the table is each difference with its interval, and how many queries would show it.
     A ranker that fails on a split is reported, and the others continue.
     """
+    *models, data = paths
+    if not models and not ranker:
+        raise typer.BadParameter("Missing option '--ranker', or models before the data.")
+    splitting = shared.given(folds=folds, hold_outs=hold_outs, time=time, groups=groups)
+    if models and splitting:
+        hint = ", ".join(f"--{name.replace('_', '-')}" for name in splitting)
+        raise typer.BadParameter("must come without models, which are fitted.", param_hint=hint)
     if folds is not None and hold_outs is not None:
         raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if hold_outs is not None and time is not None:
@@ -72,22 +88,27 @@ def compare(
     if gap is not None and time is None:
         raise typer.BadParameter("must come with --time.", param_hint="--gap")
     if output is not None:
-        shared.check_written(check_path(output), data)
+        shared.check_written(check_path(output), *paths)
     reporter = Reporter(quiet)
     documents: Any = data
+    fitted = _models(models, ranker or [])
     by_column = shared.given(time=time, groups=groups)
     columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
     named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
     if is_one_data_set(data) or not data.is_dir():
-        documents = shared.read_data(reporter, data, **named)
+        _refuse_model(data)
+        width = _width_for(fitted, data, has_others=bool(ranker))
+        documents = shared.read_data(reporter, data, **width | named)
+        _check_widths(fitted, data, documents)
     elif named:
         hint = "--label, --query, --id, --features, --drop"
         raise typer.BadParameter("must come with one data set.", param_hint=hint)
     cv = _splits(documents, folds, hold_outs, random_state, columns)
-    rankers = {
-        name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
+    rankers = fitted | {
+        name: ranker_class(name)() if name in RANKERS else engine_ranker(name)
+        for name in ranker or []
     }
     with reporter.counting(f"comparing {', '.join(rankers)}") as show, listening(show):
         comparison = compare_rankers(
@@ -101,12 +122,57 @@ def compare(
             random_state=random_state,
         )
     if not comparison.outcomes:
-        raise ValueError("no ranker could be fitted; the warnings above say why.")
+        done = "fitted" if ranker else "scored"
+        raise ValueError(f"no ranker could be {done}; the warnings above say why.")
     summary = comparison.summary()
     typer.echo(summary)
     if output is not None:
         summary.save(output)
         reporter.say(f"wrote {output}")
+
+
+def _models(paths: list[Path], others: list[str]) -> dict[str, Any]:
+    """Return models by the stems of their files, or by their paths where stems are the same."""
+    stems = [path.stem for path in paths] + others
+    names = [path.stem if stems.count(path.stem) == 1 else str(path) for path in paths]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice}: is there twice; a model is compared with others.")
+    return {name: shared.read_model(path) for name, path in zip(names, paths, strict=True)}
+
+
+def _refuse_model(path: Path) -> None:
+    """Refuse a model in place of the data, which come last."""
+    if path.is_file() and is_archive(path):
+        raise ValueError(f"{path}: is a model; write models first, then the data.")
+
+
+def _width_for(models: dict[str, Any], path: Path, has_others: bool) -> dict[str, Any]:
+    """Return the options by which a reader gives the features of all models.
+
+    Rankers that are to be fitted get all features of a table.
+    """
+    if not models:
+        return {}
+    if format_of(path) is not PARQUET:
+        return {"n_features": max(model.n_features_in_ for model in models.values())}
+    known = [feature_names_of(model) for model in models.values()]
+    names = [each for each in known if each is not None]
+    if has_others or len(names) < len(known):
+        return {}
+    return {"features": [*dict.fromkeys(name for each in names for name in each)]}
+
+
+def _check_widths(models: dict[str, Any], path: Path, data: Any) -> None:
+    """Refuse models whose features the data do not have, one by one."""
+    for name, model in models.items():
+        has_names = feature_names_of(model) is not None and format_of(path) is PARQUET
+        if not has_names and model.n_features_in_ != data.X.shape[1]:
+            raise ValueError(
+                f"{path}: {name} has features without names, so there must be "
+                f"{model.n_features_in_} columns of features; got {data.X.shape[1]}. Models of "
+                "other features are compared on a table whose columns have their names."
+            )
 
 
 def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, Any]:
