@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from letor_blocks import read_in_blocks
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array, csr_matrix
 
 from treerank.datasets.letor import read_letor, write_letor
+from treerank.datasets.parquet import write_parquet
 
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
@@ -199,3 +200,12 @@ def test_the_writer_refuses_what_could_not_be_read_back(file, arguments, message
     with pytest.raises(ValueError, match=message):
         write_letor(file, X, y, qid, comments=comments[0] if comments else None)
     assert not file.exists()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.parquet", "a.csv"])
+def test_complex_numbers_are_not_written_as_real_ones(tmp_path, name):
+    write = write_letor if name == "a.txt" else write_parquet
+    for X in (np.ones((1, 1)) * 1j, csr_array([[1j]])):
+        with pytest.raises(ValueError, match=r"X must be real numbers: .* got complex128"):
+            write(tmp_path / name, X, [1], ["q"])
+    assert not (tmp_path / name).exists()

@@ -80,7 +80,7 @@ ONES = np.ones(160)
         ({"y": pd.Series([2**53, 2**53 + 1] * 80, dtype="Int64")}, "y must be below 2..53 in s"),
         ({"y": np.full(160, 2**53 + 1, dtype=object)}, "y must be below 2..53 in size as int"),
         ({"y": ["good"] * 160}, "y must be numbers; got"),
-        ({"y": ONES + 1j}, "y: Complex data not supported"),
+        ({"y": ONES + 1j}, "y must be real numbers: Complex data not supported"),
         ({"y": np.ma.array(ONES, mask=ONES > 0)}, "y must have no masked entries"),
         ({"y": np.array(["1"] * 160, np.dtypes.StringDType())}, "y must be numbers; got text"),
         ({"y": [[1], [1, 2]] * 80}, "y: .*inhomogeneous"),
@@ -287,3 +287,5 @@ def test_records_are_made_a_data_frame_and_complex_numbers_are_not_printed():
         ) as caught:
             ranker.predict(kind(X + 1j))
         assert len(str(caught.value)) < 100
+    with pytest.raises(ValueError, match=r"^y must be real numbers: .*; got complex128\.$"):
+        some_ranker().fit(X, y + 1j, qid)

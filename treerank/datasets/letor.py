@@ -31,7 +31,7 @@ from treerank.datasets.ranking_data import (
 from treerank.files.compression import compressed, is_regular_file, open_text, text_blocks
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import Columns, as_frame
-from treerank.inputs.documents import check_labels, text_ids
+from treerank.inputs.documents import check_labels, refuse_complex, text_ids
 from treerank.numerics.threads import threads_allowed
 
 #: Bytes of text that are read at a time.
@@ -206,6 +206,8 @@ def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> Non
 
 def _row_texts(data):
     """Yield the lines of some rows at a time; check all before."""
+    if issparse(data.X):
+        refuse_complex(data.X)
     X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
     n_rows = X.shape[0]
     labels = check_labels(data.y, n_rows, some_unjudged=True)
@@ -268,6 +270,7 @@ def _as_matrix(X):
         raise ValueError(f"{rule}. Leave it out, or write a CSV or Parquet file.")
     refuse_masked("X", X)
     X = np.asarray(Columns().numbers(X))
+    refuse_complex(X)
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
     return X if X.dtype.kind == "f" else X.astype(np.float64)

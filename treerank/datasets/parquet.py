@@ -27,7 +27,7 @@ from treerank.datasets.ranking_data import Batches, RankingData, checked_comment
 from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
-from treerank.inputs.documents import check_labels, text_ids
+from treerank.inputs.documents import check_labels, refuse_complex, text_ids
 
 
 def read_parquet(
@@ -212,6 +212,8 @@ def write_parquet(
     """
     refuse_masked("X", X)
     X = X if issparse(X) or as_frame(X) is not None else np.asarray(X)
+    if hasattr(X, "dtype"):
+        refuse_complex(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
     n_rows = X.shape[0]

@@ -203,7 +203,7 @@ def check_matrix(name: str, X: Any) -> Any:
     """
     with naming(name), config_context(assume_finite=False):
         if issparse(X):
-            _refuse_complex(X)
+            refuse_complex(X)
             _check_indices(X)
             return as_csr(check_array(X, accept_sparse="csr", input_name=name, **_NUMBERS))
         columns, is_frame = Columns.of(X), as_frame(X) is not None
@@ -261,7 +261,7 @@ def _as_array(X):
             ) from error
     if array.dtype.kind in "mM":
         raise TypeError(f"X must be numbers; got {array.dtype}.")
-    _refuse_complex(array)
+    refuse_complex(array)
     if array.ndim == 1:
         raise ValueError(
             f"X must have a row for each document; got {len(array)} numbers. Reshape your data: "
@@ -279,7 +279,7 @@ def _check_sparse(estimator, X, reset):
         estimator.columns_ = Columns()
     else:
         estimator.columns_.numbers(X)  # refuses a matrix where fit had categories
-    _refuse_complex(X)
+    refuse_complex(X)
     _check_indices(X)
     return as_csr(
         validate_data(
@@ -293,10 +293,18 @@ def _check_sparse(estimator, X, reset):
     )
 
 
-def _refuse_complex(X):
-    """Refuse complex numbers in the words of scikit-learn, which would print all of them."""
+def refuse_complex(X: Any, name: str = "X") -> None:
+    """Refuse an array of complex numbers in the words of scikit-learn, which prints all of them.
+
+    Examples
+    --------
+    >>> refuse_complex(np.array([1j]))
+    Traceback (most recent call last):
+    ...
+    ValueError: X must be real numbers: Complex data not supported; got complex128.
+    """
     if X.dtype.kind == "c":
-        raise ValueError(f"X must be real numbers: Complex data not supported; got {X.dtype}.")
+        raise ValueError(f"{name} must be real numbers: Complex data not supported; got {X.dtype}.")
 
 
 def _refuse_sparse(estimator, X):
@@ -358,6 +366,7 @@ def check_labels(
     refuse_masked(name, y)
     refuse_several_labels(y, advice="Pass one of them.", name=name)
     with naming(name):
+        refuse_complex(np.asarray(y), name)
         if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
             raise ValueError(f"{name} must be an array or a list of labels; got {quote(y)}.")
         labels = column_or_1d(y, input_name=name, warn=True)
