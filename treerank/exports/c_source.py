@@ -53,11 +53,11 @@ _HEAD = """\
        Scores n documents of TREERANK_N_FEATURES values each, row after row. Missing values are NaN.
        It takes {stack} KiB of the stack.
    const char *const {prefix}_feature_names[TREERANK_N_FEATURES];
-       Names of the columns. */
+       Names of the columns.{code} */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
-
+{string}
 #define TREERANK_N_FEATURES {n_features}
 #define N_COLUMNS {n_columns}
 #define N_TREES {n_trees}
@@ -68,6 +68,9 @@ extern const char *const {prefix}_feature_names[];
 
 typedef struct {{ double threshold; int32_t first, column; }} node_t;
 """
+_CODE_LINES = """
+   double {prefix}_code(size_t column, const char *category);
+       The number that stands for a category of a column."""
 _SETS = """
 /* The code of a value is in a set if it is among its codes, which ascend. */
 static int is_in(double value, int32_t set) {{
@@ -140,6 +143,19 @@ _LINE = """
                 if (value == value) total[i] += line[k].factor * value + line[k].offset;
             }"""
 
+_CODE_OF = """
+/* The code of a category of a column, to write into x; NaN for one that training did not have, and
+   for all of a column that has no categories. A number is the text that Python has for it. */
+double {prefix}_code(size_t column, const char *category);
+double {prefix}_code(size_t column, const char *category) {{
+    int32_t low = level_starts[column], end = level_starts[column + 1], high = end;
+    while (low < high) {{
+        int32_t middle = low + (high - low) / 2;
+        if (strcmp(level_texts[middle], category) < 0) low = middle + 1; else high = middle;
+    }}
+    return low < end && !strcmp(level_texts[low], category) ? level_codes[low] : NAN;
+}}
+"""
 _RELEVANCE = """
 /* The probability of relevance of a document with this score. Link with -lm. */
 double {prefix}_relevance(double score);
@@ -167,8 +183,12 @@ def _pieces(written: Written) -> Iterator[str]:
         "n_together": n_together,
         "stack": 1 + n_together * (n_columns + 10) // 128,
     }
-    yield _HEAD.format(**head)
+    if written.levels:
+        head |= {"code": _CODE_LINES.format(**head), "string": "#include <string.h>\n"}
+    yield _HEAD.format(**{"code": "", "string": ""} | head)
     yield from _tables(written)
+    if written.levels:
+        yield _CODE_OF.format(prefix=written.prefix)
     is_missing, is_left = "value != value", _IS_LEFT
     if forest.missing_up_to >= 0:
         is_missing = f"(value != value) | (fabs(value) <= {_double(forest.missing_up_to)})"
@@ -219,8 +239,31 @@ def _tables(written: Written) -> Iterator[str]:
         yield f"\n#define N_LINE {len(features)}"
         yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
         yield from c_table("term_t line", line.coef[features], line.offset[features], features)
+    if written.levels:
+        yield from _levels(written)
     names = ",\n".join(_text(name) for name in written.names) or '""'
     yield f"\nconst char *const {written.prefix}_feature_names[] = {{\n{names}}};\n"
+
+
+def _levels(written: Written) -> Iterator[str]:
+    """Yield the categories of each column, in the order of their bytes, and their codes."""
+    sizes = np.zeros(written.forest.n_features + 1, dtype=np.int64)
+    texts, codes = [], []
+    for column, levels in sorted(written.levels.items()):
+        ordered = sorted((str(level).encode(), code) for code, level in enumerate(levels))
+        own = [text for text, _ in ordered]
+        if len({*own}) < len(own) or any(b"\0" in text for text in own):
+            raise ValueError(
+                "format 'c' takes categories that differ as texts without characters of the code "
+                f"0; got others in column {written.names[column]!r}."
+            )
+        sizes[column + 1] = len(own)
+        texts += own
+        codes += [code for _, code in ordered]
+    lines = ",\n".join(_text(text.decode()) for text in texts) or '""'
+    yield f"\nstatic const char *const level_texts[] = {{\n{lines}}};\n"
+    yield from c_table("int32_t level_codes", np.array(codes, dtype=np.int64))
+    yield from c_table("int32_t level_starts", np.cumsum(sizes))
 
 
 def _double(number: float) -> str:

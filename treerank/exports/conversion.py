@@ -127,12 +127,13 @@ def converted(
     names: list[str],
     X: Any = None,
     log_odds: np.ndarray | None = None,
+    levels: dict[int, list[Any]] | None = None,
     prefix: str = "treerank",
 ) -> Conversion:
     """Return the conversion of a model into a format; refuse what it has no words for.
 
     ``names`` are those of the features. ``X`` are documents, an array or a sparse matrix, for which
-    the program must decide as the forest does. ``log_odds`` and ``prefix`` are those of
+    the program must decide as the forest does. ``log_odds``, ``levels`` and ``prefix`` are those of
     :class:`~treerank.exports.written.Written`.
     """
     target = format_named(name)
@@ -155,7 +156,7 @@ def converted(
     conversion = _forest_conversion(name, target, terms, names, X)
     in_file = target.names.written(names)
     written = replace(conversion.written, names=in_file, log_odds=log_odds, prefix=prefix)
-    return replace(conversion, written=written)
+    return replace(conversion, written=replace(written, levels=levels or {}))
 
 
 def _forest_conversion(

@@ -124,7 +124,9 @@ def export(
     X = None if documents is None else documents.X
     names = shown_names(ranker)
     check_unicode(names)
-    conversion = converted(format, ranker.terms(), names, X, log_odds, name or NAME)
+    levels = ranker.columns_.categories
+    terms = ranker.terms()
+    conversion = converted(format, terms, names, X, log_odds, levels, name or NAME)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
@@ -134,6 +136,7 @@ def export(
     if n_negative and name is not None and UPLOADS[format].draft is None:
         warn_user(f"The file has drafts of the features. {negative_values(n_negative)}")
     report = replace(report, renamed=conversion.renamed, n_negative=n_negative)
+    report = replace(report, categories={names[j]: levels[j] for j in sorted(levels)})
     content = conversion.content()
     if name is not None and format in UPLOADS:
         content = request_of(format, content, names, name)

@@ -3,8 +3,9 @@
 The document has the attributes of :class:`~treerank.forests.forest.Forest`. A document goes left
 if its value is at most ``threshold``, both in double precision, or if it is missing (NaN) and
 ``missing_left`` is true. Its score is ``constant`` plus the values of its leaves, tree after tree.
-Infinite thresholds are the texts "inf" and "-inf". With a ``line``, ``coef * value + offset`` is
-added for each feature whose value is not missing.
+Infinite thresholds are the texts "inf" and "-inf". ``levels`` has the list of categories of each
+column that has some, by its number as text: a value is the position in the list. With a ``line``,
+``coef * value + offset`` is added for each feature whose value is not missing.
 
 With ``networks``, the score of each is added, too. Features become ``(x - mean) * inverse``, and 0
 where they are missing. Then the layers follow, each with its ``kind`` and with the attributes of
@@ -38,6 +39,8 @@ def write_forest_json(written: Written) -> str:
         "sum_dtype": forest.sum_dtype,
         "categories": sets and {name: getattr(sets, name) for name in ("rule", *SET_DTYPES)},
     }
+    if written.levels:
+        document["levels"] = written.levels
     if line is not None:
         document["line"] = {"coef": line.coef, "offset": line.offset}
     if written.networks:

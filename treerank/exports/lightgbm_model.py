@@ -1,9 +1,11 @@
 """LightGBM: the text of its models, for LightGBM itself and for programs that read its files.
 
 LightGBM compares and adds doubles. It reads numbers up to 1e-35 as zero, takes the whole part of a
-number as its category, and sends a missing category right.
+number as its category, and sends a missing category right. Its Python package codes categories of
+pandas by their lists behind the trees.
 """
 
+import json
 from itertools import chain, compress
 from operator import not_
 from typing import Any
@@ -46,6 +48,9 @@ def write_lightgbm(written: Written) -> str:
         sizes=" ".join(str(len(tree)) for tree in trees),
     )
     end = "end of trees\n\nparameters:\n\nend of parameters\n"
+    if written.levels:
+        levels = [written.levels[j] for j in sorted(written.levels)]
+        end += f"\npandas_categorical:{json.dumps(levels)}\n"
     return "".join([head, *trees, end])
 
 
@@ -108,6 +113,8 @@ def _infos(written: Written) -> list[str]:
         feature = int(forest.feature[node])
         known = [] if infos[feature][0] == "[" else infos[feature].split(":")
         infos[feature] = ":".join(sorted({*known, *(str(int(code)) for code in codes)}, key=int))
+    for feature, levels in written.levels.items():
+        infos[feature] = ":".join(map(str, range(-1, len(levels))))
     return infos
 
 

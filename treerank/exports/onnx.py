@@ -1,6 +1,8 @@
 """ONNX: a graph with one ``TreeEnsemble`` of ``ai.onnx.ml`` 5, from doubles ``X`` to ``scores``.
 
-If asked for, ``relevance`` is a second output.
+If asked for, ``relevance`` is a second output. The metadata has the names of the columns of ``X``,
+one a line, as "feature_names". Where some are categories, "categories" is JSON, a list by name of
+the column: the code of a category is its position in the list, from 0, and another one is NaN.
 
 Trees that are added in single precision are evaluated in single precision: the graph rounds the
 values first, and goes left if ``value < threshold`` as XGBoost does. The trees are added one after
@@ -42,11 +44,11 @@ def write_onnx(written: Written) -> bytes:
         sums = graph.add("CumSum", graph.add("Concat", *others, axis=1), np.int64(1))
         graph.add("Gather", sums, np.array([-1]), axis=1, target="scores")
     if written.log_odds is None:
-        return graph.model(written.names, ["scores"])
+        return graph.model(written.names, ["scores"], written.levels_by_name)
     slope, intercept = written.log_odds.T
     lines = graph.add("Add", graph.add("Mul", "scores", slope), intercept)
     graph.add("Sigmoid", graph.add("ReduceMin", lines, np.array([1])), target="relevance")
-    return graph.model(written.names, ["scores", "relevance"])
+    return graph.model(written.names, ["scores", "relevance"], written.levels_by_name)
 
 
 def _add_trees(graph: Graph, written: Written, target: str) -> str:

@@ -1,5 +1,6 @@
 """Graph of ONNX: nodes and constants, collected one after the other."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ class Graph:
         self._nodes.append(helper.make_node(kind, names, [target], domain=domain, **values))
         return target
 
-    def model(self, names: list[str], outputs: list[str]) -> bytes:
+    def model(
+        self, names: list[str], outputs: list[str], categories: dict[str, list[Any]]
+    ) -> bytes:
         """Return the model of the graph, with the names of the features and of the columns."""
         X, *columns = (
             helper.make_tensor_value_info(name, DOUBLE, ["n_documents", width])
@@ -36,7 +39,10 @@ class Graph:
         opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
         about: dict[str, Any] = {"producer_name": "treerank", "ir_version": _IR_VERSION}
         model = helper.make_model(graph, opset_imports=opsets, **about)
-        helper.set_model_props(model, {"feature_names": "\n".join(names)})
+        properties = {"feature_names": "\n".join(names)}
+        if categories:
+            properties["categories"] = json.dumps(categories, ensure_ascii=False)
+        helper.set_model_props(model, properties)
         return bytes(model.SerializeToString())
 
     def _constant(self, value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class ExportReport:
         Number of negative values by feature, where the program computes features by queries: no
         query of Elasticsearch or OpenSearch has a negative score. A constant added to the column,
         in the index and before ``fit``, keeps the order that trees learn.
+    categories : dict from str to list
+        Categories of each column that has some. The program takes the position in this list for a
+        category, from 0, and NaN for one that is not in it. "c", "json", "lightgbm" and "onnx" have
+        the lists in the file.
     renamed : dict from str to str
         Names of features in the file, where the program does not take that of the column.
     upload : str or None
@@ -59,6 +63,7 @@ class ExportReport:
     ndcg: float | None = None
     ndcg_of_program: float | None = None
     n_negative: dict[str, int] = field(default_factory=dict)
+    categories: dict[str, list[Any]] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     upload: str | None = None
 

@@ -1,9 +1,9 @@
 """Written forest: what a format writes, tree after tree, in the order that most formats use."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -56,7 +56,9 @@ class Written:
     """A forest of one output, its thresholds as the program needs them, and what is added.
 
     ``log_odds`` has slope and intercept of lines of the score, of which the lowest is the log odds
-    of relevance. ``prefix`` is what the names of functions begin with, if the format has some.
+    of relevance. ``levels`` are the categories of columns, by position, in the order of their
+    codes, if they are known. ``prefix`` is what the names of functions begin with, if the format
+    has some.
     """
 
     forest: Forest
@@ -65,7 +67,13 @@ class Written:
     line: LinearTerm | None = None
     networks: tuple[Network, ...] = ()
     log_odds: np.ndarray | None = None
+    levels: dict[int, list[Any]] = field(default_factory=dict)
     prefix: str = "treerank"
+
+    @property
+    def levels_by_name(self) -> dict[str, list[Any]]:
+        """The categories of columns by the names in the file."""
+        return {self.names[j]: levels for j, levels in sorted(self.levels.items())}
 
     @cached_property
     def sets(self) -> dict[int, list[float]]:

@@ -42,7 +42,13 @@ def read_forest_json(document: dict[str, Any]) -> Forest:
         missing_up_to=float(document["missing_up_to"]),
         sum_dtype=document["sum_dtype"],
         feature_names=tuple(map(str, names)),
+        levels=_levels(document.get("levels")),
     )
+
+
+def _levels(levels: dict[str, list[Any]] | None) -> dict[int, list[Any]] | None:
+    """Return the categories of columns by number, if the document tells them."""
+    return None if levels is None else {int(j): list(values) for j, values in levels.items()}
 
 
 def _array(values: list[Any], dtype: Any) -> np.ndarray:
