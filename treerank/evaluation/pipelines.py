@@ -4,6 +4,7 @@ scikit-learn's pipelines pass metadata on, but documents of a validation set wou
 step as they are.
 """
 
+from inspect import signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,8 @@ from treerank.rankers.ranker import Ranker
 def adapted(ranker: Any) -> Any:
     """Return a ranker whose ``fit`` takes ``qid``, frames and an ``eval_set``, if there is one.
 
-    That are rankers of engines, and pipelines that end in one, or in a ranker of this package.
+    These are rankers of engines, and pipelines that end in one, or in a ranker of this package, or
+    in one of your own whose ``fit`` takes ``qid``.
 
     Examples
     --------
@@ -25,14 +27,18 @@ def adapted(ranker: Any) -> Any:
     >>> adapted(LGBMRanker())
     EngineRanker(ranker=LGBMRanker())
     """
-    if isinstance(ranker, Pipeline) and takes_eval_set(adapted(ranker.steps[-1][1])):
-        return PipelineRanker(ranker)
+    if isinstance(ranker, Pipeline):
+        last = adapted(ranker.steps[-1][1])
+        if takes_eval_set(last) or "qid" in signature(getattr(last, "fit", len)).parameters:
+            return PipelineRanker(ranker)
     return EngineRanker(ranker) if needs_groups(ranker) else ranker
 
 
 def takes_eval_set(ranker: Any) -> bool:
     """Return whether an adapted ranker takes a validation set."""
-    return isinstance(ranker, Ranker | EngineRanker | PipelineRanker)
+    if isinstance(ranker, PipelineRanker):
+        return takes_eval_set(adapted(ranker.pipeline.steps[-1][1]))
+    return isinstance(ranker, Ranker | EngineRanker)
 
 
 def stops(ranker: Any) -> bool:
