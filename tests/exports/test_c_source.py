@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from treerank import LightGBMTrees, TreeDirectRanker
@@ -47,6 +48,19 @@ def test_two_models_with_relevance_link_into_one_program(tmp_path):
 
 
 P = ctypes.c_void_p
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_names_of_columns_are_whole_strings_that_differ(tmp_path):
+    frame = pd.DataFrame(X, columns=["a\0x", "a\0y", 'größe "\\n?'])
+    ranker = TreeDirectRanker(LightGBMTrees(2), random_state=0).fit(frame, X[:, 0] > 0, qid)
+    report = export(ranker, tmp_path / "m.c", format="c", name="shop")
+    assert report.renamed == {"a\0x": "a_x", "a\0y": "a_y"}
+    flags = ["-std=c99", "-shared", "-fPIC", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    command = ["gcc", *flags, "-o", str(tmp_path / "m.so"), str(tmp_path / "m.c"), "-lm"]
+    subprocess.run(command, check=True)
+    names = (ctypes.c_char_p * 3).in_dll(ctypes.CDLL(str(tmp_path / "m.so")), "shop_feature_names")
+    assert [name.decode() for name in names] == ["a_x", "a_y", 'größe "\\n?']
 
 
 def test_all_that_a_linker_sees_begins_with_the_name(tmp_path):

@@ -99,6 +99,12 @@ def test_a_refusal_names_the_column_as_the_data_do(tmp_path):
     holes.iloc[3, 0] = 1e300
     with pytest.raises(ValueError, match=r"got 1e\+300 in feature 'a\['"):
         export(fitted(ODD[0]), tmp_path / "m", format="xgboost", check=holes)
+    ranker = fitted(ODD[0])
+    threshold = max(ranker.forest().threshold[ranker.forest().feature == 0])
+    near = np.nextafter(threshold, np.inf)  # which single precision cannot tell apart
+    holes.iloc[:2, 0] = threshold, near
+    with pytest.raises(ValueError, match=r"feature 'a\[' is rounded over a threshold in 1"):
+        export(ranker, tmp_path / "m", format="xgboost", check=holes.fillna(0).clip(upper=9))
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -1,6 +1,7 @@
 """Requests and drafts of features: what an engine takes, and negative values that no query has."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy.sparse import csr_matrix
 from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.exports import export, write_feature_set
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
+from treerank.rankers import ForestRanker
 
 random = np.random.default_rng(0)
 X = random.normal(loc=[0.0, 9.0], size=(60, 2))
@@ -60,7 +62,10 @@ def test_a_feature_set_warns_of_splits_below_zero(format, tmp_path):
 def test_a_split_by_category_is_not_below_zero(tmp_path):
     frame = pd.DataFrame({"color": random.choice(["red", "green", "blue"], 60), "price": X[:, 1]})
     ranker = TreeDirectRanker("histogram", random_state=0).fit(frame, frame.color == "red", qid)
-    assert ranker.forest().is_by_set.any()
+    forest = ranker.forest()
+    assert forest.is_by_set.any()
+    forest = replace(forest, threshold=np.where(forest.is_by_set, -1.0, forest.threshold))
+    ranker = ForestRanker(forest)  # the threshold of such a split says nothing
     write_feature_set(ranker, tmp_path / "f.json", format="opensearch")
 
 
