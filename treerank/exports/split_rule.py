@@ -118,8 +118,6 @@ AT_MOST_OF_SINGLE = SplitRule(lambda t: up_to_in_single(_down_to_single(t)), _si
 #: ``x <= t`` in single precision.
 AT_MOST_SINGLE = SplitRule(up_to_in_single, _single, "float32")
 #: ``x < t`` in single precision.
-BELOW_SINGLE = SplitRule(
-    _below_in_single, lambda d: np.nextafter(_single(d), np.float32(np.inf)), "float32"
-)
+BELOW_SINGLE = SplitRule(_below_in_single, lambda d: _moved(_single(d), 1), "float32")
 #: ``x <= t + 1e-6`` in single precision.
 AT_MOST_WITH_SLACK = SplitRule(_up_to_slack, lambda d: _single(d) - np.float32(1e-6), "float32")

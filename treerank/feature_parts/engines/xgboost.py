@@ -136,7 +136,9 @@ class XGBoostTrees(BoostedTrees):
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
-        return booster
+        model = self.dump_booster(booster)
+        whole = boundary.with_infinite_cuts(model, *data.get_quantile_cut())
+        return booster if whole is model else self.restore_booster(whole)
 
     def _matrices(self, task: GrowthTask) -> tuple[Any, list[tuple[Any, str]]]:
         """Return the training rows as XGBoost reads them, and the validation rows in a list."""

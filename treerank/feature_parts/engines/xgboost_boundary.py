@@ -13,6 +13,7 @@ from treerank.feature_parts.engines.arguments import constraints_of
 from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of, share_of_sample
 from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, GrowthTask
 from treerank.feature_parts.rows import stored_as
+from treerank.forests.ubjson import read_ubjson
 from treerank.inputs.rows import Rows
 from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
@@ -22,6 +23,8 @@ with naming_the_extra("XGBoostTrees"):
     import xgboost
 
 _BATCH = 16_384
+#: What stands before the thresholds of a tree in UBJSON: their number follows.
+_CONDITIONS = b"split_conditions[$d#L"
 #: Smallest number above 0 of normal single precision.
 _SMALLEST = float(np.finfo(np.float32).tiny)
 #: Arguments of XGBoostTrees that are passed to XGBoost.
@@ -118,6 +121,38 @@ def make_matrix(
             held = sample if current_team().rank == 0 else sample.take(np.arange(0))
             reference = quantized(held, None)
     return quantized(rows, reference)
+
+
+def with_infinite_cuts(model: bytes, starts: np.ndarray, cuts: np.ndarray) -> bytes:
+    """Return a model whose splits of present from missing values hold for all values.
+
+    XGBoost makes such a split at the last cut of a feature, about twice its largest value in
+    training. A value beyond it counts as in the last bin while XGBoost trains, but would go where
+    missing ones go when it predicts. So these cuts become infinite.
+
+    Parameters
+    ----------
+    model : bytes
+        The model in UBJSON.
+    starts, cuts : ndarray
+        Where the cuts of each feature begin, and where the last ones end, in all cuts.
+    """
+    trees = read_ubjson(model)["learner"]["gradient_booster"]["model"]["trees"]
+    has_cuts = np.diff(starts) > 0
+    last = np.full(len(has_cuts), np.nan, dtype=np.float32)
+    last[has_cuts] = cuts[starts[1:][has_cuts] - 1]
+    parts: list[bytes] = []
+    position = 0
+    for tree in trees:
+        cut, is_split = tree["split_conditions"], tree["left_children"] != -1
+        is_last = is_split & (tree["split_type"] == 0) & (cut == last[tree["split_indices"]])
+        old, new = (each.astype(">f4").tobytes() for each in (cut, np.where(is_last, np.inf, cut)))
+        named = _CONDITIONS + len(cut).to_bytes(8, "big")
+        start = model.index(named + old, position) + len(named)
+        parts += [model[position:start], new]
+        position = start + len(old)
+    changed = b"".join([*parts, model[position:]])
+    return model if changed == model else changed
 
 
 class ProgressCallback(xgboost.callback.TrainingCallback):
