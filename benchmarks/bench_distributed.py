@@ -1,78 +1,77 @@
-"""What does a tree cost each of several workers, as rows, features, leaves and workers grow?
+"""What does a fit take by two workers of one thread, by one process of two threads, and of one?
 
-Fits by processes of one thread each, with few and with more trees. The difference of their
-processor times, over that of the trees, is the time per tree, without start, exchange and bins.
-"peak" is the peak of the resident memory of a worker, with about 250 MB for Python and packages.
-One setting at a time differs from the first line.
+Each fit runs in a fresh process or cluster on this machine, after a small one that compiles. The
+rows of the workers come from Parquet files, so their time includes reading and the shuffle; "rows"
+is the part of it until the first worker has its rows.
 """
 
 import argparse
+import tempfile
 import time
-from pathlib import Path
 
+import dask.dataframe as dd
+import distributed
 import numpy as np
+import pandas as pd
 from timing import say_versions
 
-from treerank import TreeDirectRanker
+from treerank import HistogramTrees, TreeDirectRanker
 from treerank.distributed import fit
-from treerank.distributed.processes import Processes
-from treerank.feature_parts.registry import make_feature_part
+from treerank.progress import listening
 
-FIRST = {"rows": 100_000, "features": 40, "leaves": 31, "workers": 1}
-OTHERS = {"rows": [200_000], "features": [80], "leaves": [127], "workers": [2, 3]}
-XGBOOST = {"grow_policy": "lossguide", "max_depth": 0}
+LOCAL = {"memory_limit": 0, "dashboard_address": None, "host": "127.0.0.1"}
 
 
 def documents(rows, features):
-    """Return documents in queries of 40."""
+    """Return documents in queries of 40, as a data frame."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, features), dtype=np.float32)
     y = np.clip(np.round(X[:, :5].sum(axis=1) + rng.standard_normal(rows)), 0, 4)
-    return X, y, np.arange(rows) // 40
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(features)])
+    return frame.assign(label=y, query=np.arange(rows) // 40)
 
 
-def processor_times(launcher):
-    """Return the seconds that each worker has used, and the peak of its memory in MB."""
-    found = []
-    for process, _ in launcher._workers:
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        peak = status.partition("VmHWM:")[2].split()[0]
-        found.append(((int(fields[11]) + int(fields[12])) / 100, int(peak) / 1000))
-    return np.array(found)
+def trees(n_trees, n_jobs):
+    """Return a ranker of trees of one size."""
+    sizes = {"num_leaves": 31, "learning_rate": 0.1, "colsample_bytree": 1.0}
+    part = HistogramTrees(n_trees, n_jobs=n_jobs, min_child_samples=20, **sizes)
+    return TreeDirectRanker(part, random_state=0)
 
 
-def cost(name, case, few, more):
-    """Return seconds per tree of the busiest worker, and the largest peak of memory."""
-    data = documents(case["rows"], case["features"])
-    special = XGBOOST if name == "xgboost" else {}
-    with Processes(case["workers"]) as launcher:
-        used = []
-        for n_trees in (1, few, more):  # the first one compiles
-            part = make_feature_part(name)
-            size = {"num_leaves": case["leaves"], "learning_rate": 0.1, "colsample_bytree": 1.0}
-            part.set_params(n_estimators=n_trees, n_jobs=1, **size, **special)
-            fit(TreeDirectRanker(part, random_state=0), *data, workers=launcher)
-            used.append(processor_times(launcher))
-    first, second = np.diff([each[:, 0] for each in used], axis=0)
-    return max(second - first) / (more - few), used[-1][:, 1].max()
+def seconds(run):
+    """Return the seconds of a fit, and those until its first tree is grown."""
+    heard, began = [], time.perf_counter()
+    with listening(lambda *progress: heard.append(time.perf_counter())):
+        run()
+    return time.perf_counter() - began, heard[0] - began
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", nargs="+", default=["histogram", "xgboost"])
-    parser.add_argument("--trees", type=int, nargs=2, default=[5, 25], help="few and more")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--features", type=int, default=136)
+    parser.add_argument("--trees", type=int, default=20)
+    parser.add_argument("--files", type=int, default=20)
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     arguments = parser.parse_args()
-    say_versions("xgboost")
-    varied = [{name: value} for name, values in OTHERS.items() for value in values]
-    for name in arguments.parts:
-        for case in [FIRST, *(FIRST | each for each in varied)]:
-            began = time.perf_counter()
-            seconds, peak = cost(name, case, *arguments.trees)
-            wall = time.perf_counter() - began
-            sizes = " ".join(f"{value:>8}" for value in case.values())
-            line = f"{name:<10} {sizes} {1000 * seconds:8.1f} ms {peak:7.0f} MB"
-            print(f"{line} ({wall:.0f} s in all)", flush=True)
+    say_versions("xgboost", "dask")
+    frame = documents(arguments.rows, arguments.features)
+    small = documents(2_000, arguments.features)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, rows in enumerate(np.array_split(np.arange(len(frame)), arguments.files)):
+            frame.iloc[rows].to_parquet(f"{folder}/part-{number:04}.parquet")
+        for n_workers in arguments.workers:
+            options = LOCAL | {"n_workers": n_workers, "threads_per_worker": 1}
+            with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+                fit(trees(2, None), dd.from_pandas(small, npartitions=n_workers))
+                ranker = trees(arguments.trees, None)
+                took, first = seconds(lambda r=ranker: fit(r, dd.read_parquet(folder)))
+            print(f"{n_workers} workers: {took:.1f} s, first tree after {first:.1f} s", flush=True)
+    X, y, qid = frame.drop(columns=["label", "query"]), frame["label"], frame["query"]
+    for n_threads in (1, 2):
+        ranker = trees(arguments.trees, n_threads)
+        took, first = seconds(lambda r=ranker: r.fit(X, y, qid))
+        print(f"{n_threads} threads: {took:.1f} s, first tree after {first:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

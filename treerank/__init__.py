@@ -7,7 +7,7 @@ synthetic data in :mod:`treerank.datasets`, losses and weights in :mod:`treerank
 comparisons in :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`,
 explanations and failures in :mod:`treerank.inspection`, pages that show them in
 :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models in
-:func:`read_forest`, fits by several processes in :mod:`treerank.distributed`, learning from
+:func:`read_forest`, fits to data frames of Dask in :mod:`treerank.distributed`, learning from
 clicks in :mod:`treerank.clicks`, and result lists that are diverse or explore in
 :mod:`treerank.results`.
 

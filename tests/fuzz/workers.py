@@ -1,39 +1,9 @@
 """Fits by several workers: the same model as by one, whatever data, partitions and settings."""
 
-from functools import cache
-
 import numpy as np
 from worker_fits import SETTINGS, assert_same
 
 from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees
-from treerank.distributed.processes import Processes
-
-
-class Partitions(Processes):
-    """Processes that get rows in drawn partitions, some of them empty."""
-
-    def __init__(self):
-        super().__init__(3)
-        self.random = np.random.default_rng()
-
-    def parts(self, columns):
-        n_rows = len(columns["y"])
-        owner = self.random.choice(self.n_workers, p=self._shares(), size=n_rows)
-        return [self._of(np.flatnonzero(owner == each), columns) for each in range(self.n_workers)]
-
-    def _shares(self):
-        return self.random.dirichlet(np.full(self.n_workers, self.random.choice([0.1, 1, 10])))
-
-    def _of(self, rows, columns):
-        cuts = self.random.integers(len(rows) + 1, size=self.random.integers(4))
-        pieces = np.split(self.random.permutation(rows), np.sort(cuts))
-        return [{name: column[each] for name, column in columns.items()} for each in pieces]
-
-
-@cache
-def launcher():
-    """Start three processes, which serve all cases."""
-    return Partitions().__enter__()
 
 
 def documents(random):
@@ -82,8 +52,7 @@ def case(random):
         stops = {"early_stopping_rounds": int(random.integers(1, 4))}
     trees = drawn_trees(random, **stops)
     settings = random.choice(list(SETTINGS.values())) | {"random_state": int(random.integers(99))}
-    ranker, workers = TreeDirectRanker(trees, **settings), launcher()
-    workers.random = random
     if isinstance(trees, HistogramTrees) and len(y) > 20:
         trees.subsample = random.choice([0.3, 1.0])
-    assert_same(ranker, workers, int(random.integers(1, 4)), X, y, qid, **columns)
+    ranker, n_workers = TreeDirectRanker(trees, **settings), int(random.integers(1, 5))
+    assert_same(ranker, n_workers, X, y, qid, rng=random, **columns)

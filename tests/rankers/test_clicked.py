@@ -12,7 +12,6 @@ from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_bat
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickCounts, ClickRelevance, Items, count_data, simulate_clicks
 from treerank.datasets import write_parquet
-from treerank.distributed import fit as fit_by_workers
 from treerank.rankers import ForestRanker, NestedRanker
 
 pytestmark = pytest.mark.slow
@@ -254,5 +253,3 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
         TreeDirectRanker("histogram").fit(batches, position=ROWS["position"])
     with pytest.raises(ValueError, match=r"qid, .* must be None where X is Batches"):
         fitted.score(batches, Y, QID)
-    with pytest.raises(ValueError, match=r"clicks must .* for several workers; got"):
-        fit_by_workers(small().set_params(feature_part="histogram"), X, Y, QID)

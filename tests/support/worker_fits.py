@@ -1,12 +1,22 @@
-"""Fits by several workers, compared with the fit of one."""
+"""Fits by several workers, which are threads of this process, compared with the fit of one."""
 
 import pickle
 import re
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
+import numba
 import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
 
-from treerank.distributed import fit
+from treerank.distributed.collective import collective_of, start_tracker, stop_tracker
+from treerank.distributed.columns import FrameColumns
+from treerank.distributed.shard import Task, fit_shard, fitted_from
+from treerank.progress import ignore_progress
 
+HOST = "127.0.0.1"
 SETTINGS = {
     "default": {},
     "delta NDCG": {"weight": "ndcg", "k": 5},
@@ -18,6 +28,76 @@ SETTINGS = {
     "drawn targets": {"loss": "xendcg"},
     "exact kernel": {"loss": "hinge"},
 }
+
+
+@contextmanager
+def network_of(size, patience=60):
+    """Let so many workers meet."""
+    network = start_tracker(size, HOST)
+    try:
+        yield network
+    finally:
+        stop_tracker(network, patience)
+
+
+def in_threads(size, work):
+    """Return what ``work(rank)`` returns for each worker, all at the same time."""
+    with (
+        warnings.catch_warnings(),  # workers that are threads restore them in any order
+        ThreadPoolExecutor(size, initializer=numba.set_num_threads, initargs=(1,)) as pool,
+    ):
+        return list(pool.map(work, range(size)))
+
+
+def in_collective(size, work):
+    """Return what ``work(team)`` returns for each worker of a collective."""
+    with network_of(size) as network:
+
+        def entered(rank):
+            with collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as team:
+                return work(team)
+
+        return in_threads(size, entered)
+
+
+def frame_of(X, y, qid, **weights):
+    """Return documents as a data frame, as engines hold them."""
+    X = (
+        X
+        if hasattr(X, "columns")
+        else pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    )
+    return X.assign(label=y, query=qid, **weights)
+
+
+def shards(qid, n_workers, rng):
+    """Return the rows of each worker, whole queries at random, maybe none."""
+    worker = rng.integers(n_workers, size=len(np.unique(qid)))
+    worker = worker[np.unique(qid, return_inverse=True)[1]]
+    return [rng.permutation(np.flatnonzero(worker == number)) for number in range(n_workers)]
+
+
+def fit_in_threads(ranker, n_workers, frame, eval_frame=None, rng=None, checkpoint=None):
+    """Fit by workers that are threads, to queries that are dealt at random."""
+    rng = np.random.default_rng(0) if rng is None else rng
+    weights = {name: name for name in ("sample_weight", "query_weight")}
+    weights = {name: name if name in frame else None for name in weights}
+    columns = FrameColumns.of(list(frame.columns), "label", "query", weights, {})
+    seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
+    task = Task(ranker, columns, seed, checkpoint)
+
+    def dealt(frame):
+        if frame is None:
+            return [None] * n_workers
+        return [frame.iloc[rows] for rows in shards(frame["query"].to_numpy(), n_workers, rng)]
+
+    own, others = dealt(frame), dealt(eval_frame)
+    with network_of(n_workers) as network:
+        options = {"n_threads": 1, "listener": ignore_progress}
+        outcomes = in_threads(
+            n_workers, lambda r: fit_shard(task, own[r], others[r], r, network, **options)
+        )
+    return fitted_from(ranker, outcomes)
 
 
 def model_of(ranker):
@@ -32,13 +112,26 @@ def model_of(ranker):
     return [(array + 0).tobytes() for array in arrays], statistics
 
 
-def assert_same(ranker, workers, n_workers, X, y, qid, **columns):
+def assert_same(ranker, n_workers, X, y, qid, eval_set=None, rng=None, **weights):
     """Return the ranker of so many workers; raise AssertionError if it is not that of one."""
-    one = ranker.fit(X, y, qid, **columns)
-    workers.n_workers = n_workers
-    several = fit(ranker, X, y, qid, workers=workers, **columns)
+    frame = frame_of(X, y, qid, **weights)
+    features = frame.drop(columns=["label", "query", *weights])
+    eval_frame, fitted_on = None, None
+    if eval_set is not None:
+        eval_frame = frame_of(*eval_set)
+        fitted_on = eval_frame[features.columns], *eval_set[1:]
+    one = ranker.fit(features, y, qid, eval_set=fitted_on, **weights)
+    several = fit_in_threads(ranker, n_workers, frame, eval_frame, rng)
+    assert_equal_fits(several, one)
+    np.testing.assert_array_equal(several.predict(features), one.predict(features))
+    return several
+
+
+def assert_equal_fits(several, one):
+    """Raise AssertionError where two fits differ."""
     assert model_of(several) == model_of(one)
     assert several.steepness_ == one.steepness_
     assert several.evals_result_ == one.evals_result_
-    np.testing.assert_array_equal(several.predict(X), one.predict(X))
-    return several
+    assert several.best_iteration_ == one.best_iteration_
+    assert several.feature_names_in_.tolist() == one.feature_names_in_.tolist()
+    assert several.get_params(deep=True).keys() == one.get_params(deep=True).keys()

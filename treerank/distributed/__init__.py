@@ -1,6 +1,6 @@
-"""Distributed: fits by several workers, the same model bit for bit as by one.
+"""Distributed: fits to data frames of Dask, the same model bit for bit as on one machine.
 
->>> from treerank.distributed import DaskWorkers, Processes, fit
+>>> from treerank.distributed import fit, predict
 """
 
 from treerank.lazy import lazy_names

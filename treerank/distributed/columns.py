@@ -1,70 +1,89 @@
-"""Columns of the workers: their features must be the same, by number and by name."""
+"""Columns of a frame that is spread over workers: what each of them is for."""
 
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from importlib.util import find_spec
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
-import numpy as np
-
-import treerank
-from treerank.checks import check_weight, quote
-from treerank.distributed.parts import Arguments
-from treerank.inputs.columns import Columns
-from treerank.inputs.documents import feature_names_of
-from treerank.rankers.reading import read_share
-from treerank.team import current_team
+from treerank.checks import quote
 
 
-def dense_columns(reader: Any, columns: Mapping[str, Any]) -> Arguments:
-    """Return arguments of ``fit`` as checked arrays, but query ids as they are.
+@dataclass(frozen=True)
+class FrameColumns:
+    """Names of the columns of a training set.
 
-    The first call tells a reader, which is a ranker that is not fitted itself, its columns, which
-    those of the next calls must have, too.
+    Attributes
+    ----------
+    label, query : str
+        Columns of labels and query ids.
+    weights : dict from str to str
+        Columns of weights, by the argument ``sample_weight`` or ``query_weight`` that names them.
+    features : list of str
+        All other columns, less those that are dropped.
     """
-    X, y, qid = read_share(reader, *(columns.get(name) for name in ("X", "y", "qid")))
-    if reader.columns_.categories or not hasattr(X, "flags"):
-        raise ValueError("X must be dense numbers, without categories, for several workers.")
-    weights = [name for name in columns if name not in ("X", "y", "qid")]
-    checked = {name: check_weight(name, columns[name], len(y)) for name in weights}
-    return {"X": X, "y": y, "qid": qid, **checked}
 
+    label: str
+    query: str
+    weights: Mapping[str, str]
+    features: Sequence[str]
 
-def agree_on_columns(
-    reader: Any, shards: Sequence[Arguments], names: Sequence[str] | None
-) -> tuple[list[Arguments], Columns]:
-    """Return shards with the columns of all workers, at least one, and these columns.
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[Any],
+        label: str,
+        query: str,
+        weights: Mapping[str, str | None],
+        dropped: Mapping[str, Sequence[str]],
+    ) -> Self:
+        """Sort the columns ``names`` of a frame; refuse arguments that name none of them.
 
-    The reader knows the columns of the shards, if there are any. ``names`` are those of the
-    features, where the shards have none.
-    """
-    versions = {"treerank": treerank.__version__}
-    if find_spec("xgboost"):
-        versions["xgboost"] = version("xgboost")
-    own = None
-    if shards:
-        names = names if feature_names_of(reader) is None else reader.feature_names_in_
-        dtype = np.result_type(*(shard["X"] for shard in shards)).str
-        features = [reader.n_features_in_, None if names is None else list(names)]
-        own = [features, dtype, list(shards[0])]
-    gathered = current_team().gather((versions, own))
-    for each, _ in gathered:
-        if each != gathered[0][0]:
-            raise RuntimeError(
-                f"All workers must have the same versions; got {gathered[0][0]} and {each}."
-            )
-    known = [each for _, each in gathered if each is not None]
-    if not known:
-        raise ValueError("X must have rows whose weights are not 0; got none.")
-    (n_features, names), _, columns = known[0]
-    for (n_theirs, theirs), _, _ in known:
-        if (n_theirs, theirs) != (n_features, names):
+        Examples
+        --------
+        >>> names = ["price", "label", "query", "id"]
+        >>> FrameColumns.of(names, "label", "query", {"sample_weight": None}, {"drop": ["id"]})
+        FrameColumns(label='label', query='query', weights={}, features=['price'])
+        """
+        named = {"label": [label], "query": [query], **dropped}
+        named |= {argument: [name] for argument, name in weights.items() if name is not None}
+        for argument, columns in named.items():
+            for column in columns:
+                if column not in names:
+                    raise ValueError(
+                        f"{argument} must be a column of frame, {quote([*names])}; "
+                        f"got {quote(column)}."
+                    )
+        used = {column for columns in named.values() for column in columns}
+        features = [name for name in names if name not in used]
+        if not features or not all(isinstance(name, str) for name in features):
+            rule = "frame must have columns of features, whose names are text"
+            raise ValueError(f"{rule}; got {quote(features)}.")
+        given = {argument: name for argument, name in weights.items() if name is not None}
+        return cls(label, query, given, features)
+
+    @property
+    def of_training(self) -> list[str]:
+        """All columns that a fit reads."""
+        return [*dict.fromkeys([*self.of_evaluation, *self.weights.values()])]
+
+    @property
+    def of_evaluation(self) -> list[str]:
+        """The columns that are read of documents that are held out."""
+        return [*self.features, self.label, self.query]
+
+    def refuse_missing(self, name: str, columns: Collection[Any]) -> None:
+        """Refuse a frame to evaluate on that lacks a column."""
+        missing = [column for column in self.of_evaluation if column not in columns]
+        if missing:
             raise ValueError(
-                "X must have the same columns in all partitions; got "
-                f"{quote(names or n_features)} and {quote(theirs or n_theirs)}."
+                f"{name} must have the columns {quote(missing)} of frame; got {quote([*columns])}."
             )
-    nothing = dict.fromkeys(columns, np.empty(0))
-    nothing |= {"X": np.empty((0, n_features)), "qid": np.empty(0, dtype=np.uint64)}
-    dtype = np.result_type(*(each for _, each, _ in known)).str
-    alike = [each | {"X": each["X"].astype(dtype, copy=False)} for each in shards or [nothing]]
-    return alike, Columns(names=None if names is None else tuple(names))
+
+    def refuse_kinds(self, name: str, kinds: Mapping[str, str]) -> None:
+        """Refuse features that are no numbers; ``kinds`` are the types of such columns by name."""
+        wrong = {column: kind for column, kind in kinds.items() if column in self.features}
+        if wrong:
+            column, kind = next(iter(wrong.items()))
+            raise ValueError(
+                f"{name} must hold features that are numbers, for several workers; got {kind} in "
+                f"the column {column!r}. Turn it into numbers, or write drop=[{column!r}]."
+            )

@@ -1,150 +1,181 @@
-"""Fitting by several workers."""
+"""Fits and scores of data frames that are spread over the workers of an engine."""
 
-from contextlib import nullcontext
-from functools import partial
-from itertools import chain
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, naming, quote, warn_user
-from treerank.distributed.columns import dense_columns
-from treerank.distributed.dask_workers import DaskWorkers
-from treerank.distributed.parts import Arguments, Part, read_file_share
-from treerank.distributed.processes import Processes
+from treerank.checks import check_count, quote
+from treerank.distributed.columns import FrameColumns
+from treerank.distributed.shard import Task, fitted_from
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import feature_names_of, parts_of_eval_set
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.documents import check_fitted, feature_names_of
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
 from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.parameters import check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.scored import Scored
 
-#: What starts workers.
-Launcher = Processes | DaskWorkers
 #: Settings of the ranker without which several workers would fit another model.
-_RANKER_SETTINGS = {"warm_start": False, "clicks": None}
+_RANKER_SETTINGS = {"warm_start": False, "clicks": None, "label_weights": None}
 
 
 @check_arguments
 def fit(
     ranker: DirectRanker,
-    X: Any,
-    y: Any = None,
-    qid: Any = None,
+    frame: Any,
+    label: str = "label",
+    query: str = "query",
     *,
-    workers: int | Launcher = 2,
-    sample_weight: ArrayLike | None = None,
-    query_weight: ArrayLike | None = None,
     eval_set: Any = None,
+    sample_weight: str | None = None,
+    query_weight: str | None = None,
+    document: str | None = None,
+    drop: Sequence[str] | str = (),
+    n_workers: int | None = None,
+    client: Any = None,
+    encrypted: bool = True,
 ) -> Any:
-    """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
+    """Fit a ranker to a data frame of Dask or Spark; the model is that of one machine, bit for bit.
 
-    The rows may be spread over the workers in any way: they exchange rows, so that each one holds
-    whole queries, and all have about as many documents. The histograms of the
-    trees are added up over the workers. Early stopping and calibration look at the documents
-    of all workers. Processes import the script that starts them, so a script calls this
-    function below ``if __name__ == "__main__":``. In a block of
-    :func:`treerank.show_progress`, the iterations of the first worker are shown; a listener cannot
-    end the fit. In a block of
-    :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
-    on from them.
+    The engine of the frame reads its partitions and shuffles the rows by query, from worker to
+    worker: rows may be in any partitions, and never pass the client. Then each worker grows the
+    same trees, for which the workers add up their histograms. Early stopping and calibration look
+    at the documents of all workers. Dask shows the iterations in a block of
+    :func:`treerank.show_progress`; Spark cannot. In a block of
+    :func:`~treerank.files.checkpoint.checkpointing`, the path must be one that all workers reach.
 
-    Workers connect to the first of them. Who reaches its port can connect, but is closed after ten
-    seconds without the secret of the fit, which only the launcher tells, and never over these
-    connections. Messages are JSON and arrays: reading them runs no code. They are encrypted where
-    those of Dask are; else, who listens on the network reads the data, and the secret where Dask
-    sends it. XGBoost's workers also have connections of its own, which ask for no secret: train
-    histogram trees where you do not trust the network.
+    Workers send each other sums, some 50,000 rows to find bins from, and scores of ``eval_set``,
+    in the clear, by the collective of XGBoost. Whoever can reach its ports can read these, and can
+    take part: see the page on security.
 
     Parameters
     ----------
     ranker : DirectRanker
         Ranker over :class:`~treerank.feature_parts.histogram.trees.HistogramTrees` or
         :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees`. It is not changed: a copy is
-        fitted. Settings with which workers would fit another model than a single one are refused.
-    X, y, qid, sample_weight, query_weight : array-like, path or data of Dask
-        As in ``ranker.fit``, but dense, without columns of categories, and with ``qid``. Of a data
-        file, each worker reads a share. Data of Dask need workers of Dask.
-    workers : int, Processes or DaskWorkers, default=2
-        Number of processes of this machine, which end with the fit, or what starts the workers:
-        :class:`~treerank.distributed.processes.Processes`, which serve several fits, or
-        :class:`~treerank.distributed.dask_workers.DaskWorkers`.
-    eval_set : tuple (X, y, qid) or path, default=None
-        As in ``ranker.fit``. It is spread over the workers, as ``X`` is.
+        fitted. Settings with which workers would fit another model than one machine are refused.
+    frame : data frame of Dask or of Spark
+        Documents. All columns that no other argument names are features, which must be numbers.
+    label, query : str
+        Columns of the labels, of which there is one, and of the query ids.
+    eval_set : data frame, default=None
+        Documents with the features, the label and the query of ``frame``, for early stopping and
+        calibration. Other columns are not read.
+    sample_weight, query_weight : str, default=None
+        Columns of weights.
+    document : str, default=None
+        Column of the ids of documents, which is no feature.
+    drop : str or sequence of str, default=()
+        Further columns that are no features.
+    n_workers : int, default=None
+        Number of workers. None is all workers of a cluster of Dask, or as many tasks as a classic
+        session of Spark runs at a time; with Spark Connect it must be given.
+    client : distributed.Client, default=None
+        Client of Dask; None is the current one.
+    encrypted : bool, default=True
+        False fits by a cluster of Dask that encrypts its own connections, although those of the
+        fit are not encrypted.
 
     Returns
     -------
     DirectRanker
-        The fitted copy.
+        The fitted copy, as of a fit on one machine.
 
     Examples
     --------
+    >>> import dask.dataframe as dd
+    >>> from distributed import Client
     >>> from treerank import TreeDirectRanker
-    >>> ranker = TreeDirectRanker("xgboost", random_state=0)
-    >>> fitted = fit(ranker, X, y, qid, workers=4)  # doctest: +SKIP
-    >>> fitted = fit(ranker, "train.parquet", workers=4)  # doctest: +SKIP
+    >>> train = dd.read_parquet("s3://bucket/train/")  # doctest: +SKIP
+    >>> with Client() as client:  # doctest: +SKIP
+    ...     ranker = fit(TreeDirectRanker("histogram"), train, "label", "query")
     """
+    engine = _engine_of("frame", frame)
     ranker.check_settings()
     _check_supported(ranker, with_metric=eval_set is not None)
-    if isinstance(workers, int):
-        check_count("workers", workers, at_most=1000)
-    elif not isinstance(workers, Launcher):
-        rule = "workers must be a number of processes, or a launcher as DaskWorkers(client)"
-        raise TypeError(f"{rule}; got {quote(workers)}.")
-    seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
-    reader: Any = clone(ranker)
+    if n_workers is not None:
+        check_count("n_workers", n_workers)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-    train, held_out = _columns_of(reader, X, y, qid, **weights), None
-    with naming("eval_set"):
-        if isinstance(eval_set, str | Path):
-            held_out = _columns_of(reader, eval_set, None, None)
-        elif eval_set is not None:
-            held_out = _columns_of(reader, *parts_of_eval_set(eval_set))
-    with Processes(workers) if isinstance(workers, int) else nullcontext(workers) as launcher:
-        own = _shares(launcher, *train)
-        others = [None] * len(own) if held_out is None else _shares(launcher, *held_out)
-        task = {"ranker": clone(ranker), "seed": seed, "checkpoint": current_checkpoint()}
-        shares = zip(own, others, strict=True)
-        results = launcher.run([task | {"train": each, "held_out": rest} for each, rest in shares])
-    fitted, messages = zip(*results, strict=True)
-    for message, category in dict.fromkeys(chain.from_iterable(messages)):
-        warn_user(message, category)
-    return next(each for each in fitted if each is not None)
+    drop = [drop] if isinstance(drop, str) else drop
+    dropped = {"document": [] if document is None else [document], "drop": drop}
+    columns = FrameColumns.of(list(frame.columns), label, query, weights, dropped)
+    columns.refuse_kinds("frame", engine.kinds_of(frame))
+    if eval_set is not None:
+        if _engine_of("eval_set", eval_set) is not engine:
+            raise TypeError(f"eval_set must be of the engine of frame; got {type(eval_set)}.")
+        columns.refuse_missing("eval_set", list(eval_set.columns))
+        columns.refuse_kinds("eval_set", engine.kinds_of(eval_set))
+    seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
+    task = Task(clone(ranker), columns, seed, current_checkpoint())
+    settings = {"n_workers": n_workers, "client": client, "encrypted": encrypted}
+    return fitted_from(ranker, engine.fit_frames(task, frame, eval_set, **settings))
 
 
-def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> tuple[Arguments, Any]:
-    """Return arguments of ``fit``, as checked arrays if they are in memory, and feature names."""
-    columns: Arguments = {"X": X, "y": y, "qid": qid}
-    columns |= {name: weight for name, weight in weights.items() if weight is not None}
-    if isinstance(X, str | Path):
-        if len(columns) > 3:
-            raise ValueError("sample_weight and query_weight must be None where X is a file.")
-    elif type(X).__module__.partition(".")[0] != "dask":
-        columns = dense_columns(reader, columns)
-        columns["qid"] = QueryGroups.from_qid(columns["qid"], len(columns["y"])).codes
-        return columns, feature_names_of(reader)
-    elif y is None or qid is None:
-        raise ValueError("y and qid must be given where X is spread over workers; got None.")
-    return columns, None
+@check_arguments
+def predict(ranker: Scored, frame: Any) -> Any:
+    """Return the scores of the documents of a data frame of Dask or Spark.
+
+    Workers score their own partitions, when the engine computes the result.
+
+    Parameters
+    ----------
+    ranker : fitted ranker
+        Any ranker that was fitted to columns with names.
+    frame : data frame of Dask or of Spark
+        Documents, with the columns that the ranker was fitted to, and maybe others.
+
+    Returns
+    -------
+    series of Dask, or data frame of Spark
+        Of Dask, a series with the partitions and the index of ``frame``. Of Spark, ``frame`` with
+        a column ``score``.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from treerank import TreeDirectRanker
+    >>> frame = pd.DataFrame({"price": [1.0, 2.0, 3.0] * 20})
+    >>> ranker = TreeDirectRanker("histogram").fit(frame, [0, 1, 2] * 20, [1] * 60)
+    >>> scores = predict(ranker, dd.from_pandas(frame, npartitions=2))
+    >>> scores.npartitions, len(scores)
+    (2, 60)
+    """
+    engine = _engine_of("frame", frame)
+    check_fitted("ranker", ranker)
+    names = feature_names_of(ranker)
+    if names is None:
+        raise ValueError(
+            "ranker must have been fitted to columns with names, such as those of a data frame; "
+            f"got one of {ranker.n_features_in_} columns without."
+        )
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"frame must have the columns {quote(missing)} of the ranker; got "
+            f"{quote(list(frame.columns))}."
+        )
+    return engine.predict_frame(ranker, frame, list(names))
 
 
-def _shares(launcher: Launcher, columns: Arguments, names: Any) -> list[Arguments]:
-    """Return the documents of each worker, as arguments of ``whole_queries``."""
-    if isinstance(columns["X"], str | Path):
-        read = partial(read_file_share, Path(columns["X"]), columns["y"], columns["qid"])
-        n = launcher.n_workers
-        parts: list[list[Part]] = [[partial(read, number, n)] for number in range(n)]
-    else:
-        parts = launcher.parts(columns)
-    return [{"parts": each, "names": names} for each in parts]
+def _engine_of(name: str, frame: Any) -> Any:
+    """Return the module that works with the engine of a data frame."""
+    package, has_columns = type(frame).__module__.partition(".")[0], hasattr(frame, "columns")
+    if package in ("dask", "dask_expr") and has_columns and hasattr(frame, "shuffle"):
+        from treerank.distributed import dask_frames
+
+        return dask_frames
+    raise TypeError(
+        f"{name} must be a data frame of Dask; got {type(frame)}. "
+        "ranker.fit(X, y, qid) takes what one machine holds, dask.dataframe.from_dask_array arrays "
+        "of Dask."
+    )
 
 
 def _check_supported(ranker: Any, with_metric: bool) -> None:

@@ -82,6 +82,7 @@ INSTEAD = {
     "treerank.show_progress() to see iterations": (
         *("logging_level", "plot", "silent", "verbose", "verbose_eval", "verbosity"),
     ),
+    "treerank.distributed.fit, with a data frame of Dask": ("n_workers", "workers"),
     "warm_start=True of the trees, or treerank.evaluation.refresh": ("init_model", "xgb_model"),
     "X as a data frame, which has names: columns of text or of dtype category are categories": (
         *("cat_features", "categorical_feature", "enable_categorical", "feature_name"),

@@ -76,12 +76,12 @@ def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
     array([0, 1, 2])
     """
     team = current_team()
-    parts = team.gather((query_hashes, groups.sizes))
-    hashes, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    parts = team.gather(query_hashes)
+    hashes, sizes = np.concatenate(parts), np.concatenate(team.gather(groups.sizes))
     queries = np.lexsort((sizes, hashes))
     start = np.empty(len(sizes), dtype=np.int64)
     start[queries] = np.cumsum(sizes[queries]) - sizes[queries]
-    before = sum(len(part[0]) for part in parts[: team.rank])
+    before = sum(map(len, parts[: team.rank]))
     own = start[before : before + groups.n_queries]
     return own.repeat(groups.sizes) + groups.places
 

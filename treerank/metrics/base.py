@@ -151,7 +151,7 @@ class Metric(ABC):
         Labels are refused if no query has anything to find: they could not steer early stopping.
         """
         prepared = self._prepare(y, qid)
-        if not any(current_team().gather(bool(prepared.ideal.any()))):
+        if not current_team().any(bool(prepared.ideal.any())):
             raise ValueError(
                 f"y must have something to find in at least one query to measure {self.name}; "
                 f"got {len(prepared.worth)} documents without relevance."
@@ -171,8 +171,10 @@ class Metric(ABC):
         team = current_team()
         if team.size == 1:
             return self.worth(y)
-        ends = team.gather([y.min(), y.max()] if len(y) else [])
-        return self.worth(np.concatenate([y, *ends]))[: len(y)]
+        ends = np.array([-y.min(), y.max()]) if len(y) else np.full(2, -np.inf)
+        below, above = team.largest(ends)
+        ends = np.array([-below, above] if above >= -below else [])  # none has any label
+        return self.worth(np.append(y, ends))[: len(y)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +258,8 @@ def mean_of_team(values: np.ndarray, name: str) -> float:
     if team.size == 1:
         return mean_value(values, name)
     counted = values[~np.isnan(values)]
-    sums, counts = zip(*team.gather((exact_sum(counted), len(counted))), strict=True)
-    return math.fsum(np.concatenate(sums)) / sum(counts)
+    n_counted = int(team.total(np.array([len(counted)]))[0])
+    return math.fsum(np.concatenate(team.gather(np.array(exact_sum(counted))))) / n_counted
 
 
 def exact_sum(values: np.ndarray) -> list[float]:

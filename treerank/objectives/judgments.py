@@ -42,10 +42,13 @@ class Totals(NamedTuple):
     @classmethod
     def of_team(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
         """Describe the queries of all workers."""
-        documents, queries, squared, longest, largest = zip(
-            *current_team().gather(cls.of(y, groups)), strict=True
-        )
-        return cls(sum(documents), sum(queries), sum(squared), max(longest), max(largest))
+        own, team = cls.of(y, groups), current_team()
+        if team.size == 1:
+            return own
+        documents, queries = team.total(np.array([own.n_documents, own.n_queries])).tolist()
+        squared = float(team.total(np.array([own.n_squared]))[0])  # of whole numbers: exact
+        longest, largest = team.largest(np.array([own.longest, own.largest_label])).tolist()
+        return cls(documents, queries, squared, int(longest), largest)
 
     @property
     def typical_size(self) -> float:

@@ -259,7 +259,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
         part = self.feature_part_
-        if not any(current_team().gather(objective.has_anything_to_learn())):
+        if not current_team().any(objective.has_anything_to_learn()):
             self._warn_of_nothing_to_learn()
             return np.zeros(part.n_outputs_)
         trained = traits_of(part).head_weight_

@@ -59,15 +59,17 @@ class HeldOut:
     @property
     def has_pairs(self) -> bool:
         """Whether any query of any worker holds two different labels."""
-        return any(current_team().gather(bool(self.groups.with_two_labels(self.y).any())))
+        return current_team().any(bool(self.groups.with_two_labels(self.y).any()))
 
     def of_team(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
         """Return scores, labels and queries of the documents of all workers, given own scores."""
-        if current_team().size == 1:
+        team = current_team()
+        if team.size == 1:
             return scores, self.y, self.groups
-        parts = current_team().gather((scores, self.y, self.groups.codes, self.groups.n_queries))
-        every, y, codes, n_queries = zip(*parts, strict=True)
-        return np.concatenate(every), np.concatenate(y), _joined(codes, n_queries)
+        codes = team.gather(self.groups.codes.astype(np.int64))
+        n_queries = [int(n) for (n,) in team.gather(np.array([self.groups.n_queries]))]
+        every, y = (np.concatenate(team.gather(values)) for values in (scores, self.y))
+        return every, y, _joined(codes, n_queries)
 
     def judged(self) -> Self:
         """Return the documents that have a label."""

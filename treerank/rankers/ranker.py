@@ -248,7 +248,7 @@ class Ranker(Scored):
         """
         if not self._continues():
             set_columns(self, data.documents)
-        self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
+        self._had_queries = bool(current_team().total(np.array([data.groups.n_queries]))[0] > 1)
         earlier_queries = self.training_queries_ if self._continues() else None
         remembered = data.queries and data.queries.remembered()
         self.training_queries_ = remembered and remembered.and_earlier(earlier_queries)

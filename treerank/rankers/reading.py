@@ -25,10 +25,7 @@ from treerank.inputs.columns import Columns, as_frame
 from treerank.inputs.documents import (
     check_any_click,
     check_batches,
-    check_documents,
-    n_features_of,
     parts_of_eval_set,
-    refuse_several_labels,
 )
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.rows import Rows
@@ -140,17 +137,6 @@ def _refuse_other_order(X: Any, name: str, values: Any) -> None:
             f"{name} must have the rows of X in their order; its index has them in another one. "
             f"Write {name}.loc[X.index], or {name}.to_numpy() if the rows are in order."
         )
-
-
-def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, Any]:
-    """Return checked features and labels, and query ids, of documents of one of several workers.
-
-    Those that are read first tell the estimator its columns.
-    """
-    X, (y, qid) = take_columns(X, y=y, qid=qid)
-    refuse_several_labels(y, " for several workers", "Several are for ranker.fit.")
-    X, y = check_documents(estimator, X, y, reset=n_features_of(estimator) is None)
-    return X, y, qid
 
 
 def documents_of_batches(

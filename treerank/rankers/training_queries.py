@@ -92,9 +92,11 @@ class TrainingQueries:
 
     def remembered(self) -> Self:
         """Return what a ranker remembers of the queries of all workers."""
-        if current_team().size == 1:
+        team = current_team()
+        if team.size == 1:
             return self._smallest()
-        return self._joined(current_team().gather((self.ids, self.documents, self.sizes)))
+        columns = (team.gather(column) for column in (self.ids, self.documents, self.sizes))
+        return self._joined(list(zip(*columns, strict=True)))
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
         """Return remembered queries and those of the fit that this one continues."""

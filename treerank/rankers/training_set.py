@@ -197,7 +197,7 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
     weighed = np.ones(len(data.y), dtype=bool)
     for weight in weights.values():
         weighed &= weight is None or weight > 0
-    if not any(current_team().gather(bool(weighed.any()))):
+    if not current_team().any(bool(weighed.any())):
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
     kept = weighed & ~np.isnan(labels).all(axis=0)
     rows = _row_numbers(np.flatnonzero(kept))
@@ -214,7 +214,7 @@ def _without_unit_weights(data):
 
 def _all_ones(weights: np.ndarray) -> bool:
     """Tell whether the weights of all workers are 1."""
-    return all(current_team().gather(bool((weights == 1).all())))
+    return not current_team().any(bool((weights != 1).any()))
 
 
 def _in_canonical_order(

@@ -22,7 +22,7 @@ _COLUMNS = 16
 
 def share_of_sample(rows: Rows) -> float:
     """Return the share of the rows of all workers that is drawn; 1 if all are taken."""
-    return min(1.0, SAMPLE_SIZE / max(1, sum(current_team().gather(len(rows)))))
+    return min(1.0, SAMPLE_SIZE / max(1, current_team().total(np.array([len(rows)]))[0]))
 
 
 def sample_of(rows: Rows, seed: int) -> Rows:
@@ -44,8 +44,8 @@ def sample_of(rows: Rows, seed: int) -> Rows:
         rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < share))
     if rows.places is None:
         return rows
-    parts = current_team().gather((rows.places, rows.array()))
-    places, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    team = current_team()
+    places, values = (np.concatenate(team.gather(c)) for c in (rows.places, rows.array()))
     return replace(rows, values=values[np.argsort(places)], order=None, places=None)
 
 

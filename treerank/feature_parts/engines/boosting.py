@@ -311,7 +311,7 @@ class BoostedTrees(BaseEstimator):
 
     def _refuse_empty_draws(self, rows: Rows) -> None:
         """Refuse a share of documents that is less than one document."""
-        n_rows = sum(current_team().gather(len(rows)))
+        n_rows = int(current_team().total(np.array([len(rows)]))[0])
         if 0 < self.subsample * n_rows < 1:
             raise ValueError(
                 f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
@@ -324,7 +324,7 @@ class BoostedTrees(BaseEstimator):
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
         counts = np.array([len(rows), objective.n_queries])
-        n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
+        n_documents, n_queries = current_team().total(counts).tolist()
         params = self.get_params(deep=False)
         known = params.keys() & set(Sizes._fields)
         given = {name: params[name] for name in known if params[name] != "auto"}

@@ -32,12 +32,10 @@ class Saver(NamedTuple):
 
     def saved(self) -> dict[str, Any] | None:
         """Return the state from which all workers go on, or None."""
-        team = current_team()
-        state = self.checkpoint.load(self.fit) if team.rank == 0 else None
-        if state is None and team.rank == 0 and self.checkpoint.path.exists():
+        state = self.checkpoint.load(self.fit)
+        if state is None and current_team().rank == 0 and self.checkpoint.path.exists():
             say(f"{self.checkpoint.path.name} is of another fit, and this one starts anew")
-        found: dict[str, Any] | None = team.gather(state)[0]
-        return found
+        return state
 
     def __call__(self, iteration: int, dump: Callable[[], Any], progress: Progress) -> None:
         """Save the trees and the values of the metric after an iteration, where it is time to."""
@@ -76,8 +74,7 @@ def _learned(rows: Rows, objective: Objective) -> str:
     places = np.arange(len(rows)) if rows.places is None else rows.places
     # At equal scores, the derivatives of many losses are the same.
     derivatives = objective.derivatives(_tried(places, objective.n_outputs), iteration=0)
-    columns = [each.reshape(len(rows), -1) for each in derivatives]
-    hashes = row_hashes(np.column_stack([places, *columns]).astype(np.float64))
+    hashes = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))
     for positions, batch in rows.batches(_BATCH):
         hashes[positions] ^= row_hashes(batch)
     return str(_sum_of_team(hashes))
@@ -100,4 +97,4 @@ def _tried(keys: np.ndarray, n_outputs: int) -> np.ndarray:
 
 
 def _sum_of_team(hashes: np.ndarray) -> int:
-    return int(np.sum(current_team().gather(hashes.sum(dtype=np.uint64)), dtype=np.uint64))
+    return int(current_team().total(hashes.sum(dtype=np.uint64, keepdims=True))[0])

@@ -162,7 +162,7 @@ class XGBoostTrees(BoostedTrees):
 
     def n_bins_for(self, rows: Rows) -> int:
         """Return the largest number of bins of a feature: few for few rows of all workers."""
-        n_rows = sum(current_team().gather(len(rows)))
+        n_rows = int(current_team().total(np.array([len(rows)]))[0])
         return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
 
     def read_booster(self, booster: "xgboost.Booster") -> Forest:

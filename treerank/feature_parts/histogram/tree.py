@@ -73,7 +73,9 @@ class Growth(NamedTuple):
 def make_histograms(binned: np.ndarray, n_words: int, rules: TreeRules) -> np.ndarray:
     """Return memory for the histograms of the leaves of trees."""
     team, (n_rows, n_blocks) = current_team(), binned.shape
-    n_leaves = min(rules.num_leaves, sum(team.gather(n_rows))) if n_blocks else 1  # nothing varies
+    n_leaves = (
+        min(rules.num_leaves, int(team.total(np.array([n_rows]))[0])) if n_blocks else 1
+    )  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
     return np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_words), dtype=np.int64)

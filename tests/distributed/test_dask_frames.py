@@ -1,0 +1,286 @@
+import os
+import signal
+import threading
+import time
+
+import dask
+import dask.dataframe as dd
+import distributed
+import numpy as np
+import pandas as pd
+import pytest
+from certificates import make_certificate
+from ranking_sample import make_ranking_sample
+from worker_fits import assert_equal_fits, model_of
+
+from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees, checkpointing
+from treerank.baselines import RankSVM
+from treerank.clicks import ClickRelevance
+from treerank.distributed import fit, predict
+from treerank.metrics import NDCG
+from treerank.progress import listening
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+
+X, Y, QID = make_ranking_sample(n_queries=15)
+NAMES = list("abcde")
+FRAME = pd.DataFrame(X, columns=NAMES).assign(label=Y, query=[f"q{q}" for q in QID])
+LOCAL = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": 0}
+LOCAL |= {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
+TREES = HistogramTrees(n_estimators=4, n_jobs=1)
+RANKER = TreeDirectRanker(TREES, random_state=0)
+ENDLESS = TreeDirectRanker(HistogramTrees(n_estimators=10**6, n_jobs=1))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.LocalCluster(**LOCAL) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def partitions(frame, sizes):
+    """Return a frame of Dask whose partitions hold so many rows, drawn at random."""
+    shuffled = frame.sample(frac=1, random_state=1)
+    ends = np.cumsum(sizes)
+    pieces = [shuffled[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    return of_pieces(pieces, frame[:0])
+
+
+def of_pieces(pieces, meta=FRAME[:0]):
+    """Return a frame of Dask with the given partitions."""
+    return dd.from_delayed([dask.delayed(p) for p in pieces], meta=meta, verify_meta=False)
+
+
+def fit_alone(ranker, frame=FRAME, **options):
+    """Fit on one machine."""
+    return ranker.fit(frame[NAMES], frame["label"], frame["query"], **options)
+
+
+def until(happens, seconds=60):
+    """Wait until a function returns true."""
+    end = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_fitting(client, address):
+    """Tell whether a worker runs its task of a fit."""
+    return any("fit_here" in str(key) for key in client.processing().get(address, ()))
+
+
+def is_idle(client):
+    """Tell whether no thread of any worker works."""
+    return not any(client.run(lambda dask_worker: len(dask_worker.state.executing)).values())
+
+
+def test_without_a_client_there_is_an_answer():  # before there is one
+    with pytest.raises(ValueError, match=r"client must be a client of Dask .*Client\(\) for this"):
+        fit(RANKER, dd.from_pandas(FRAME, npartitions=1))
+
+
+@pytest.mark.parametrize("sizes", [[30, 0, 50, len(FRAME) - 80], [len(FRAME)], [2] * 90])
+def test_any_partitions_give_the_model_of_one_machine(client, sizes):
+    frame = FRAME[: sum(sizes)]
+    ranker = TreeDirectRanker(HistogramTrees(5, precision="int16", subsample=0.7), random_state=3)
+    fitted = fit(ranker, partitions(frame, sizes), "label", "query")
+    assert_equal_fits(fitted, fit_alone(ranker, frame))
+
+
+def test_trees_of_xgboost_with_a_worker_without_rows(client):
+    frame = FRAME[FRAME["query"] == "q3"]
+    ranker = TreeDirectRanker(XGBoostTrees(3, min_child_weight=0, n_jobs=1), random_state=0)
+    fitted = fit(ranker, partitions(frame, [len(frame) - 2, 2]), client=client)
+    assert_equal_fits(fitted, fit_alone(ranker, frame))
+
+
+def test_weights_gaps_of_labels_and_an_eval_set_that_names_other_columns_too(client):
+    frame = FRAME.assign(weight=QID % 3, document=[f"d{i}" for i in range(len(Y))], day=7)
+    frame["label"] = frame["label"].mask(np.arange(len(Y)) % 5 == 1).astype(float)
+    trees = HistogramTrees(9, early_stopping_rounds=2, n_jobs=1)
+    ranker = TreeDirectRanker(trees, random_state=0)
+    valid = frame.assign(a=2 * frame["a"])
+    fitted = fit(
+        ranker,
+        partitions(frame, [100, len(Y) - 100]),
+        "label",
+        "query",
+        sample_weight="weight",
+        document="document",
+        drop=["day"],
+        eval_set=partitions(valid, [len(Y) - 10, 10])[["query", "label", "weight", *NAMES[::-1]]],
+    )
+    eval_set = valid[NAMES], valid["label"], valid["query"]
+    one = fit_alone(ranker, frame, sample_weight=frame["weight"], eval_set=eval_set)
+    assert_equal_fits(fitted, one)
+    assert fitted.feature_names_in_.tolist() == NAMES
+
+
+def test_two_fits_at_once_take_turns(client):
+    ranker, fitted = TreeDirectRanker(TREES, random_state=1), {}
+
+    def run(name, ranker):
+        fitted[name] = fit(ranker, partitions(FRAME, [len(Y)]), client=client)
+
+    threads = [threading.Thread(target=run, args=pair) for pair in ((0, RANKER), (1, ranker))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert_equal_fits(fitted[0], fit_alone(RANKER))
+    assert_equal_fits(fitted[1], fit_alone(ranker))
+
+
+def test_scores_keep_partitions_and_index_and_are_empty_where_a_partition_is(client):
+    frame = partitions(FRAME, [0, 50, len(Y) - 50, 0])
+    ranker = fit_alone(RANKER)
+    scores = predict(ranker, frame)
+    pieces = [piece.compute() for piece in scores.partitions]
+    assert [len(piece) for piece in pieces] == [0, 50, len(Y) - 50, 0]
+    whole = scores.compute()
+    expected = pd.Series(ranker.predict(FRAME[NAMES]), index=FRAME.index, name="score")
+    pd.testing.assert_series_equal(whole.sort_index(), expected)
+
+
+def test_rankers_without_names_and_frames_without_columns_are_refused():
+    frame = partitions(FRAME, [len(Y)])
+    with pytest.raises(ValueError, match="ranker must have been fitted to columns with names"):
+        predict(RANKER.fit(X, Y, QID), frame)
+    with pytest.raises(ValueError, match=r"frame must have the columns \['c'\] of the ranker"):
+        predict(fit_alone(RANKER), frame.drop(columns="c"))
+    with pytest.raises(TypeError, match="frame must be a data frame of Dask"):
+        predict(fit_alone(RANKER), FRAME)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda frame: frame.rename(columns={"a": "A"}), Exception, "a"),
+        (lambda frame: frame.assign(query=None), ValueError, "qid must not be missing"),
+        (lambda frame: frame.assign(label="good"), ValueError, "Partitions must have .* label has"),
+        (lambda frame: 1 / 0, ZeroDivisionError, "division by zero"),
+    ],
+)
+def test_an_error_in_one_partition_is_raised(client, change, error, message):
+    def changed(frame):
+        return change(frame) if "q1" in set(frame["query"]) else frame
+
+    frame = of_pieces([FRAME[:100], FRAME[100:]]).map_partitions(changed, meta=FRAME[:0])
+    began = time.monotonic()
+    with pytest.raises(error, match=message):
+        fit(RANKER, frame, "label", "query")
+    assert time.monotonic() - began < 10
+    until(lambda: is_idle(client))
+
+
+def test_frames_without_rows_are_refused(client):
+    frame = partitions(FRAME, [len(Y)])
+    with pytest.raises(ValueError, match="frame must have rows; got none"):
+        fit(RANKER, frame[frame["label"] > 100])
+    with pytest.raises(ValueError, match="eval_set: frame must have rows; got none"):
+        fit(RANKER, frame, eval_set=frame[frame["label"] > 100])
+    with pytest.raises(ValueError, match="must leave a row; got zeros only"):
+        fit(RANKER, frame.assign(w=0), sample_weight="w")
+
+
+def test_the_client_hears_the_iterations_of_the_first_worker(client):
+    told, frame = [], partitions(FRAME, [len(Y)])
+    with listening(lambda *progress: told.append(progress)):
+        fitted = fit(RANKER, frame, eval_set=frame.assign(query=frame["query"] + "v", a=0.0))
+    values = fitted.evals_result_["validation"]["ndcg@10"]
+    until(lambda: len(told) == 4)
+    assert told == [(t, 4, {"ndcg@10": value}) for t, value in enumerate(values, 1)]
+
+
+def test_the_threads_of_a_worker_are_no_setting_of_the_result(client):
+    ranker = TreeDirectRanker(HistogramTrees(2, n_jobs=None), random_state=0)
+    fitted = fit(ranker, partitions(FRAME, [len(Y)]))
+    assert fitted.feature_part_.n_jobs is None
+    assert repr(fitted.get_params()) == repr(ranker.get_params())
+
+
+def test_a_fit_goes_on_from_a_checkpoint(client, tmp_path):
+    frame = partitions(FRAME, [len(Y)])
+    with checkpointing(tmp_path / "fit.checkpoint", every=2):
+        fit(RANKER, frame)
+        assert os.listdir(tmp_path) == ["fit.checkpoint"]
+        longer = TreeDirectRanker(HistogramTrees(n_estimators=6, n_jobs=1), random_state=0)
+        several = fit(longer, frame)
+    assert model_of(several) == model_of(fit_alone(longer))
+
+
+@pytest.mark.parametrize(
+    ("ranker", "options", "message"),
+    [
+        (RankSVM(), {}, "ranker must be a DirectRanker"),
+        (TreeDirectRanker("xgboost", clicks=ClickRelevance()), {}, "clicks must be None for sev"),
+        (TreeDirectRanker(), {}, r'as in TreeDirectRanker\("histogram"\); got LightG'),
+        (TreeDirectRanker("streaming"), {}, "feature_part must be 'histogram' or 'xgboost'"),
+        (TreeDirectRanker.best(), {}, "feature_part must be 'histogram' or 'xgboost'"),
+        (TreeDirectRanker(HistogramTrees(warm_start=True)), {}, "warm_start must be False"),
+        (TreeDirectRanker(XGBoostTrees(subsample=0.5)), {}, "subsample must be 1.0 for several"),
+        (TreeDirectRanker("xgboost", loss="half_squared_error"), {}, "loss must compare"),
+        (TreeDirectRanker("xgboost", metric=NDCG(ties="stable")), {}, "metric must be a Metric"),
+        (RANKER, {"label": "grade"}, r"label must be a column of frame, \['a', .*; got 'grade'"),
+        (RANKER, {"sample_weight": "w"}, "sample_weight must be a column of frame"),
+        (RANKER, {"drop": NAMES}, "frame must have columns of features"),
+        (RANKER, {"drop": "z"}, "drop must be a column of frame"),
+        (RANKER, {"n_workers": 0}, "n_workers must be"),
+        (RANKER, {"n_workers": 3}, "n_workers must be at most the number of workers.*, 2; got 3"),
+        (RANKER, {"frame": FRAME}, "frame must be a data frame of Dask; got"),
+        (RANKER, {"eval_set": (X, Y, QID)}, "eval_set must be a data frame of Dask; got"),
+        (RANKER, {"workers": 4}, "workers.*n_workers="),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_before_a_row_moves(client, ranker, options, message):
+    def never(part):
+        raise AssertionError
+
+    frame = partitions(FRAME, [len(Y)])
+    frame = frame.map_partitions(never, meta=frame)
+    options = {"frame": frame, "label": "label", "query": "query", "eval_set": frame} | options
+    with pytest.raises((TypeError, ValueError), match=message):
+        fit(ranker, **options)
+
+
+@pytest.mark.parametrize("kind", ["category", "string", "datetime64[ns]"])
+def test_features_that_are_no_numbers_are_refused_before_a_row_moves(kind):
+    frame = partitions(FRAME, [len(Y)])
+    wrong = frame.assign(c=frame["label"].astype("int64").astype(kind))
+    with pytest.raises(ValueError, match=r"got .* in the column 'c'\. .* drop=\['c'\]"):
+        fit(RANKER, wrong)
+    with pytest.raises(ValueError, match="eval_set must hold features that are numbers"):
+        fit(RANKER, frame, eval_set=wrong)
+
+
+def test_a_cluster_that_encrypts_is_refused_unless_the_user_says_otherwise(tmp_path):
+    certificate, key = make_certificate(tmp_path)
+    roles = {f"tls_{role}_cert": certificate for role in ("client", "scheduler", "worker")}
+    roles |= {f"tls_{role}_key": key for role in ("client", "scheduler", "worker")}
+    security = distributed.Security(tls_ca_file=certificate, require_encryption=True, **roles)
+    options = LOCAL | {"host": "tls://127.0.0.1", "security": security}
+    cluster = distributed.LocalCluster(**options)
+    with cluster, distributed.Client(cluster, security=security) as client:
+        assert all(address.startswith("tls://") for address in client.nthreads())
+        frame = partitions(FRAME, [len(Y)])
+        with pytest.raises(ValueError, match="encrypted must be False to fit by a cluster whose"):
+            fit(RANKER, frame)
+        assert model_of(fit(RANKER, frame, encrypted=False)) == model_of(fit_alone(RANKER))
+
+
+def test_the_death_of_a_worker_is_named_and_the_cluster_can_fit_again(client):
+    pids = client.run(os.getpid)
+    address = max(pids)
+
+    def kill():
+        until(lambda: is_fitting(client, address))
+        os.kill(pids[address], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with pytest.raises(RuntimeError, match=f"Every worker must live .* {address} is gone"):
+        fit(ENDLESS, partitions(FRAME, [90, len(Y) - 90]))
+    thread.join()
+    client.wait_for_workers(2, timeout=60)
+    until(lambda: is_idle(client))
+    assert_equal_fits(fit(RANKER, partitions(FRAME, [len(Y)])), fit_alone(RANKER))

@@ -1,0 +1,255 @@
+"""What one worker does; the workers are threads, which meet as those of an engine do."""
+
+import os
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from ranking_sample import make_ranking_sample
+from sklearn.base import clone
+from worker_fits import (
+    SETTINGS,
+    assert_equal_fits,
+    assert_same,
+    fit_in_threads,
+    frame_of,
+    in_collective,
+    model_of,
+    network_of,
+    shards,
+)
+
+from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees
+from treerank.baselines import LambdaMART
+from treerank.distributed import shard as shard_module
+from treerank.distributed.columns import FrameColumns
+from treerank.feature_parts.engines import bin_sample
+from treerank.files.checkpoint import Checkpoint, checkpointing
+from treerank.inputs.canonical import canonical_order, places_in_team
+from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
+from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
+from treerank.progress import ignore_progress
+from treerank.rankers.calibration import fit_steepness
+from treerank.rankers.held_out import HeldOut
+from treerank.team import working_in
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+
+X, Y, QID = make_ranking_sample(n_queries=15)
+TREES = XGBoostTrees(n_estimators=4, n_jobs=1)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_two_or_three_workers_fit_the_model_of_one(name):
+    rng = np.random.default_rng(list(SETTINGS).index(name))
+    rows = rng.permutation(len(Y))
+    settings = SETTINGS[name] | {"random_state": int(rng.integers(100))}
+    trees = TREES if name < "e" else HistogramTrees(4, n_jobs=1)
+    n_workers = int(rng.integers(2, 4))
+    ranker = TreeDirectRanker(trees, **settings)
+    assert_same(ranker, n_workers, X[rows], Y[rows], QID[rows], rng=rng)
+
+
+def test_weights_stopping_calibration_and_names_are_those_of_one_worker():
+    trees = XGBoostTrees(n_estimators=9, early_stopping_rounds=2, colsample_bytree=0.6, n_jobs=1)
+    ranker = TreeDirectRanker(trees, random_state=1)
+    frame = pd.DataFrame(X, columns=["a", "b c", "ü", "d", "e"])
+    weight = (QID % 3).astype(float)  # of a third of the queries 0
+    eval_set = frame[::2], Y[::2], QID[::2]
+    several = assert_same(ranker, 2, frame, Y, QID, eval_set, sample_weight=weight)
+    assert several.feature_names_in_.tolist() == ["a", "b c", "ü", "d", "e"]
+    assert_same(ranker, 3, frame, Y, QID, eval_set, query_weight=weight)
+
+
+def test_documents_without_a_label_are_left_out_as_by_one_worker():
+    y = np.where(QID % 4 == 1, np.nan, Y)
+    y[::7] = np.nan
+    ranker = TreeDirectRanker(HistogramTrees(5, n_jobs=1), random_state=0)
+    assert_same(ranker, 3, X, y, QID, (2 * X, np.where(QID % 3 == 2, np.nan, Y), QID))
+
+
+HISTOGRAM_SETTINGS = {
+    "default": {},
+    "documents and features drawn": {"subsample": 0.5, "colsample_bytree": 0.6},
+    "queries drawn": {"subsample_queries": 0.3, "min_child_samples": 1},
+    "hardly any document drawn": {"subsample": 0.01, "subsample_queries": 0.01},
+    "rounded derivatives": {"precision": "int16", "subsample": 0.7, "min_child_samples": 1},
+    "by level, with constraints": {
+        "grow_policy": "depthwise",
+        "max_depth": 3,
+        "monotone_constraints": [1, 0, 0, -1, 0],
+    },
+}
+
+
+@pytest.mark.filterwarnings("ignore:All .* documents get the same score")
+@pytest.mark.parametrize(("n", "name"), [*enumerate(HISTOGRAM_SETTINGS)])
+def test_histogram_trees_too(n, name):
+    values = X.copy()
+    values[QID == 3, 1] = np.nan  # one worker alone has missing values
+    eval_set = 2 * X[QID > 2], Y[QID > 2], QID[QID > 2]
+    trees = HistogramTrees(5, n_jobs=1, **HISTOGRAM_SETTINGS[name])
+    ranker = TreeDirectRanker(trees, random_state=n)
+    assert_same(ranker, 2 + n % 2, values, Y, QID, eval_set=eval_set)
+
+
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_equal_splits_are_chosen_as_by_one_worker(n_workers):
+    copies = np.hstack([X, X, X, X.round(), X[:, ::-1]])  # of four blocks, which tie
+    values = np.hstack([copies, np.random.default_rng(0).integers(9, size=(len(Y), 3))])
+    settings = {"min_child_samples": 2, "colsample_bytree": 0.4, "n_jobs": 1}
+    settings |= {"num_leaves": 31, "learning_rate": 0.1}
+    trees = HistogramTrees(n_estimators=5, categorical_features=[25, 26, 27], **settings)
+    ranker = TreeDirectRanker(trees, random_state=n_workers)
+    one = assert_same(ranker, n_workers, values[::2], Y[::2], QID[::2])
+    assert {0, 2} <= set(one.forest().feature // 8)
+
+
+@pytest.mark.filterwarnings("ignore:All .* documents get the same score")
+@pytest.mark.parametrize("trees", [TREES, HistogramTrees(n_estimators=4, min_child_samples=1)])
+def test_workers_may_have_no_rows(trees):
+    ranker, rows = TreeDirectRanker(trees, random_state=0), QID < 1
+    assert_same(ranker, 3, X[rows], Y[rows], QID[rows], (X, Y, QID))
+
+
+def test_rankers_of_the_papers_and_losses_of_ones_own_keep_what_they_are():
+    ranker = LambdaMART(n_estimators=4, random_state=0)
+    several = assert_same(ranker, 2, X, Y, QID)
+    assert several.get_params() == ranker.get_params()
+    assert several.feature_part_.n_jobs is None  # the worker had one thread
+
+
+@pytest.mark.parametrize("metric", [NDCG(), ExpectedReciprocalRank(), AveragePrecision(k=3)])
+@pytest.mark.parametrize("n_workers", [3, 20])
+def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
+    scores = (Y + np.random.default_rng(0).choice(9, size=len(Y))) / 7
+    one = metric.prepared(Y, QID)(scores)
+    parts = shards(QID, n_workers, np.random.default_rng(0))
+
+    def measured(team):
+        rows = parts[team.rank]
+        groups = QueryGroups.from_qid(QID[rows], len(rows))
+        with working_in(team):
+            held_out = HeldOut(X[rows], Y[rows], groups, metric.prepared(Y[rows], groups))
+            return held_out.metric(scores[rows]), fit_steepness(*held_out.of_team(scores[rows]))
+
+    expected = [(one, fit_steepness(scores, Y, QID))] * n_workers
+    assert in_collective(n_workers, measured) == expected
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
+    whole = canonical_order(X, QueryGroups.from_qid(QID), Y)[0].order
+    for seed in range(3):
+        parts = shards(QID, n_workers, np.random.default_rng(seed))
+        orders = [canonical_order(X[r], QueryGroups.from_qid(QID[r], len(r)), Y[r]) for r in parts]
+
+        def placed_by(team, orders=orders):
+            with working_in(team):
+                return places_in_team(*orders[team.rank])
+
+        placed = np.full(len(Y), -1)
+        every_place = in_collective(n_workers, placed_by)
+        for rows, (groups, _), places in zip(parts, orders, every_place, strict=True):
+            placed[places] = rows[groups.order]
+        np.testing.assert_array_equal(X[placed], X[whole])
+
+
+def test_every_worker_gets_the_bin_sample_of_one(monkeypatch):
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 20)
+    alone = bin_sample.sample_of(Rows(X), 7).array()
+    parts = shards(QID, 3, np.random.default_rng(0))
+
+    def sample(team):
+        rows = parts[team.rank]
+        with working_in(team):
+            return bin_sample.sample_of(Rows(X[rows], places=rows), 7).array()
+
+    for values in in_collective(3, sample):
+        np.testing.assert_array_equal(values, alone)
+
+
+def test_a_fit_goes_on_from_a_checkpoint_that_all_workers_reach(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "fit.checkpoint", every=2)
+    trees = HistogramTrees(4, learning_rate=0.1, num_leaves=7, n_jobs=1)
+    ranker = TreeDirectRanker(trees, random_state=0)
+    frame = frame_of(X, Y, QID)
+    fit_in_threads(ranker, 2, frame, checkpoint=checkpoint)
+    assert os.listdir(tmp_path) == ["fit.checkpoint"]
+    longer = clone(ranker).set_params(feature_part__n_estimators=6)
+    several = fit_in_threads(longer, 3, frame, checkpoint=checkpoint)
+    with checkpointing(checkpoint.path):
+        one = longer.fit(frame.drop(columns=["label", "query"]), Y, QID)
+    assert_equal_fits(several, one)
+
+
+def test_a_checkpoint_that_a_worker_does_not_reach_is_refused(tmp_path, monkeypatch):
+    exists = type(tmp_path).exists
+    monkeypatch.setattr(
+        type(tmp_path), "exists", lambda path: path.suffix != ".reached" and exists(path)
+    )
+    checkpoint = Checkpoint(tmp_path / "fit.checkpoint", every=2)
+    with pytest.raises(ValueError, match="path of checkpointing must be one that all workers"):
+        fit_in_threads(TreeDirectRanker(TREES), 2, frame_of(X, Y, QID), checkpoint=checkpoint)
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_error_of_one_worker_is_raised_and_says_where_it_was():
+    frame = frame_of(X, Y, QID)
+    frame["f2"] = frame["f2"].astype(object).mask(frame["query"] == frame["query"][0], "text")
+    with pytest.raises(TypeError, match="Column 'f2' of X must hold numbers") as caught:
+        fit_in_threads(TreeDirectRanker(TREES), 3, frame)
+    assert re.match("In worker [012]:\n.*_read", caught.value.__notes__[0], re.DOTALL)
+
+
+def test_an_error_class_of_ones_own_keeps_its_text(monkeypatch):
+    class OutOfLuck(Exception):
+        pass
+
+    def fail(*arguments, **options):
+        raise OutOfLuck("no luck today")
+
+    monkeypatch.setattr(shard_module, "training_set", fail)
+    with pytest.raises(RuntimeError, match="OutOfLuck: no luck today"):
+        fit_in_threads(TreeDirectRanker(TREES), 2, frame_of(X, Y, QID))
+
+
+def test_warnings_of_workers_are_told_once():
+    y = np.zeros(len(Y))
+    with pytest.warns(UserWarning, match="the model is constant") as caught:
+        fit_in_threads(TreeDirectRanker(TREES), 3, frame_of(X, y, QID))
+    assert len(caught) == 1
+
+
+def test_tables_of_arrow_and_frames_of_polars_are_read_too():
+    pl = pytest.importorskip("polars")
+    ranker = TreeDirectRanker(TREES, random_state=0)
+    frame = frame_of(X, Y, QID)
+    one = model_of(ranker.fit(frame.drop(columns=["label", "query"]), Y, QID))
+    for table in (pa.Table.from_pandas(frame), pl.from_pandas(frame)):
+        assert model_of(fit_by_one(ranker, table, list(frame.columns))) == one
+
+
+def fit_by_one(ranker, table, names):
+    """Fit by one worker that gets all rows."""
+    columns = FrameColumns.of(names, "label", "query", {}, {})
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    task = shard_module.Task(ranker, columns, seed, None)
+    with network_of(1) as network:
+        options = {"n_threads": 1, "listener": ignore_progress}
+        outcome = shard_module.fit_shard(task, table, None, 0, network, **options)
+    return shard_module.fitted_from(ranker, [outcome])
+
+
+def test_workers_of_other_versions_are_refused(monkeypatch):
+    def version_of_one(name):
+        version_of_one.calls += 1
+        return f"{version_of_one.calls}.0"
+
+    version_of_one.calls = 0
+    monkeypatch.setattr(shard_module, "version", version_of_one)
+    with pytest.raises(RuntimeError, match="All workers must have the same versions"):
+        fit_in_threads(TreeDirectRanker(TREES), 2, frame_of(X, Y, QID))

@@ -1,0 +1,274 @@
+"""Dask: a fit to a data frame of Dask by the workers of its cluster, and its scores.
+
+Dask reads the partitions and shuffles their rows from worker to worker, so that each worker holds
+whole queries. Then each worker runs one task, see :mod:`treerank.distributed.shard`.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import numpy as np
+
+from treerank.distributed.collective import start_tracker, stop_tracker
+from treerank.distributed.shard import Outcome, Task, fit_shard
+from treerank.progress import Note, current_listener
+
+#: Seconds between two looks at the tasks, and between two looks at the workers.
+_PULSE, _LOOK = 0.05, 1
+#: Seconds in which the scheduler answers, and in which workers tell the cause of an error.
+_ANSWER, _PATIENCE = 5, 5
+#: Seconds for workers to leave each other after a fit.
+_LEAVING = 60
+#: What becomes of futures that are no result.
+_BROKEN = ("error", "cancelled", "lost")
+
+
+def kinds_of(frame: Any) -> dict[str, str]:
+    """Return the types of the columns that are no numbers."""
+    dtypes = frame.dtypes.items()
+    return {name: str(dtype) for name, dtype in dtypes if getattr(dtype, "kind", "O") not in "iufb"}
+
+
+def fit_frames(
+    task: Task,
+    frame: Any,
+    eval_frame: Any,
+    *,
+    n_workers: int | None,
+    client: Any,
+    encrypted: bool,
+) -> list[Outcome]:
+    """Shuffle the rows of frames to workers, and return what the tasks of all of them return.
+
+    A fit takes a thread of each of its workers until it is done. Other fits wait.
+    """
+    from distributed import MultiLock
+
+    client = _current_client(client)
+    _refuse_encryption(client, encrypted)
+    workers = _workers_of(client, n_workers)
+    frames = {"frame": frame[task.columns.of_training]}
+    if eval_frame is not None:
+        frames["eval_frame"] = eval_frame[task.columns.of_evaluation]
+    with MultiLock(names=[*workers], client=client):
+        fit = _Fit(client, workers)
+        try:
+            return fit.outcomes(task, fit.shuffled(frames, task.columns.query))
+        finally:
+            fit.end()
+
+
+def _current_client(client: Any) -> Any:
+    """Return a client, the current one if it is None."""
+    from distributed import get_client
+
+    try:
+        return client or get_client()
+    except ValueError as error:
+        raise ValueError(
+            "client must be a client of Dask where none is current: write "
+            "distributed.Client(ADDRESS), or distributed.Client() for this machine; got None."
+        ) from error
+
+
+def _refuse_encryption(client: Any, encrypted: bool) -> None:
+    """Refuse a cluster that encrypts, unless the user has said that a fit need not be."""
+    if encrypted and client.scheduler.address.startswith("tls"):
+        raise ValueError(
+            "encrypted must be False to fit by a cluster whose connections are encrypted: the sums "
+            "of a fit, some 50,000 rows and the scores of eval_set pass between its workers in the "
+            f"clear; got True and {client.scheduler.address}."
+        )
+
+
+def _workers_of(client: Any, n_workers: int | None) -> list[str]:
+    """Return the addresses of the workers of a fit."""
+    workers = sorted(client.nthreads())
+    if not workers or (n_workers or 1) > len(workers):
+        given = 1 if n_workers is None else n_workers
+        raise ValueError(
+            f"n_workers must be at most the number of workers of the cluster, {len(workers)}; got "
+            f"{given}. client.wait_for_workers({given}) waits for more."
+        )
+    return workers[:n_workers]
+
+
+class _Fit:
+    """One fit by some workers of a cluster."""
+
+    def __init__(self, client: Any, workers: Sequence[str]):
+        self.client, self.workers = client, workers
+        self.key, self.futures = f"treerank-{uuid4().hex}", list[Any]()
+        self.network: dict[str, Any] | None = None
+        self.is_done = False
+        listener = current_listener()
+        client.subscribe_topic(self.key, lambda event: listener(*event[1]))
+
+    def shuffled(self, frames: dict[str, Any], query: str) -> dict[str, list[Any]]:
+        """Return the partitions of each frame, one for each worker, with whole queries."""
+        n, parts = len(self.workers), {}
+        for name, frame in frames.items():
+            whole = frame.shuffle(on=query, npartitions=n, shuffle_method="p2p")
+            parts[name] = self.client.compute(list(whole.to_delayed()), workers=[*self.workers])
+            self.futures.extend(parts[name])
+        self._wait(self.futures)
+        return parts
+
+    def outcomes(self, task: Task, parts: dict[str, list[Any]]) -> list[Outcome]:
+        """Run the task on each worker, where its partition is; return what they return."""
+        holders = self._holders(parts["frame"])
+        host = urlsplit(holders[0]).hostname or "127.0.0.1"
+        start = partial(start_tracker, len(holders), host)
+        self.network = self.client.run(start, workers=holders[:1])[holders[0]]
+        self.first = holders[0]
+        futures = []
+        for rank, holder in enumerate(holders):
+            own = {name: partitions[rank] for name, partitions in parts.items()}
+            where: dict[str, Any] = {"workers": [holder], "pure": False, "retries": 0}
+            futures.append(
+                self.client.submit(_fit_here, task, rank, self.network, self.key, **own, **where)
+            )
+        self.futures.extend(futures)
+        outcomes: dict[Any, Outcome] = {}
+
+        def has_failed(future: Any) -> bool:
+            if future.status == "finished" and future not in outcomes:
+                outcomes[future] = future.result()
+            return future in outcomes and not outcomes[future].is_fitted
+
+        self._wait(futures, has_failed)
+        self.is_done = all(each.is_fitted for each in outcomes.values())
+        return [outcomes[future] for future in futures if future in outcomes]
+
+    def _holders(self, partitions: Sequence[Any]) -> list[str]:
+        """Return a worker for each partition: the one that holds it, so that rows move once."""
+        places = self.client.who_has(partitions)
+        held = [next(iter(places[future.key]), "") for future in partitions]
+        free = [worker for worker in self.workers if worker not in held]
+        holders: list[str] = []
+        for worker in held:
+            is_taken = worker in holders or worker not in self.workers
+            holders.append(free.pop() if is_taken else worker)
+        return holders
+
+    def _wait(
+        self, futures: Sequence[Any], has_failed: Callable[[Any], bool] = lambda future: False
+    ) -> None:
+        """Wait for tasks; raise the death of a worker or of the scheduler, and errors of Dask.
+
+        After a task that ``has_failed`` the others get some seconds to fail or end, too.
+        """
+        end, next_look = np.inf, 0.0
+        while not all(future.done() for future in futures) and time.monotonic() < end:
+            time.sleep(_PULSE)
+            if time.monotonic() > next_look:
+                self._look()
+                next_look = time.monotonic() + _LOOK
+            if any(future.status in _BROKEN or has_failed(future) for future in futures):
+                end = min(end, time.monotonic() + _PATIENCE)
+        if any(future.status in _BROKEN for future in futures):
+            self._look()
+        for future in futures:
+            if future.status == "error":
+                raise _cause_of(future.exception())
+            elif future.status in _BROKEN:
+                raise RuntimeError("The tasks of a fit must not be cancelled; somebody did so.")
+            else:
+                has_failed(future)
+
+    def _look(self) -> None:
+        """Raise the death of a worker or of the scheduler."""
+        client = self.client
+        try:
+            if client.status != "running":
+                raise OSError(client.status)
+            alive = client.sync(client.scheduler.ncores, callback_timeout=_ANSWER)
+        except (OSError, TimeoutError) as error:
+            raise RuntimeError(
+                "The scheduler of Dask must live until the fit is done; it is gone, or does not "
+                f"answer in {_ANSWER} seconds."
+            ) from error
+        gone = sorted(set(self.workers) - set(alive))
+        if gone:
+            raise RuntimeError(
+                f"Every worker must live until the fit is done; {gone[0]} is gone. The log of that "
+                "worker tells why: often it had too little memory."
+            )
+
+    def end(self) -> None:
+        """Free the workers."""
+        with suppress(Exception):  # the scheduler may be gone; what happened before is told
+            self.client.cancel(self.futures, force=True)
+            self.client.unsubscribe_topic(self.key)
+            alive = self.client.sync(self.client.scheduler.ncores, callback_timeout=_ANSWER)
+            if self.network is not None and not self.is_done and self.first in alive:
+                stop = partial(stop_tracker, self.network)  # a task may wait for others to come
+                self.client.run(stop, workers=[self.first], on_error="ignore")
+
+
+def _cause_of(error: Exception) -> Exception:
+    """Return what a user can act on, of an error of Dask's shuffle; any other error as it is."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    if cause is not error and type(cause).__module__.startswith("pyarrow"):
+        return ValueError(f"Partitions must have the types of their frame's columns; got {cause}")
+    return error
+
+
+def _fit_here(
+    task: Task,
+    rank: int,
+    network: dict[str, Any],
+    topic: str,
+    frame: Any,
+    eval_frame: Any = None,
+) -> Outcome:
+    """Fit the shard of the worker of Dask that runs this."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def hear(n_done: int, n_total: int | None, note: Note) -> None:
+        own = worker.state.tasks.get(key)
+        if own is None or own.state == "cancelled":
+            raise RuntimeError("The fit was given up.")
+        if rank == 0:
+            values = note if isinstance(note, str) else {name: float(note[name]) for name in note}
+            worker.log_event(topic, (n_done, n_total, values))
+
+    n_threads = worker.state.nthreads
+    patience = 1
+    try:
+        outcome = fit_shard(
+            task, frame, eval_frame, rank, network, n_threads=n_threads, listener=hear
+        )
+        patience = _LEAVING if outcome.is_fitted else 1
+    finally:
+        if rank == 0:
+            stop_tracker(network, patience)
+    return outcome
+
+
+def predict_frame(ranker: Any, frame: Any, features: list[str]) -> Any:
+    """Return the scores of a frame as a series with its partitions."""
+    import pandas as pd
+    from dask.delayed import delayed
+
+    model = delayed(ranker, pure=False)  # one copy for all partitions
+    meta = pd.Series(dtype="float64", name="score")
+    return frame[features].map_partitions(_scores, model, meta=meta)
+
+
+def _scores(part: Any, ranker: Any) -> Any:
+    """Return the scores of a partition, which may be empty."""
+    import pandas as pd
+
+    scores = ranker.predict(part) if len(part) else np.empty(0)
+    return pd.Series(scores, index=part.index, name="score")

@@ -1,0 +1,250 @@
+"""Shard: what one worker of a fit does, whichever engine has started it.
+
+A worker gets whole queries, fits together with the others and returns an :class:`Outcome`. Errors
+are part of it: an engine would wrap the error of a task in its own, and lose which came first.
+"""
+
+import builtins
+import json
+import tempfile
+import traceback
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import sklearn.exceptions
+from sklearn.base import clone
+
+import treerank
+from treerank.checks import check_weight, naming, quote, warn_user
+from treerank.distributed.collective import Collective, LostWorkerError, collective_of
+from treerank.distributed.columns import FrameColumns
+from treerank.feature_parts.registry import make_feature_part
+from treerank.files.checkpoint import Checkpoint, using
+from treerank.inputs.columns import Columns
+from treerank.inputs.documents import check_documents
+from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
+from treerank.metrics.registry import get_metric
+from treerank.numerics.threads import kernel_threads, threads_of
+from treerank.progress import Listener, listening
+from treerank.rankers.held_out import HeldOut, watching
+from treerank.rankers.model_file import read_model, save
+from treerank.rankers.training_set import training_set
+from treerank.team import working_in
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all workers of a fit know.
+
+    Attributes
+    ----------
+    ranker : DirectRanker
+        The ranker as it is set, unfitted.
+    columns : FrameColumns
+        What the columns of the frames are for.
+    seed : int
+        Seed of the fit.
+    checkpoint : Checkpoint or None
+        Where trees are saved: a path that all workers reach.
+    """
+
+    ranker: Any
+    columns: FrameColumns
+    seed: int
+    checkpoint: Checkpoint | None
+
+
+class Outcome(NamedTuple):
+    """What a worker returns.
+
+    ``model`` are the bytes of a model file, or none: that of one worker is enough. ``report`` is
+    JSON, with the error, if any, and the warnings.
+    """
+
+    model: bytes
+    report: str
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the worker has met no error."""
+        return json.loads(self.report)["error"] is None
+
+
+def fit_shard(
+    task: Task,
+    frame: Any,
+    eval_frame: Any,
+    rank: int,
+    network: dict[str, Any],
+    *,
+    n_threads: int,
+    listener: Listener,
+) -> Outcome:
+    """Fit together with the other workers.
+
+    ``frame`` and ``eval_frame``, or None without an ``eval_set``, are data frames of whole queries
+    in memory, maybe without rows. ``network`` is how workers meet, see ``start_tracker``.
+    """
+    model, failure = b"", None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker|.*src/collective")
+        try:
+            with (
+                collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as team,
+                working_in(team),
+                using(task.checkpoint),
+                listening(listener),
+                kernel_threads(n_threads),
+            ):
+                ranker = _limited(clone(task.ranker), n_threads)
+                n_rows = _fit(task, ranker, frame, eval_frame, team)
+                has_rows = np.concatenate(team.gather(np.array([n_rows]))) > 0
+                if team.rank == np.argmax(has_rows):  # the others know less: nothing of no rows
+                    model = _bytes_of(ranker)
+        except Exception as error:
+            trace = "".join(traceback.format_exception(error))
+            failure = [type(error).__name__, str(error), f"In worker {rank}:\n{trace}"]
+    messages = [[str(each.message), each.category.__name__] for each in caught]
+    return Outcome(model, json.dumps({"error": failure, "warnings": messages}))
+
+
+def _limited(ranker: Any, n_threads: int) -> Any:
+    """Return the ranker with trees that use no more threads than the engine gives a task."""
+    part = make_feature_part(ranker.feature_part)
+    owner = ranker if "n_jobs" in ranker.get_params(deep=False) else part
+    owner.set_params(n_jobs=min(threads_of(owner.n_jobs), n_threads))
+    if owner is part:
+        ranker.feature_part = part
+    return ranker
+
+
+def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, team: Collective) -> int:
+    """Fit the ranker; return the number of rows of this worker."""
+    columns = task.columns
+    reader: Any = clone(ranker)
+    documents, by_row = _agreed(team, columns, _read(reader, columns, frame, columns.weights))
+    _check_path(team, task.checkpoint)
+    data = training_set(documents, **by_row)
+    eval_set: HeldOut | None = None
+    if eval_frame is not None:
+        with naming("eval_set"):
+            held_out, by_row = _agreed(team, columns, _read(reader, columns, eval_frame, {}))
+            groups = QueryGroups.from_qid(by_row["qid"], len(held_out))
+            sets = [(held_out, {"": by_row["y"]}, groups)]
+            eval_set = watching(sets, [get_metric(ranker.metric)])
+    ranker.fit_training_set(data, eval_set=eval_set, seed=task.seed)
+    return len(data.y)
+
+
+def _read(
+    reader: Any, columns: FrameColumns, frame: Any, weights: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """Return the columns of a frame as arguments of ``training_set``, or None without rows."""
+    table = nw.from_native(frame, eager_only=True)
+    if len(table) == 0:
+        return None
+    X, y = table.select(columns.features).to_native(), table[columns.label].to_native()
+    X, y = check_documents(reader, X, y, reset=True, some_unjudged=True)
+    if reader.columns_.categories:  # in a partition that is not what its frame says
+        texts = [columns.features[number] for number in reader.columns_.categories]
+        raise ValueError(f"frame must hold features that are numbers; got text in {quote(texts)}.")
+    checked = {
+        argument: check_weight(argument, table[column].to_numpy(), len(y))
+        for argument, column in weights.items()
+    }
+    return {"X": X, "y": y, "qid": table[columns.query].to_numpy(), **checked}
+
+
+def _agreed(
+    team: Collective, columns: FrameColumns, shard: dict[str, Any] | None
+) -> tuple[Rows, dict[str, Any]]:
+    """Return documents of the dtype of all workers, maybe none, and what else is known of them."""
+    versions = [treerank.__version__, version("xgboost"), np.__version__]
+    dtype = None if shard is None else shard["X"].dtype.str
+    told = team.gather_json([versions, dtype])
+    for theirs, _ in told:
+        if theirs != told[0][0]:
+            raise RuntimeError(
+                "All workers must have the same versions of treerank, xgboost and numpy; got "
+                f"{told[0][0]} and {theirs}."
+            )
+    dtypes = [each for _, each in told if each is not None]
+    if not dtypes:
+        raise ValueError("frame must have rows; got none.")
+    if shard is None:
+        shard = {name: np.empty(0) for name in ("y", *columns.weights)}
+        shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
+    X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
+    return Rows(X, columns=Columns(names=tuple(columns.features))), shard
+
+
+def _check_path(team: Collective, checkpoint: Checkpoint | None) -> None:
+    """Refuse a checkpoint that some workers do not reach: all have to go on from it."""
+    if checkpoint is None:
+        return
+    mark = checkpoint.path.with_name(f"{checkpoint.path.name}.reached")
+    if team.rank == 0:
+        mark.write_text("All workers of a fit must find this file.")
+    team.any(False)  # the others look once it is there
+    is_lost = team.any(not mark.exists())
+    if team.rank == 0:
+        mark.unlink()
+    if is_lost:
+        raise ValueError(
+            "path of checkpointing must be one that all workers reach, such as a shared folder; "
+            f"got {str(checkpoint.path)!r}, where some of them do not find what another one wrote."
+        )
+
+
+def _bytes_of(ranker: Any) -> bytes:
+    """Return the model file of a ranker."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "fitted.treerank"
+        save(ranker, path)
+        return path.read_bytes()
+
+
+def fitted_from(ranker: Any, outcomes: Sequence[Outcome]) -> Any:
+    """Return the fitted copy of a ranker; raise the error that the others follow from."""
+    reports = [json.loads(outcome.report) for outcome in outcomes]
+    failures = [report["error"] for report in reports if report["error"]]
+    for kind, text, trace in sorted(failures, key=lambda each: each[0] == LostWorkerError.__name__):
+        error = _error_of(kind, text)
+        error.add_note(trace)
+        raise error
+    messages = [tuple(message) for report in reports for message in report["warnings"]]
+    for text, kind in dict.fromkeys(messages):
+        warn_user(text, _class_of(kind, Warning, UserWarning))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "fitted.treerank"
+        path.write_bytes(next(each.model for each in outcomes if each.model))
+        known: Any = {type(ranker).__name__: type(ranker)}
+        state = read_model(path, known).get_state()
+    fitted = clone(ranker).set_state(state)  # with settings that files do not hold, such as losses
+    fitted.feature_part_.n_jobs = make_feature_part(ranker.feature_part).n_jobs
+    return fitted
+
+
+def _error_of(kind: str, text: str) -> Exception:
+    """Return an error of a worker, of its class where that is one of Python."""
+    if kind == LostWorkerError.__name__:
+        return LostWorkerError()
+    found = _class_of(kind, Exception, None)
+    try:
+        return RuntimeError(f"{kind}: {text}") if found is None else found(text)
+    except TypeError:  # a class that takes more than a text
+        return RuntimeError(f"{kind}: {text}")
+
+
+def _class_of(name: str, base: type, default: Any) -> Any:
+    """Return the class of a name, from Python or scikit-learn."""
+    found = getattr(builtins, name, getattr(sklearn.exceptions, name, None))
+    return found if isinstance(found, type) and issubclass(found, base) else default
