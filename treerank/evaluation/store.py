@@ -13,7 +13,6 @@ import dataclasses
 import io
 import json
 import math
-import pickle
 import platform
 import re
 import zipfile
@@ -112,7 +111,7 @@ def key_of(configuration: dict[str, Any]) -> str:
 def describe(value: Any) -> Any:
     """Return a value as JSON values, different ones for values that give different results.
 
-    What holds a state is described by its state, as :mod:`pickle` sees it. A value that tells its
+    What holds a state is described by its state, as it would be pickled. A value that tells its
     address alone, or nothing, is refused.
 
     Examples
@@ -195,7 +194,7 @@ class _Describer:
             return kind | {"compiled": self.describe_function(value.py_func)}
         try:
             reduced = value.__reduce_ex__(2)
-        except (TypeError, AttributeError, NotImplementedError, pickle.PicklingError):
+        except Exception:  # of any kind: classes say how they are pickled
             reduced = None
         if isinstance(reduced, tuple):
             entries = [list(part) if isinstance(part, Iterator) else part for part in reduced[1:]]
