@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from numbers import Real
 from typing import Any, Self, final
 
 import numpy as np
@@ -19,7 +20,11 @@ from treerank.rankers.reading import (
     read_eval_set,
     stacked_rows,
 )
-from treerank.rankers.training_queries import warn_of_copied_queries, warn_of_cut_queries
+from treerank.rankers.training_queries import (
+    TrainingQueries,
+    warn_of_copied_queries,
+    warn_of_cut_queries,
+)
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
 
@@ -142,9 +147,7 @@ def hold_out(ranker: Any, data: TrainingSet, eval_set: Any, eval_metric: Any) ->
 
     Those that decide are compared with the training set ``data``, whose queries are warned of.
     """
-    names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
-    with naming("eval_metric"):
-        metrics = [get_metric(ranker.metric if name is None else name) for name in names]
+    metrics = metrics_of(ranker, eval_metric)
     is_list = isinstance(eval_set, list) and eval_set
     several = is_list and all(isinstance(unpacked(each), tuple) for each in eval_set)
     with naming("eval_set"):
@@ -154,6 +157,85 @@ def hold_out(ranker: Any, data: TrainingSet, eval_set: Any, eval_metric: Any) ->
             for number, each in enumerate(given)
         ]
         return watching(sets, metrics, [*(data.label_weights or {"": 1.0}).values()])
+
+
+def metrics_of(ranker: Any, eval_metric: Any) -> list[Any]:
+    """Return the metrics that are recorded, of which the first decides."""
+    names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
+    with naming("eval_metric"):
+        return [get_metric(ranker.metric if name is None else name) for name in names]
+
+
+def is_share(eval_set: Any) -> bool:
+    """Tell whether an ``eval_set`` is a share of the training queries; refuse what is no share.
+
+    Examples
+    --------
+    >>> is_share(0.2), is_share(None)
+    (True, False)
+    >>> is_share(1)
+    Traceback (most recent call last):
+    ...
+    ValueError: eval_set must be (X, y, qid), a list of such tuples, or a share of the queries \
+above 0 and below 1, such as 0.2; got 1.
+    """
+    if not isinstance(eval_set, Real | np.bool_ | str):
+        return False
+    if isinstance(eval_set, bool | np.bool_ | str) or not 0 < float(eval_set) < 1:  # NaN is not
+        raise ValueError(
+            "eval_set must be (X, y, qid), a list of such tuples, or a share of the queries "
+            f"above 0 and below 1, such as 0.2; got {eval_set!r}."
+        )
+    return True
+
+
+def hold_out_share(
+    data: TrainingSet,
+    share: float,
+    metrics: Sequence[Any],
+    seed: int,
+    earlier: TrainingQueries | None = None,
+) -> tuple[TrainingSet, HeldOut]:
+    """Return a training set without a share of its queries, and these, with their metrics.
+
+    Queries are drawn in canonical order, so neither the order of rows nor the names of queries
+    matter. Of queries with and without two different labels, about the same share is drawn. Those
+    that an ``earlier`` fit has trained on, which this one continues, are not drawn.
+    """
+    n_queries, with_pairs = data.groups.n_queries, data.groups.with_two_labels(data.y)
+    n_held, n_with_pairs = round(share * n_queries), int(with_pairs.sum())
+    if not 1 <= n_held < n_queries:
+        raise ValueError(
+            "eval_set must be a share that holds out a query and leaves one; got "
+            f"{share!r} of {n_queries} queries."
+        )
+    most = n_with_pairs if data.pairs is not None else n_with_pairs - 1
+    if most < 1:
+        raise ValueError(
+            "eval_set must hold out a query with two different labels and leave another one; got "
+            f"{share!r} of {n_queries} queries, of which {n_with_pairs} have two."
+        )
+    free = np.ones(n_queries, dtype=bool)
+    if earlier is not None and data.queries is not None:
+        free = ~earlier.contain(data.queries)
+    n_drawn = min(max(1, round(share * n_with_pairs)), most, n_held)
+    rng, chosen = np.random.default_rng(seed), np.zeros(n_queries, dtype=bool)
+    for number, some in ((n_drawn, with_pairs), (n_held - n_drawn, ~with_pairs)):
+        chosen[rng.permutation(np.flatnonzero(some & free))[:number]] = True
+    if not (chosen & with_pairs).any():
+        raise ValueError(
+            "eval_set must hold out queries that no earlier fit was trained on; got "
+            f"{share!r} with warm_start=True, and {n_queries - free.sum()} of {n_queries} queries "
+            "were. Write eval_set=(X, y, qid), or the same share in all fits."
+        )
+    held = data.of_queries(chosen)
+    labels, weights = {"": held.y}, [1.0]
+    if held.labels is not None:
+        labels, by_name = held.labels, held.label_weights or {}
+        weights = [by_name[name] for name in labels]
+    with naming("eval_set"):
+        held_out = watching([(held.documents, labels, held.groups)], metrics, weights)
+    return data.of_queries(~chosen), held_out
 
 
 def _checked_set(

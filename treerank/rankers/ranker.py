@@ -37,7 +37,7 @@ from treerank.parameters import Seed, check_arguments
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import fit_steepness, scale_of
 from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.held_out import HeldOut, hold_out
+from treerank.rankers.held_out import HeldOut, hold_out, hold_out_share, is_share, metrics_of
 from treerank.rankers.reading import (
     Clicks,
     check_labels_by_name,
@@ -178,9 +178,11 @@ class Ranker(Scored):
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
             equal features are one document. Text is the name of a column of ``X``. ``eval_set`` and
             ``score`` need labels: metrics of clicks prefer the ranking that was shown.
-        eval_set : tuple (X, y) or (X, y, qid), or list of them, default=None
+        eval_set : tuple (X, y) or (X, y, qid), list of them, or float, default=None
             Documents for early stopping and calibration, which are not trained on. Of several,
-            the first decides; the metrics of the others are recorded in ``evals_result_``.
+            the first decides; the metrics of the others are recorded in ``evals_result_``. A number
+            such as 0.2 holds out this share of the queries, drawn by ``random_state`` and by their
+            content, and learns from the rest; ``given_pairs`` are then those among the rest.
         eval_metric : str, Metric or list of them, default=None
             Metrics to record on each ``eval_set``, of which higher is better; the first decides.
             None is ``metric``.
@@ -205,6 +207,11 @@ class Ranker(Scored):
         listener = together([current_listener(), *check_callbacks(callbacks)])
         random_state = self.get_params(deep=False).get("random_state", 0)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
+        if is_share(eval_set) and position is not None:
+            raise ValueError(
+                "eval_set must be queries with labels, (X, y, qid), where position is given; got "
+                f"{eval_set!r}. A share of clicks would prefer the ranking that was shown."
+            )
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = self._read_training_set(X, y, qid, position, given_pairs, weights)
         self.propensities_ = None
@@ -244,12 +251,17 @@ class Ranker(Scored):
     ) -> Self:
         """Fit to a training set, drawing all seeds from one.
 
-        ``eval_set`` is that of ``fit``, or a ``HeldOut``.
+        ``eval_set`` is that of ``fit``, or a ``HeldOut``. The seed decides which queries a share
+        of them holds out, too.
         """
         if not self._continues():
             set_columns(self, data.documents)
         self._had_queries = bool(current_team().total(np.array([data.groups.n_queries]))[0] > 1)
         earlier_queries = self.training_queries_ if self._continues() else None
+        if is_share(eval_set):
+            metrics = metrics_of(self, eval_metric)
+            data, eval_set = hold_out_share(data, eval_set, metrics, seed, earlier_queries)
+            eval_metric = None
         remembered = data.queries and data.queries.remembered()
         self.training_queries_ = remembered and remembered.and_earlier(earlier_queries)
         held_out = self._held_out(data, eval_set, eval_metric)

@@ -105,6 +105,10 @@ class TrainingQueries:
         own, others = ((q.ids, q.documents, q.sizes) for q in (self, earlier))
         return self._joined([own, others])
 
+    def contain(self, others: "TrainingQueries") -> np.ndarray:
+        """Tell which of some queries are here, with the same documents."""
+        return self._have_documents(others.documents, others.ids)
+
     def overlap(
         self,
         ids: Sequence[Any],
