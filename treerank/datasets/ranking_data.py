@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
 
-from treerank.checks import quote
-from treerank.inputs.columns import taken_rows
+from treerank.checks import check_seed, is_whole, quote, refuse_where
+from treerank.inputs.columns import as_frame, taken_rows
+from treerank.inputs.grouping import QueryGroups, check_qid
+from treerank.parameters import Seed
 
 #: A dense matrix may always have so many numbers, and else so many for each in its file.
 _FREE_SIZE, _LARGEST_RATIO = 2**24, 100
@@ -57,6 +60,108 @@ class RankingData:
         """Return the number of documents."""
         return len(self.y)
 
+    def __repr__(self) -> str:
+        """Return how many documents, queries and features there are; a table may be of any size."""
+        n_queries = QueryGroups.from_qid(self.qid, len(self)).n_queries
+        n_features = getattr(self.X, "shape", np.shape(self.X[:1]))[1]
+        return f"RankingData({len(self)} documents, {n_queries} queries, {n_features} features)"
+
+    def take(self, rows: ArrayLike) -> "RankingData":
+        """Return some documents, by their row numbers or by a mask.
+
+        Examples
+        --------
+        >>> data = RankingData(np.eye(3), np.array([1.0, 0.0, 2.0]), np.array([7, 7, 8]))
+        >>> data.take([2, 0]).y
+        array([2., 1.])
+        >>> data.take(data.qid == 7)
+        RankingData(2 documents, 1 queries, 3 features)
+        """
+        numbers = np.asarray(rows, dtype=None if np.size(rows) else np.int64)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "biu":
+            raise TypeError(f"rows must be whole numbers or a mask; got {quote(rows)}.")
+        if numbers.dtype.kind == "b":
+            if len(numbers) != len(self):
+                counts = f"{len(numbers)} entries for {len(self)} documents"
+                raise ValueError(f"rows must be a mask with one entry per document; got {counts}.")
+            numbers = np.flatnonzero(numbers)
+        wrong = (numbers < -len(self)) | (numbers >= len(self))
+        refuse_where(wrong, numbers, f"rows must be row numbers below {len(self)}")
+        numbers = numbers % max(len(self), 1)  # -1 is the last row
+        y, qid, comments, documents = (
+            None if values is None else np.asarray(values)[numbers]
+            for values in (self.y, self.qid, self.comments, self.documents)
+        )
+        assert y is not None
+        assert qid is not None
+        return RankingData(taken_rows(self.X, numbers), y, qid, comments, documents)
+
+    def split(
+        self,
+        *,
+        valid: float | None = None,
+        test: float | None = None,
+        by_time: ArrayLike | None = None,
+        random_state: Seed = 0,
+    ) -> "tuple[RankingData, ...]":
+        """Return whole queries in parts: to train on, to validate on and to test on.
+
+        Parameters
+        ----------
+        valid, test : float or int, default=None
+            Share of the queries in the validation set and in the test set, or their number.
+            ``None`` is no such part.
+        by_time : array-like of shape (n_documents,) or str, default=None
+            Time of each document, as numbers, dates or texts that sort, or the name of a column of
+            ``X``, which is then no feature. A query has its latest one. The latest queries are the
+            test set and those before them the validation set; queries of the same time stay
+            together. ``None`` draws queries.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the draw.
+
+        Returns
+        -------
+        tuple of RankingData
+            The training set, then the validation set and the test set, as far as asked for.
+
+        See Also
+        --------
+        treerank.QueryShuffleSplit : Also keeps users or sessions together.
+        treerank.QueryKFold : Cross-validation.
+
+        Examples
+        --------
+        >>> from treerank import TreeDirectRanker, make_web_search
+        >>> data = RankingData(*make_web_search(50, n_features=10, random_state=0))
+        >>> train, valid, test = data.split(valid=0.2, test=0.2)
+        >>> [len(np.unique(part.qid)) for part in (train, valid, test)]
+        [30, 10, 10]
+        >>> ranker = TreeDirectRanker("histogram", random_state=0).fit(*train, eval_set=valid)
+        >>> 0 < ranker.score(*test) < 1
+        True
+        """
+        queries, data = QueryGroups.from_qid(self.qid, len(self)), self
+        counts = _counts_of_parts(queries.n_queries, valid, test)
+        check_seed("random_state", random_state)
+        if by_time is None:
+            drawn = check_random_state(random_state).permutation(queries.n_queries)
+            part = np.empty(queries.n_queries, dtype=np.int64)
+            part[drawn] = np.repeat(np.arange(len(counts)), counts)
+        else:
+            data, by_time = self._without_time(by_time)
+            part = _parts_by_time(by_time, queries, counts)
+        return tuple(data.take(part[queries.codes] == number) for number in range(len(counts)))
+
+    def _without_time(self, by_time: Any) -> "tuple[RankingData, Any]":
+        """Return the data, without the column that ``by_time`` names if it is text, and times."""
+        if not isinstance(by_time, str):
+            return self, by_time
+        frame: Any = as_frame(self.X)
+        if frame is None or by_time not in frame.columns:
+            found = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
+            raise ValueError(f"by_time must name a column of X; got {by_time!r} and {found}.")
+        return replace(self, X=frame.drop(by_time).to_native()), frame[by_time].to_numpy()
+
     def judged(self) -> "RankingData":
         """Return the documents whose relevance is not NaN.
 
@@ -66,10 +171,7 @@ class RankingData:
         array([1.])
         """
         rows = np.flatnonzero(~np.isnan(np.asarray(self.y, dtype=np.float64)))
-        if len(rows) == len(self.y):
-            return self
-        others = [None if each is None else each[rows] for each in (self.comments, self.documents)]
-        return RankingData(taken_rows(self.X, rows), self.y[rows], self.qid[rows], *others)
+        return self if len(rows) == len(self.y) else self.take(rows)
 
     @property
     def doc_ids(self) -> np.ndarray:
@@ -87,6 +189,46 @@ class RankingData:
             raise ValueError("comments must be kept to know doc_ids; got comments=None.")
         found = [_DOC_ID.search(comment) for comment in self.comments]
         return np.array([match.group(1) if match else "" for match in found], dtype=object)
+
+
+def _counts_of_parts(n_queries: int, valid: Any, test: Any) -> list[int]:
+    """Return the numbers of queries of the parts of a split, those of training first."""
+    asked = {name: size for name, size in (("valid", valid), ("test", test)) if size is not None}
+    if not asked:
+        raise ValueError("valid or test must be a share of the queries, such as 0.2; got None.")
+    counts = {}
+    for name, size in asked.items():
+        is_share = isinstance(size, float | np.floating) and 0 < size < 1
+        counts[name] = round(size * n_queries) if is_share else size
+        if not is_whole(counts[name]) or counts[name] < 1:
+            raise ValueError(
+                f"{name} must be a share of the {n_queries} queries above 0 and below 1 that holds "
+                f"one at least, or a number of queries; got {quote(size)}."
+            )
+    if sum(counts.values()) >= n_queries:
+        sizes = " and ".join(f"{name}={size!r}" for name, size in asked.items())
+        raise ValueError(
+            f"{' and '.join(asked)} must leave a query to train on; got {sizes} of {n_queries}."
+        )
+    return [n_queries - sum(counts.values()), *map(int, counts.values())]
+
+
+def _parts_by_time(by_time: Any, queries: QueryGroups, counts: list[int]) -> np.ndarray:
+    """Return the part of each query, the latest in the last one; equal times stay together."""
+    check_qid(by_time, queries.n_documents, name="by_time")
+    time = np.asarray(by_time)
+    time = np.array(time.tolist()) if time.dtype == object else time
+    rank = np.unique(time, return_inverse=True)[1]
+    latest = np.maximum.reduceat(queries.sorted(rank), queries.indptr[:-1])
+    starts = np.sort(latest)[np.cumsum(counts)[:-1]]
+    part: np.ndarray = np.searchsorted(starts, latest, side="right")
+    empty = sorted(set(range(len(counts))) - set(part.tolist()))
+    if empty:
+        raise ValueError(
+            "by_time must tell queries apart where parts begin; got equal times that leave "
+            f"part {empty[0]} of {len(counts)} without a query."
+        )
+    return part
 
 
 @dataclass(frozen=True, eq=False)

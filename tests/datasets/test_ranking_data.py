@@ -1,0 +1,148 @@
+"""Documents of files as one value: some of them, and parts of whole queries."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import csr_matrix
+
+from treerank import TreeDirectRanker, make_web_search, read_csv
+from treerank.datasets import RankingData
+from treerank.feature_parts import HistogramTrees
+
+X, Y, QID = make_web_search(40, documents_per_query=10, n_features=5, random_state=0)
+NAMES = [f"f{i}" for i in range(5)]
+DAY = np.datetime64("2026-01-01") + (QID * 7 % 40)
+TABLES = {
+    "array": X,
+    "sparse": csr_matrix(X),
+    "pandas": pd.DataFrame(X, columns=NAMES),
+    "polars": pl.DataFrame(X, schema=NAMES),
+    "Arrow": pa.table(dict(zip(NAMES, X.T, strict=True))),
+}
+every_table = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+
+
+def data_of(table=X):
+    ids = np.array([f"d{i}" for i in range(len(Y))])
+    return RankingData(table, Y, QID, comments=np.char.add("# ", ids), documents=ids)
+
+
+def dense(table):
+    return table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+
+
+@every_table
+def test_take_returns_the_same_rows_of_all_columns(table):
+    data, mask = data_of(table), QID % 3 == 1
+    for rows in (mask, np.flatnonzero(mask), np.flatnonzero(mask).tolist()):
+        taken = data.take(rows)
+        assert type(taken.X) is type(table)
+        found = dense(taken.X) if not isinstance(table, pa.Table) else taken.X.to_pandas()
+        np.testing.assert_array_equal(found, X[mask])
+        np.testing.assert_array_equal(taken.y, Y[mask])
+        np.testing.assert_array_equal(taken.qid, QID[mask])
+        assert taken.documents.tolist() == [f"d{i}" for i in np.flatnonzero(mask)]
+        assert taken.comments.tolist() == [f"# d{i}" for i in np.flatnonzero(mask)]
+    assert len(data.take([])) == 0
+    assert data.take([-1]).documents.tolist() == [f"d{len(Y) - 1}"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "words"),
+    [
+        ([0.5], TypeError, "rows must be whole numbers or a mask"),
+        ("train", TypeError, "rows must be whole numbers or a mask"),
+        ([[1, 2]], TypeError, "rows must be whole numbers or a mask"),
+        ([True, False], ValueError, "one entry per document; got 2 entries for"),
+        ([len(Y)], ValueError, f"rows must be row numbers below {len(Y)}; got"),
+    ],
+)
+def test_what_are_no_rows_is_refused(rows, error, words):
+    with pytest.raises(error, match=words):
+        data_of().take(rows)
+
+
+@every_table
+def test_a_split_has_whole_queries_and_all_documents_once(table):
+    parts = data_of(table).split(valid=0.25, test=4)
+    assert [len(np.unique(part.qid)) for part in parts] == [26, 10, 4]
+    everything = np.concatenate([part.documents for part in parts])
+    assert sorted(everything) == sorted(data_of().documents)
+    assert not set(parts[0].qid) & set(parts[1].qid) | set(parts[1].qid) & set(parts[2].qid)
+
+
+def test_a_split_depends_on_the_seed_and_not_on_the_order_of_rows():
+    shuffled = np.random.default_rng(0).permutation(len(Y))
+    train, test = data_of().split(test=0.2)
+    assert set(data_of().take(shuffled).split(test=0.2)[1].qid) == set(test.qid)
+    assert set(data_of().split(test=0.2, random_state=1)[1].qid) != set(test.qid)
+    (only, valid) = data_of().split(valid=0.2)
+    assert set(valid.qid) == set(test.qid)
+    assert len(only) == len(train)
+
+
+@pytest.mark.parametrize("kind", ["dates", "numbers", "text", "column"])
+def test_a_split_by_time_tests_on_the_latest_queries(kind):
+    times = {
+        "dates": DAY,
+        "numbers": DAY.astype(int),
+        "text": DAY.astype(str).tolist(),
+        "column": "day",
+    }
+    frame = pd.DataFrame(X, columns=NAMES).assign(day=DAY)
+    data = RankingData(frame if kind == "column" else X, Y, QID)
+    day = dict(zip(QID, DAY, strict=True))
+    parts = data.split(valid=0.1, test=0.2, by_time=times[kind])
+    assert [len(np.unique(part.qid)) for part in parts] == [28, 4, 8]
+    first, last = ([f(day[q] for q in part.qid) for part in parts] for f in (min, max))
+    assert last[0] < first[1] <= last[1] < first[2]
+    assert parts[0].X.shape[1] == 5
+
+
+def test_queries_of_one_time_stay_together():
+    week = QID // 10
+    train, test = RankingData(X, Y, QID).split(test=0.2, by_time=week)
+    assert set(test.qid) == set(range(30, 40))
+    assert set(train.qid) == set(range(30))
+    with pytest.raises(ValueError, match="equal times that leave part 0 of 2 without a query"):
+        RankingData(X, Y, QID).split(test=0.2, by_time=np.zeros(len(Y)))
+
+
+@pytest.mark.parametrize("size", [0, 1.0, 0.0, -0.2, np.nan, True, "0.2", 0.01, 40, 41, -1])
+@pytest.mark.parametrize("name", ["valid", "test"])
+def test_sizes_that_are_none_are_refused_by_name(name, size):
+    with pytest.raises(ValueError, match=rf"^{name} must"):
+        data_of().split(**{name: size})
+
+
+def test_other_wrong_arguments_are_refused():
+    with pytest.raises(ValueError, match=r"valid or test must be a share .* got None"):
+        data_of().split()
+    with pytest.raises(ValueError, match=r"valid and test must leave a query to train on"):
+        data_of().split(valid=0.5, test=0.5)
+    with pytest.raises(ValueError, match="by_time must name a column of X; got 'day' and an array"):
+        data_of().split(test=0.2, by_time="day")
+    with pytest.raises(ValueError, match="by_time must have one entry per row"):
+        data_of().split(test=0.2, by_time=[1, 2])
+    with pytest.raises(ValueError, match="by_time must not be missing"):
+        data_of().split(test=0.2, by_time=np.full(len(Y), np.nan))
+    with pytest.raises(ValueError, match="random_state must be"):
+        data_of().split(test=0.2, random_state="a")
+
+
+def test_parts_of_a_file_are_fitted_and_measured(tmp_path):
+    frame = pd.DataFrame(X, columns=NAMES).assign(
+        label=Y, query=QID, brand=np.where(X[:, 0] > 0, "Acme", "Bolt")
+    )
+    frame.to_csv(tmp_path / "shop.csv", index=False)
+    train, valid, test = read_csv(tmp_path / "shop.csv").split(valid=0.2, test=0.2)
+    ranker = TreeDirectRanker(HistogramTrees(5, n_jobs=1), random_state=0)
+    assert 0 < ranker.fit(*train, eval_set=valid).score(*test) < 1
+
+
+@every_table
+def test_a_printed_value_is_a_line(table):
+    expected = f"RankingData({len(Y)} documents, 40 queries, 5 features)"
+    assert repr(data_of(table)) == str(data_of(table)) == expected
