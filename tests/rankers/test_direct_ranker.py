@@ -4,7 +4,7 @@ from example_rankers import Column, ranking_data
 from own_objective import HalfSquare
 
 from treerank import TreeDirectRanker, make_objective
-from treerank.feature_parts import Line
+from treerank.feature_parts import MLP, Chain, Ensemble, Line
 from treerank.inputs import QueryGroups
 
 X, Y, QID = ranking_data()
@@ -66,3 +66,21 @@ def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
     both = make_objective(Y, QID) + HalfSquare(Y - Y.mean(), groups=groups)
     line = Line().fit(X, both)
     assert line.coef_[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("part", "lacking"),
+    [
+        (["lightgbm", MLP((2,), n_epochs=1)], "MLP"),
+        (MLP((2,), n_epochs=1), "MLP"),
+        (Chain(["line", "lightgbm"]), "Chain"),
+        (Ensemble(["line", Chain(["line", "lightgbm"])], n_bags=2), "Chain"),
+    ],
+    ids=["list", "network", "chain", "ensemble"],
+)
+def test_importances_of_a_part_that_has_none_are_refused_with_the_reason(part, lacking):
+    ranker = TreeDirectRanker(part, random_state=0).fit(X, Y, QID)
+    reason = rf"must come from trees or lines; {lacking} has none. permutation_importance\(ranker"
+    with pytest.raises(AttributeError, match=reason):
+        _ = ranker.feature_importances_
+    assert not hasattr(ranker, "feature_importances_")  # as scikit-learn asks

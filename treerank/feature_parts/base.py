@@ -134,6 +134,27 @@ def check_validation(part: Any, validation: Validation | None) -> None:
         )
 
 
+def importances_of(part: Any) -> np.ndarray:
+    """Return the importance of each feature to a fitted part, if it measures it.
+
+    Examples
+    --------
+    >>> importances_of("a network")
+    Traceback (most recent call last):
+    ...
+    AttributeError: feature_importances_ must come from trees or lines; str has none. \
+permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ranker.
+    """
+    name = "feature_importances_"
+    if name not in dir(part):  # a list of parts has them, and tells which part has none
+        raise AttributeError(
+            f"{name} must come from trees or lines; {type(part).__name__} has none. "
+            "permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ranker."
+        )
+    found: np.ndarray = part.feature_importances_
+    return found
+
+
 def check_fitted_part(name: str, part: Any, sizes: dict[str, int]) -> None:
     """Refuse what is no fitted feature part of so many features, as a rule of a state."""
     width, n_features = traits_of(part).n_features_in_, sizes["n_features"]

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_number, check_sequence, quote
 from treerank.feature_parts.bags import Bag, deal_bags
-from treerank.feature_parts.base import FeaturePart, Validation
+from treerank.feature_parts.base import FeaturePart, Validation, importances_of
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
@@ -198,7 +198,7 @@ class Ensemble(PartList):
         """Mean importance of each feature over parts, weighed by the share of each part."""
         check_is_fitted(self)
         by_part = [
-            np.mean([part.feature_importances_ for part in fits], axis=0)
+            np.mean([importances_of(part) for part in fits], axis=0)
             for fits in zip(*self.bags_, strict=True)
         ]
         share = self.head_weight_ * self.spread_

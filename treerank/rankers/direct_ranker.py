@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, quote, warn_user
-from treerank.feature_parts.base import check_fitted_part, terms_of, traits_of
+from treerank.feature_parts.base import check_fitted_part, importances_of, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.files.states import count, history, optional
 from treerank.inputs.columns import Columns
@@ -141,7 +141,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, as the feature part measures it."""
         check_is_fitted(self)
-        return self.feature_part_.feature_importances_
+        return importances_of(self.feature_part_)
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         objective, part = self._make_objective(data, seed), self._part_to_fit(seed)

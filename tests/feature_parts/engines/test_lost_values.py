@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from own_objective import HalfSquare
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
 
@@ -45,3 +46,31 @@ def test_what_the_engine_can_tell_apart_is_fitted_without_a_word(part):
     X = np.column_stack([VALUES, late, missing, np.full(N, 2.0**53), 1e-30 * VALUES])
     TreeDirectRanker(part, random_state=0).fit(X, VALUES > 3, QID)
     TreeDirectRanker(part, random_state=0).fit(X.astype(np.float32), VALUES > 3, QID)
+
+
+@pytest.mark.parametrize("seed", [348, 100])  # LightGBM's own check fails, or a leaf is infinite
+def test_a_leaf_of_nothing_is_told_by_the_parameters_that_let_it_be(seed):
+    rng = np.random.default_rng(seed)
+    n, width = int(rng.integers(20, 200)), int(rng.integers(1, 6))
+    X, y = rng.normal(size=(n, width)), rng.integers(0, 5, n)
+    qid = np.sort(rng.integers(0, max(2, n // 8), n))
+
+    def fit(**settings):
+        part = LightGBMTrees(10, n_jobs=1, learning_rate=1.0, **settings)
+        return TreeDirectRanker(part, random_state=0, loss="listnet").fit(X, y, qid)
+
+    rule = r"min_child_weight must be above 0, or min_child_samples above 1, .*; got .*=0 and .*=1:"
+    with pytest.raises(ValueError, match=rule):
+        fit(min_child_samples=1, min_child_weight=0)
+    for fine in ({"min_child_samples": 1}, {"min_child_samples": 2, "min_child_weight": 0}):
+        assert np.isfinite(fit(**fine).predict(X)).all()
+
+
+def test_other_errors_of_lightgbm_stay_as_they_are():
+    def wrong(scores, iteration=0):
+        raise RuntimeError("of the user")
+
+    objective = HalfSquare(np.zeros(40))
+    objective.derivatives = wrong
+    with pytest.raises(RuntimeError, match="of the user"):
+        LightGBMTrees(2).fit(np.arange(40.0).reshape(-1, 1), objective)

@@ -98,21 +98,27 @@ class LightGBMTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import lightgbm
 
-        from treerank.feature_parts.engines.lightgbm_boundary import progress_callback
+        from treerank.feature_parts.engines.lightgbm_boundary import (
+            progress_callback,
+            refuse_infinite_leaves,
+            refusing_empty_leaves,
+        )
 
         params, derivatives, progress = self._parameters(task), task.derivatives, task.progress
         data, held_out = self._datasets(task, params)
-        booster = lightgbm.train(
-            params | {"objective": lambda scores, _: derivatives(scores)},
-            data,
-            num_boost_round=task.n_new,
-            valid_sets=held_out,
-            feval=lambda scores, _: (progress.name, progress.measure(scores), True),
-            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
-            init_model=task.earlier,
-            keep_training_booster=True,
-        )
-        text = booster.model_to_string(num_iteration=progress.kept() or -1)
+        with refusing_empty_leaves(params):
+            booster = lightgbm.train(
+                params | {"objective": lambda scores, _: derivatives(scores)},
+                data,
+                num_boost_round=task.n_new,
+                valid_sets=held_out,
+                feval=lambda scores, _: (progress.name, progress.measure(scores), True),
+                callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
+                init_model=task.earlier,
+                keep_training_booster=True,
+            )
+            text = booster.model_to_string(num_iteration=progress.kept() or -1)
+            refuse_infinite_leaves(text)
         return lightgbm.Booster(model_str=text)
 
     @staticmethod

@@ -1,7 +1,8 @@
 """The boundary to LightGBM: data, callbacks and parameters in the form that LightGBM reads."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import lightgbm
@@ -99,6 +100,33 @@ def progress_callback(
             raise EarlyStopException(env.iteration, [])
 
     return record
+
+
+class EmptyLeafError(ValueError):
+    """A leaf has no documents, or none with a hessian above 0, which LightGBM divides by."""
+
+
+@contextmanager
+def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
+    """Name the parameters that let LightGBM make a leaf of nothing, where it does."""
+    try:
+        yield
+    except Exception as error:  # LightGBM does not export its class
+        if not isinstance(error, EmptyLeafError) and "best_split_info" not in str(error):
+            raise
+        raise ValueError(
+            "min_child_weight must be above 0, or min_child_samples above 1, for documents whose "
+            f"hessians are as small as here; got min_child_weight={params['min_child_weight']!r} "
+            f"and min_child_samples={params['min_child_samples']!r}: LightGBM made a leaf of "
+            "nothing. HistogramTrees take these settings."
+        ) from error
+
+
+def refuse_infinite_leaves(text: str) -> None:
+    """Refuse a model whose leaves have values that are no finite numbers."""
+    for values in re.findall(r"^leaf_value=(.*)$", text, re.MULTILINE):
+        if "n" in values:  # inf and nan, but not 1e-5
+            raise EmptyLeafError("leaves must have finite values")
 
 
 def with_main_names(engine_params: dict[str, Any]) -> dict[str, Any]:
