@@ -129,6 +129,17 @@ def test_numbers_in_other_notations_are_no_categories_and_can_be_left_out(tmp_pa
         assert read_csv(path, **options).X.to_pydict() == {"b": [3, 4]}
 
 
+def test_hexadecimal_digits_are_found_wherever_the_file_is_cut(tmp_path):
+    path, head = tmp_path / "a.csv", "label,query,a\n"
+    for at in (2**20 - 1, 2**20 - 2):  # of a piece that is read at once
+        rows = "1,q,7\n" * ((at - len(head)) // 6 - 1)
+        pad = at - len(head) - len(rows) - len("1,q,")
+        path.write_text(f"{head}{rows}{' ' * pad}1,q,0x1F\n")
+        assert path.read_bytes()[at : at + 2] == b"0x"
+        with pytest.raises(ValueError, match=r"'a': must hold numbers .* got '0x1F' in row \d+\."):
+            read_csv(path)
+
+
 def test_text_stays_text_beside_numbers_and_missing_values_have_the_names_of_spreadsheets(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("label,query,a,b,c\n1,q,5%,1-2,#N/A\n0,q,much,3,2\n0,q,1.2.3,x,inf\n")

@@ -9,11 +9,13 @@ import sklearn
 from example_rankers import PARTS, fitted_rankers, ranking_data, some_ranker
 from scipy import sparse
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
+from sklearn.utils import check_array
 
 from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric
 from treerank.baselines import ListNet, RankSVM
 from treerank.datasets.ranking_data import Batches, RankingData
 from treerank.inspection import slices
+from treerank.rankers.ranker import Ranker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -261,6 +263,17 @@ def test_no_documents_have_no_scores(name):
     assert ranker.predict(Batches([(X[:0], [], []), (X[:3], y[:3], qid[:3])])).shape == (3,)
     with pytest.raises(ValueError, match="X has 3 features, but TreeDirectRanker is expecting 4"):
         ranker.predict(X[:0, :3])
+
+
+def test_no_documents_are_no_work_for_a_ranker_of_ones_own():
+    class FirstFeature(Ranker):
+        def _learn(self, data, held_out, seed):
+            pass
+
+        def _scores(self, X):
+            return check_array(X)[:, 0]  # which refuses no rows, as all of scikit-learn does
+
+    assert FirstFeature().fit(X, y, qid).predict(X[:0]).shape == (0,)
 
 
 def test_no_rows_of_data_frames_have_no_scores_in_scorers_alike():

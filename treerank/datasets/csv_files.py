@@ -95,8 +95,10 @@ def csv_as_parquet(
                 misread.append(name)
         columns.append(column)
     _refuse_misread(path, delimiter, misread, table)
+    table = pa.table(columns, names=table.column_names)  # texts that became numbers go
+    del columns
     parquet = io.BytesIO()
-    pq.write_table(pa.table(columns, names=table.column_names), parquet)
+    pq.write_table(table, parquet)
     return parquet
 
 
