@@ -10,9 +10,11 @@ import onnx
 import pandas as pd
 import pytest
 from scoring_programs import compiled, onnx_scores
+from sklearn.pipeline import make_pipeline
 
-from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, read_forest
-from treerank.exports import export
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, read_forest
+from treerank.exports import export, formats_for
+from treerank.feature_parts import Chain, Ensemble
 from treerank.rankers import ForestRanker
 
 RNG = np.random.default_rng(0)
@@ -104,3 +106,47 @@ def test_texts_that_are_one_in_c_are_refused(tmp_path):
     trees = TreeDirectRanker(HistogramTrees(3)).fit(frame, Y, np.arange(N) // 20)
     with pytest.raises(ValueError, match=r"categories that differ as texts .* in column 'color'"):
         export(trees, tmp_path / "model.c", format="c")
+
+
+MIXED = {
+    "ensemble": Ensemble([LightGBMTrees(5), HistogramTrees(5)], n_bags=2),
+    "ensemble of XGBoost": Ensemble([XGBoostTrees(5), HistogramTrees(5)], n_bags=2),
+    "chain": Chain([LightGBMTrees(5), HistogramTrees(5)]),
+    "best": Ensemble([LightGBMTrees(5), LightGBMTrees(5), "line"], n_bags=2, n_refits=1),
+}
+AS_TREES = ["c", "json", "lightgbm", "onnx", "vespa-expression", "xgboost"]
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_sums_of_trees_of_several_engines_are_exported_and_explained(name, tmp_path):
+    parts = TreeDirectRanker(MIXED[name], random_state=0).fit(FRAME, Y, np.arange(N) // 20)
+    formats = [each for each in AS_TREES if name != "best" or each not in ("lightgbm", "xgboost")]
+    for format in formats:
+        report = export(parts, tmp_path / format, format=format, check=NEW)
+        assert report.largest_difference < 1e-5
+    scores = parts.predict(NEW)
+    np.testing.assert_allclose(parts.scorer()(NEW), scores, rtol=1e-6, atol=1e-9)
+    pairs, errors = parts.explain(NEW[:5], NEW[5:10], with_errors=True)
+    assert not errors.any()  # exact, and no draws
+    np.testing.assert_allclose(np.asarray(pairs).sum(axis=1), scores[:5] - scores[5:10], atol=1e-6)
+    if name == "best":
+        with pytest.raises(ValueError, match=r"trees and a line, which 'c', 'json', 'onnx' and 'v"):
+            export(parts, tmp_path / "model", format="lightgbm")
+    assert formats_for(parts) == formats
+
+
+def test_numbers_as_categories_of_several_engines_are_refused_with_the_way_out():
+    X = np.column_stack([FRAME["price"], SHOP])
+    settings = {"categorical_features": [1]}
+    part = Ensemble([LightGBMTrees(5, **settings), HistogramTrees(5, **settings)], n_bags=2)
+    ranker = TreeDirectRanker(part, random_state=0).fit(X, Y, np.arange(N) // 20)
+    with pytest.raises(ValueError, match=r"column 'f1' of X must be text or categories of a data"):
+        ranker.terms()
+
+
+def test_formats_for_says_which_formats_know_categories(ranker):
+    assert formats_for(ranker) == AS_TREES
+    numbers = TreeDirectRanker(HistogramTrees(3)).fit(FRAME[["price"]], Y, np.arange(N) // 20)
+    assert {"opensearch", "solr", "ranklib", *AS_TREES} < {*formats_for(numbers)}
+    with pytest.raises(TypeError, match=r"In place of a pipeline, fit the ranker alone"):
+        formats_for(make_pipeline(TreeDirectRanker()).fit(FRAME[["price"]], Y))

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from treerank.exports.adaptation import Deviation, adapted_thresholds, find_deviations, find_missing
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import ExportFormat, LineFile, format_named
+from treerank.exports.formats import FORMATS, ExportFormat, LineFile, format_named
 from treerank.exports.written import Written
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.terms import Terms
@@ -48,10 +48,12 @@ class ForestConversion:
             (forest.missing_left[is_split], read.missing_left[is_split]),
             (forest.values, read.values),
         ]
-        rules = [each.categories and each.categories.rule for each in (forest, read)]
+        rules = {each.categories and each.categories.rule for each in (forest, read)}
+        are_whole = all(feature in self.written.levels for feature in forest.features_by_set)
         return (
             all(np.array_equal(*pair) for pair in pairs)
-            and (rules[0], forest.missing_up_to) == (rules[1], read.missing_up_to)
+            and (len(rules) == 1 or are_whole)  # all rules agree on whole numbers
+            and forest.missing_up_to == read.missing_up_to
             and {forest.sum_dtype} == {read.sum_dtype, consumer.score_dtype}
         )
 
@@ -142,21 +144,51 @@ def converted(
             f"format {name!r} has no words for relevance, which 'c' and 'onnx' have. threshold_for "
             "of the ranker gives a score that every program can compare with."
         )
+    terms = _terms_for(name, target, terms)
+    if terms.kinds == ["line"] and target.line_alone is not None and terms.line is not None:
+        return LineConversion(target.line_alone, terms.line, names)
+    conversion = _forest_conversion(name, target, terms, names, X)
+    in_file = target.names.written(names)
+    written = replace(conversion.written, names=in_file, log_odds=log_odds, prefix=prefix)
+    return replace(conversion, written=replace(written, levels=levels or {}))
+
+
+def has_words(name: str, terms: Terms, names: list[str]) -> bool:
+    """Tell whether a format, of which what writes it is installed, can hold a model."""
+    try:
+        target = format_named(name)
+        terms = _terms_for(name, target, terms)
+        if terms.kinds != ["line"] or target.line_alone is None:
+            consumer, forest = target.consumer_of(terms.forest), terms.forest
+            forest = forest if consumer is None else without_empty_sets(forest)
+            _check_can_say(name, target, consumer, forest, names)
+    except (ImportError, ValueError):
+        return False
+    return True
+
+
+def _terms_for(name: str, target: ExportFormat, terms: Terms) -> Terms:
+    """Return terms of kinds that a format has words for; refuse others, and say which has them."""
     if "network" in terms.kinds and "network" not in target.adds:
         terms = terms.with_lines()
     if terms.line is not None and not len(terms.line.features):
         terms = replace(terms, line=None)
     kinds = terms.kinds
-    if kinds == ["line"] and target.line_alone is not None and terms.line is not None:
-        return LineConversion(target.line_alone, terms.line, names)
-    unknown = [kind for kind in kinds if kind not in ("trees", *target.adds)]
-    if unknown:
-        named = " and ".join(_NAMES[kind] for kind in kinds)
-        raise ValueError(f"format {name!r} has no words for {named}, which 'json' and 'onnx' have.")
-    conversion = _forest_conversion(name, target, terms, names, X)
-    in_file = target.names.written(names)
-    written = replace(conversion.written, names=in_file, log_odds=log_odds, prefix=prefix)
-    return replace(conversion, written=replace(written, levels=levels or {}))
+    if (kinds == ["line"] and target.line_alone is not None) or target.says(kinds):
+        return terms
+    others = [repr(other) for other in FORMATS if _says(other, kinds)]
+    listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+    named = " and ".join(_NAMES[kind] for kind in kinds)
+    advice = " Trees alone can go there: fit them without other parts." if len(kinds) > 1 else ""
+    raise ValueError(f"format {name!r} has no words for {named}, which {listed} have.{advice}")
+
+
+def _says(name: str, kinds: list[str]) -> bool:
+    """Tell whether a format has words for kinds of terms, if what writes it is installed."""
+    try:
+        return format_named(name).says(kinds)
+    except ImportError:
+        return False
 
 
 def _forest_conversion(

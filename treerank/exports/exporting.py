@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.checks import check_choice, check_sequence, naming, warn_user
-from treerank.exports.conversion import Conversion, ForestConversion, converted
+from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
 from treerank.exports.feature_names import check_unicode
-from treerank.exports.formats import format_named
+from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import (
     NEAR_TIE,
     ExportReport,
@@ -144,6 +144,30 @@ def export(
     with replaced_file(path) as file:
         file.write(content)
     return report
+
+
+def formats_for(ranker: Any) -> list[str]:
+    """Return the names of the formats that can hold a fitted ranker.
+
+    Most formats hold trees alone: no line or network beside them, and no splits by category. So fit
+    a ranker of the same parts with few trees to know before a long fit where it can go. What a
+    program computes otherwise for some documents is told by ``check`` of :func:`export`.
+
+    Parameters
+    ----------
+    ranker : ranker
+        A fitted ranker of trees, lines, networks or sums of these.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker, make_web_search
+    >>> data = make_web_search(20, random_state=0)
+    >>> formats_for(TreeDirectRanker(["line", "histogram"], random_state=0).fit(*data))
+    ['c', 'json', 'onnx', 'vespa-expression']
+    """
+    check_ranker(ranker)
+    terms, names = ranker.terms(), shown_names(ranker)
+    return [name for name in FORMATS if has_words(name, terms, names)]
 
 
 def check_reason(reason: str) -> None:

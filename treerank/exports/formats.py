@@ -5,7 +5,7 @@ A module is imported only when its format is asked for.
 Format: how a model is written, and what the program that reads it computes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,10 @@ class ExportFormat:
     has_relevance: bool = False
     names: NameRule = ANY_NAME
     has_prefix: bool = False
+
+    def says(self, kinds: Sequence[str]) -> bool:
+        """Tell whether the format has words for kinds of terms: "trees", "line", "network"."""
+        return all(kind in ("trees", *self.adds) for kind in kinds)
 
     def consumer_of(self, forest: Forest) -> Consumer | None:
         """Return how the program scores documents with a forest."""

@@ -23,7 +23,7 @@ from treerank.forests.traversal import Traversal, make_traversal
 from treerank.inputs.columns import Columns, check_columns
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
-CODE_RULES = ("exact", "truncated", "single")
+CODE_RULES = ("exact", "truncated", "single", "whole")
 SUM_DTYPES = ("float64", "float32")
 
 
@@ -41,15 +41,16 @@ class CategorySets:
         First code of each set, and the number of all codes.
     codes : ndarray of float64
         Codes of all sets, set after set; ascending within a set.
-    rule : {"exact", "truncated", "single"}
+    rule : {"exact", "truncated", "single", "whole"}
         How a value becomes a code: the value itself, the value without its fraction (LightGBM),
-        or the largest whole number up to the value in single precision (XGBoost).
+        or the largest whole number up to the value in single precision (XGBoost). "whole" is the
+        value itself where trees of several engines are added, which agree on whole numbers alone.
     """
 
     of_node: np.ndarray
     starts: np.ndarray
     codes: np.ndarray
-    rule: Literal["exact", "truncated", "single"]
+    rule: Literal["exact", "truncated", "single", "whole"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,6 +202,11 @@ class Forest:
         """Whether each node is a split by category."""
         sets = self.categories
         return np.zeros(self.n_nodes, dtype=bool) if sets is None else sets.of_node >= 0
+
+    @property
+    def features_by_set(self) -> list[int]:
+        """Features of the splits by category, ascending."""
+        return np.unique(self.feature[self.is_by_set]).tolist()
 
     @property
     def by_depth(self) -> list[tuple[np.ndarray, np.ndarray]]:

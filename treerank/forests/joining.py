@@ -15,11 +15,12 @@ def joined(forests: Sequence[Forest], **fields: Any) -> Forest:
     """Return the trees of all forests of the same features, one after the other.
 
     ``fields`` are fields of the result that are not those of the first forest. Forests in which
-    other numbers are missing, or other codes are categories, are refused.
+    other numbers are missing are refused.
     """
     rules = {each.categories.rule for each in forests if each.categories is not None}
-    if len({each.missing_up_to for each in forests}) > 1 or len(rules) > 1:
-        raise ValueError("forests must have the same missing values and rules of categories.")
+    zeros = {each.missing_up_to for each in forests}
+    if len(zeros) > 1 or (len(rules) > 1 and zeros != {-1.0}):
+        raise ValueError("forests must take the same numbers for missing values.")
     shifts = np.cumsum([0, *(each.n_nodes for each in forests)])[:-1].tolist()
     arrays: dict[str, Any] = {
         name: np.concatenate([getattr(each, name) for each in forests])
@@ -82,7 +83,9 @@ def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
     of_node = np.full(sum(forest.n_nodes for forest in forests), -1, dtype=np.int32)
     of_node[np.concatenate([forest.is_by_set for forest in forests])] = np.concatenate(numbers)
     codes = np.concatenate([sets.codes for sets in known])
-    return CategorySets(of_node, np.append(0, np.cumsum(sizes)), codes, known[0].rule)
+    rules = {sets.rule for sets in known}
+    rule = known[0].rule if len(rules) == 1 else "whole"
+    return CategorySets(of_node, np.append(0, np.cumsum(sizes)), codes, rule)
 
 
 def _sets_of(sets: CategorySets | None, nodes: np.ndarray) -> CategorySets | None:

@@ -125,7 +125,8 @@ def node_arrays(forest: Forest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     nodes, sets = (forest.roots, *splits, forest.missing_up_to), forest.categories
     if sets is None:
         return nodes, (np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0), 0)
-    return nodes, (sets.of_node, sets.starts, sets.codes, CODE_RULES.index(sets.rule))
+    rule = "exact" if sets.rule == "whole" else sets.rule
+    return nodes, (sets.of_node, sets.starts, sets.codes, CODE_RULES.index(rule))
 
 
 @njit(error_model="numpy", nogil=True)

@@ -7,7 +7,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from treerank.feature_parts.base import check_fitted_part, importances_of, terms
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.files.states import count, history, optional
 from treerank.inputs.columns import Columns
+from treerank.inputs.documents import shown_names
 from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective
@@ -130,7 +131,19 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def terms(self) -> "Terms":
         """Return the feature part and the head as a sum of trees, a line and networks."""
         check_is_fitted(self)
-        return terms_of(self.feature_part_, self.head_.weight)
+        terms = terms_of(self.feature_part_, self.head_.weight)
+        sets = terms.forest.categories
+        if sets is None or sets.rule != "whole":
+            return terms
+        for feature in terms.forest.features_by_set:
+            if feature not in self.columns_.categories:
+                raise ValueError(
+                    f"column {shown_names(self)[feature]!r} of X must be text or categories of a "
+                    "data frame where parts are trees of several engines, which take a number that "
+                    "is not whole for other categories; got numbers. Or take trees of one engine."
+                )
+        forest = replace(terms.forest, categories=replace(sets, rule="exact"))
+        return replace(terms, forest=forest)
 
     @property
     def _n_features_out(self) -> int:
