@@ -146,7 +146,8 @@ def importances_of(part: Any) -> np.ndarray:
 permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ranker.
     """
     name = "feature_importances_"
-    if name not in dir(part):  # a list of parts has them, and tells which part has none
+    # A list of parts has the attribute, and tells which of them has none.
+    if not (hasattr(type(part), name) or name in getattr(part, "__dict__", {})):
         raise AttributeError(
             f"{name} must come from trees or lines; {type(part).__name__} has none. "
             "permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ranker."
