@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.corpus.make import propensities
-from treerank.clicks import Items, evaluate_from_log, simulate_clicks
+from treerank.clicks import ClickLog, Items, evaluate_from_log, simulate_clicks
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED
 from treerank.clicks.rewards import Ranking
 
@@ -199,7 +199,9 @@ def test_bad_input_is_named(options, message):
 
 def test_an_ad_that_always_stands_at_one_position_changes_no_estimate():
     log = with_propensities(drawn(60, 0))
-    moved = replace(log, position=log.position + (log.position > 1))
+    ids = log.session, log.items.query[log.item], log.items.document[log.item]
+    position = log.position + (log.position > 1)
+    moved = ClickLog.from_columns(*ids, position, log.clicked, extra=log.extra)
     given = {"candidates": Items(QID, np.arange(30)), "relevance": RELEVANCE, "n_resamples": 5}
     expected = evaluate_from_log(log, SCORES, random_state=0, **given)
     assert evaluate_from_log(moved, SCORES, random_state=0, **given) == expected

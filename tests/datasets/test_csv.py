@@ -148,6 +148,28 @@ def test_text_stays_text_beside_numbers_and_missing_values_have_the_names_of_spr
     assert np.isnan(X["c"][0])
 
 
+WORDS = [
+    "1-2",
+    "12_34",
+    "10x20",
+    "v1.2",
+    "$$",
+    "1/2",
+    "12.30 h",
+    "5+",
+    "1st",
+    "+49 170 1234567",
+    "10 kg",
+]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_with_digits_are_categories(tmp_path, word):
+    path = tmp_path / "a.csv"
+    path.write_text(f"label,query,a\n1,q,{word}\n0,q,{word}\n1,q,\n")
+    assert read_csv(path).X.to_pydict() == {"a": [word, word, None]}
+
+
 def test_a_column_has_decimal_commas_or_points(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("label;query;a\n1;q;1.000\n0;q;2,5\n")

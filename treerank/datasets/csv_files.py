@@ -46,7 +46,7 @@ _HEXADECIMAL = r"^\s*[-+]?0[xX][0-9a-fA-F]+\s*$"
 #: Numbers with separators of thousands, decimal commas, %, a sign of money or a typographic minus.
 _WRITTEN = (
     r"^\s*[-+\x{2212}]?\s*\p{Sc}?\s*"
-    r"(\d{1,3}([,._'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+(_\d+)+|\d*)([.,]?\d+)?"
+    r"(\d{1,3}([,._'\x{2019}\x{a0}\x{202f} ]\d{3})+([.,]\d+)?|\d+([.,]\d+)?|[.,]\d+)"
     r"([eE][-+\x{2212}]?\d+)?\s*[%\x{2030}]?\s*\p{Sc}?\s*$"
 )
 #: What is no text, by the bytes that such a file begins with.
@@ -187,20 +187,21 @@ def _check_column(path, name, column):
         raise column_error(path, name, f"must hold numbers, as most of it does; got {found}.")
     is_written = compute.or_(
         compute.match_substring_regex(column, _HEXADECIMAL),
-        compute.and_(
-            compute.match_substring_regex(column, _WRITTEN),
-            compute.match_substring_regex(column, r"\d"),
-        ),
+        compute.match_substring_regex(column, _WRITTEN),
     )
     if n_numbers < n_values and _count(compute.or_(is_number, is_written)) > _MOSTLY * n_values:
         found = _first(column, compute.and_(is_written, compute.invert(is_number)))
-        raise column_error(path, name, f"{_NUMBER_RULE}; got {found}. {_NUMBER_ADVICE}")
+        raise _other_notation(path, name, found)
 
 
-_NUMBER_RULE = "must hold numbers in digits, such as -1234.5"
-_NUMBER_ADVICE = (
-    "Write them without separators of thousands, signs and units, or leave the column out by drop."
-)
+def _other_notation(path, name, found):
+    """Return the error of numbers that are written in another way."""
+    return column_error(
+        path,
+        name,
+        f"must hold numbers in digits, such as -1234.5; got {found}. Write them without separators "
+        f"of thousands, signs and units, or write drop={name!r} to leave the column out.",
+    )
 
 
 def _refuse_misread(path, delimiter, names, table):
@@ -217,7 +218,7 @@ def _refuse_misread(path, delimiter, names, table):
         is_hexadecimal = compute.match_substring_regex(text, _HEXADECIMAL)
         if _count(is_hexadecimal):
             found = _first(text, is_hexadecimal)
-            raise column_error(path, name, f"{_NUMBER_RULE}; got {found}. {_NUMBER_ADVICE}")
+            raise _other_notation(path, name, found)
         digits = compute.replace_substring(text, ",", ".") if delimiter == ";" else text
         is_number = compute.match_substring_regex(digits, _NUMBER)
         values = compute.if_else(is_number, compute.utf8_trim_whitespace(digits), "0")
