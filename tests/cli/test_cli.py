@@ -11,7 +11,7 @@ import pytest
 from command_line import ESCAPE, SMALL, run
 
 import treerank
-from treerank import LightGBMTrees, get_metric
+from treerank import HistogramTrees, LightGBMTrees, get_metric
 from treerank.cli.app import COMMANDS, EXIT_CODES, INSTEAD, function_of
 from treerank.datasets import read_letor, write_letor, write_parquet
 from treerank.feature_parts.registry import make_feature_part
@@ -65,6 +65,25 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert model.metric == "map"
     said = r"  (\d+) of 50 trees are kept: map was best there\nwrote .*: \1 of 50 trees\n$"
     assert int(re.search(said, result.stderr)[1]) == model.best_iteration_ < 50
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GB", "--feature-part", "histogram"]])
+def test_a_share_of_the_queries_may_be_held_out(files, tmp_path, memory):
+    model = tmp_path / "share.treerank"
+    run("fit", files.train, "--valid", 0.25, "--model", model, *memory, *SMALL)
+    part = HistogramTrees if memory else LightGBMTrees
+    part = part(6, num_leaves=4, n_jobs=1, random_state=0)
+    ranker = treerank.TreeDirectRanker(part, random_state=0)
+    ranker.fit(*read_letor(files.train), eval_set=0.25)
+    X = read_letor(files.test).X
+    np.testing.assert_array_equal(treerank.load(model).predict(X), ranker.predict(X))
+    assert treerank.load(model).steepness_ == ranker.steepness_
+
+
+@pytest.mark.parametrize("share", ["1", "0", "1.5", "nan"])
+def test_what_is_neither_a_file_nor_a_share_is_refused(files, tmp_path, share):
+    said = run("fit", files.train, "--valid", share, "-m", tmp_path / "m", code=2).stderr
+    assert "must be a data file, or a share of the queries above 0 and below 1" in said
 
 
 def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):

@@ -26,7 +26,8 @@ _HELP = {
     "feature_part": "Feature part that grows trees; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
     "valid": "Data file that decides how many trees are kept, but not with --best, and fits pair "
-    f"probabilities: {format_names()}.",
+    f"probabilities: {format_names()}. Or a share of the queries of TRAIN, such as 0.2, which are "
+    "held out.",
     "stop": "Stop after so many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
     "trees": f"Number of trees. {_FOUND}",
@@ -84,6 +85,8 @@ def fit(
         (memory and not takes_batches, "--memory", "with --feature-part histogram"),
         (early_stopping_rounds and valid is None, "--early-stopping-rounds", "with --valid"),
     )
+    share = _share_of(valid)
+    valid = valid if share is None else None
     jobs = ["0__n_jobs", "1__n_jobs"] if best else ["n_jobs"]
     part.set_params(random_state=random_state, **dict.fromkeys(jobs, n_jobs), **of_trees)
     shared.check_written(model, train, valid)
@@ -95,11 +98,26 @@ def fit(
     growing = reporter.counting("fitting an ensemble" if best else "growing trees")
     reading = {"sparse": sparse, "n_features": n_features} | named
     data, held_out = _read(reporter, train, valid, memory, **reading)
+    eval_set = held_out if share is None else share
     with growing as show, listening(show, reporter.tell):
-        ranker.fit(*(data if memory is None else [data]), eval_set=held_out)
+        ranker.fit(*(data if memory is None else [data]), eval_set=eval_set)
     ranker.save(model)
     n_trees = f"{part.n_refits} fits of {len(part.parts)} parts" if best else _n_trees(ranker)
     reporter.say(f"wrote {model}: {n_trees}")
+
+
+def _share_of(valid: Path | None) -> float | None:
+    """Return the share of the queries to hold out; ``None`` where there is none, or a file."""
+    try:
+        share = float(str(valid))
+    except ValueError:
+        return None
+    if valid is None or valid.exists():
+        return None
+    if not 0 < share < 1:
+        rule = "must be a data file, or a share of the queries above 0 and below 1"
+        raise typer.BadParameter(f"{rule}; got {valid}.", param_hint="--valid")
+    return share
 
 
 def _read(

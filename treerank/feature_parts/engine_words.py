@@ -66,6 +66,7 @@ INSTEAD = {
     "eval_set=[(X, y, qid)] in fit, with one query id per row": (
         *("eval_group", "eval_names", "eval_qid", "eval_set", "valid_sets"),
     ),
+    "eval_set=0.1 in fit, a share of the queries": ("validation_fraction",),
     "gain='linear' or 'exponential' of the ranker": ("ndcg_exp_gain",),
     "position, from 1, in fit of the ranker": ("lambdarank_unbiased", "positions"),
     "qid in fit, one query id per row in any order": ("group_id", "groups", "query"),
