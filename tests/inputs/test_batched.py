@@ -9,6 +9,7 @@ from treerank import HistogramTrees, TreeDirectRanker, read_batches
 from treerank.datasets import Batches, write_letor, write_parquet
 from treerank.feature_parts.engines import bin_sample
 from treerank.inputs.documents import check_matrix
+from treerank.inputs.rows import Rows
 from treerank.inspection import permutation_importance
 
 pytestmark = pytest.mark.slow
@@ -152,3 +153,13 @@ def test_standard_input_is_read_in_batches_once(tmp_path):
     fit_again = ["fit", "-", "--model", model, *memory, "--n-features", 4]
     again = run(*fit_again, "--feature-part", "histogram", input=content, code=1)
     assert "-: must be a file, to be read again" in again.stderr
+
+
+def test_an_eval_set_in_batches_stays_in_its_file(monkeypatch):
+    def refuse(self):
+        raise AssertionError("all rows are read at once")
+
+    train, valid = batches(X), batches(2 * X)
+    expected = ranker().fit(train, eval_set=valid).predict(X)
+    monkeypatch.setattr(Rows, "array", refuse)
+    np.testing.assert_array_equal(ranker().fit(train, eval_set=valid).predict(X), expected)

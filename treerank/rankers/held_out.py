@@ -51,8 +51,8 @@ class HeldOut:
 
     @property
     def X(self) -> Any:
-        """Features of the documents."""
-        return self.documents.array()
+        """Features of the documents; those that are read in batches stay where they are."""
+        return _matrix_of(self.documents)
 
     @property
     def first(self) -> Self:
@@ -288,10 +288,16 @@ def watching(
     documents, every_label, every_group = zip(*sets, strict=True)
     columns = [_first_that_counts(labels, weights) for labels in every_label]
     codes, n_queries = zip(*((each.codes, each.n_queries) for each in every_group), strict=True)
-    X = stacked_rows([each.array() for each in documents])
+    is_single = len(documents) == 1
+    X = _matrix_of(documents[0]) if is_single else stacked_rows([d.array() for d in documents])
     rows = Rows(X, columns=documents[0].columns)
     groups = _joined(codes, n_queries)
     return HeldOut(rows, np.concatenate(columns), groups, watched, len(columns[0]))
+
+
+def _matrix_of(documents: Rows) -> Any:
+    """Return the features of documents, which are only copied where their order differs."""
+    return documents.values if documents.order is None else documents.array()
 
 
 def _first_that_counts(labels: dict[str, np.ndarray], weights: Iterable[float]) -> np.ndarray:
