@@ -55,7 +55,7 @@ def made(name):
         part = feature_part_class(name)(**PART_SETTINGS.get(name, {}))
         return TreeDirectRanker(part, weight="ndcg", smoothing=1.0)
     if name in ("ForestRanker", "GivenTrees"):
-        forest = made("lightgbm").fit(*DATA).forest()
+        forest = made("lightgbm").set_params(random_state=0).fit(*DATA).forest()
         is_ranker = name == "ForestRanker"
         return ForestRanker(forest) if is_ranker else TreeDirectRanker(GivenTrees(forest))
     kind = ranker_class(name)

@@ -323,13 +323,13 @@ class Ranker(Scored):
         self.steepness_ = state["steepness"]
         columns = Columns(
             state["categories"],
-            takes_codes=bool(state.get("takes_codes")),
+            takes_codes=bool(state["takes_codes"]),
             names=None if names is None else tuple(names),
         )
         set_columns(self, Rows(np.empty((0, n_features)), columns=columns))
         self._had_queries = bool(state["had_queries"])
         self.propensities_ = state["propensities"]
-        self.training_queries_ = TrainingQueries.of_state(state.get("training_queries"))
+        self.training_queries_ = TrainingQueries.of_state(state["training_queries"])
         for name, value in state["learned"].items():
             setattr(self, name, value)
         return self
