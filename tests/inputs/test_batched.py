@@ -164,5 +164,7 @@ def test_an_eval_set_in_batches_stays_in_its_file(monkeypatch):
 
     train, valid = batches(X), batches(2 * X)
     expected = ranker().fit(train, eval_set=valid).predict(X)
-    monkeypatch.setattr(Rows, "array", array_of_some)
-    np.testing.assert_array_equal(ranker().fit(train, eval_set=valid).predict(X), expected)
+    with monkeypatch.context() as patched:
+        patched.setattr(Rows, "array", array_of_some)
+        fitted = ranker().fit(train, eval_set=valid)
+    np.testing.assert_array_equal(fitted.predict(X), expected)
