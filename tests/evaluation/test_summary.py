@@ -7,15 +7,11 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
+from treerank import statistics
 from treerank.evaluation import Comparison, Difference, compare
 from treerank.evaluation.ranker_comparison import Outcome
 from treerank.model_selection import QueryShuffleSplit
-from treerank.statistics import (
-    Interval,
-    adjust_holm,
-    randomization_interval,
-    randomization_test,
-)
+from treerank.statistics import Interval, adjust_holm, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 pytestmark = pytest.mark.slow
@@ -70,12 +66,26 @@ def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_sh
     by_query = -np.diff(one.by_query("map"))[:, 0]
     over_queries = one.difference("map", *names, level=0.9)
     pair = one.by_query("map").T
-    assert over_queries.interval == randomization_interval(*pair, level=0.9)
+    assert over_queries.interval == statistics.randomization_interval(*pair, level=0.9)
     assert over_queries.interval.estimate == pytest.approx(np.nanmean(by_query))
     for reference in names:
         (other,) = set(names) - {reference}
         notes = comparison.summary(reference=reference).notes
         assert str(comparison.difference("map", other, reference)) in notes
+
+
+@pytest.mark.parametrize("n_queries", [7, 12, 40])
+def test_an_interval_leaves_out_0_only_beside_a_p_value_that_rejects(n_queries):
+    kinds = set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        gains = rng.choice([0.0, 0.0, 0.5, 1.0], size=n_queries) * rng.normal(0.5, 1, n_queries)
+        comparison = comparison_of({"a": gains, "b": np.zeros(n_queries)})
+        interval = comparison.difference("map", "a", "b").interval
+        rejects = comparison.test("map", "a", "b").p_value <= 0.05
+        assert (interval.low > 0 or interval.high < 0) == rejects
+        kinds.add(rejects)
+    assert kinds == {True, False}
 
 
 def test_a_difference_that_is_not_shown_takes_more_queries_than_there_were():

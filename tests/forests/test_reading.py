@@ -11,7 +11,7 @@ from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scoring_programs import lightgbm_scores, xgboost_scores
 
 import treerank
-from treerank import make_web_search, read_forest
+from treerank import compare, load, make_web_search, read_forest
 from treerank.exports.conversion import converted
 from treerank.feature_parts.terms import Terms
 from treerank.files.archive import read_archive, write_archive
@@ -275,9 +275,77 @@ def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
     assert (forest.n_trees < n_trees) == ("learning_rate" in settings)
 
 
-def test_names_of_categories_in_models_of_xgboost_are_told_to_become_codes():
-    frame = pd.DataFrame({"brand": pd.Categorical(["a", "b"] * 20)})
-    old = xgboost.XGBRanker(n_estimators=2, enable_categorical=True, n_jobs=1)
-    old.fit(frame, np.arange(40) % 2, qid=np.zeros(40, dtype=int))
-    with pytest.raises(ValueError, match=r"codes of categories, as column\.cat\.codes, in place"):
+def frame_of_categories():
+    rng = np.random.default_rng(0)
+    columns = {
+        "price": rng.normal(size=400),
+        "color": pd.Categorical(rng.choice(["red", "", "green", "blue"], 400)),
+        "size": pd.Categorical(rng.choice([38, 36, 40], 400)),
+        "unused": pd.Categorical(rng.choice(["x", "y"], 400), categories=["y", "z", "x"]),
+    }
+    frame = pd.DataFrame(columns)
+    frame.loc[::50, "color"] = None
+    y = (frame["color"] == "red") * 1 + (frame["size"] == 36) + (frame["unused"] == "x")
+    return frame, y.to_numpy(), np.repeat(np.arange(40), 10)
+
+
+def test_models_of_xgboost_know_the_categories_of_pandas(tmp_path):
+    frame, y, qid = frame_of_categories()
+    old = xgboost.XGBRanker(n_estimators=5, enable_categorical=True, n_jobs=1)
+    old.fit(frame, y, qid=qid)
+    expected = old.predict(frame, output_margin=True)
+    assert np.ptp(expected) > 0
+    for suffix in ("json", "ubj"):
+        old.save_model(tmp_path / f"model.{suffix}")
+        ranker = ForestRanker(read_forest(tmp_path / f"model.{suffix}"))
+        np.testing.assert_array_equal(ranker.predict(frame), expected)
+        others = frame.assign(
+            color=frame["color"].cat.set_categories(["red", "blue", "green", ""]),
+            unused=frame["unused"].astype(object),
+        )
+        np.testing.assert_array_equal(ranker.predict(others[others.columns[::-1]]), expected)
+    loaded = ForestRanker(read_forest(old))
+    loaded.save(tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(frame), expected)
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule"),
+    [
+        ({"offsets": [0, 1]}, "categories one after the other"),
+        ({"offsets": [0, 3, 2, 12]}, "categories one after the other"),
+        ({"values": [300] * 12}, "categories of ASCII, since XGBoost cuts others"),
+        ({"values": [-61] * 12}, "categories of ASCII, since XGBoost cuts others"),
+        ({"values": ["a"] * 12}, "numbers as values"),
+        ({"offsets": []}, "the ends of categories"),
+        ({"offsets": [0, 0, 0, 0, 12]}, "different categories"),
+        (None, "objects as categories"),
+    ],
+)
+def test_damaged_categories_of_xgboost_are_refused(tmp_path, changed, rule):
+    frame, y, qid = frame_of_categories()
+    old = xgboost.XGBRanker(n_estimators=1, enable_categorical=True, n_jobs=1)
+    old.fit(frame, y, qid=qid).save_model(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    encodings = document["learner"]["gradient_booster"]["model"]["cats"]["enc"]
+    encodings[1] = changed and encodings[1] | changed
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=f"A model of XGBoost must have {rule}"):
+        read_forest(tmp_path / "model.json")
+
+
+def test_models_of_catboost_with_categories_say_what_to_do_instead():
+    catboost = pytest.importorskip("catboost")
+    frame, y, qid = frame_of_categories()
+    frame = frame.assign(
+        **{name: frame[name].map(str, na_action=None) for name in frame.columns[1:]}
+    )
+    frame = frame.astype(dict.fromkeys(frame.columns[1:], object)).fillna("none")
+    old = catboost.CatBoostRanker(
+        iterations=5, silent=True, allow_writing_files=False, cat_features=["color", "size"]
+    )
+    old.fit(frame.drop(columns="unused"), y, group_id=qid)
+    with pytest.raises(ValueError, match=r"take the fitted CatBoostRanker as it is, as compare do"):
         read_forest(old)
+    found = compare({"old": old}, (frame.drop(columns="unused"), y, qid))
+    assert found.failures == ()

@@ -187,6 +187,7 @@ def test_each_kind_that_is_fitted_is_scored_as_it_is(name, calls, tmp_path):
     scores = ranker.predict(test.X)
     for data, others in ((test, {}), (SPLITS[:1], {"new": Ridge()})):
         comparison = compare(rankers | others, data, metrics=["ndcg@10"])
+        assert recorded == []
         assert comparison.failures == ()
         assert comparison.fitted_before == tuple(rankers)
         (split,) = comparison.splits

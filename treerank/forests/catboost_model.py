@@ -79,7 +79,10 @@ def _add_nested(growing: GrowingForest, tree: dict[str, Any], rules: Any) -> Non
 
 def _split(split: dict[str, Any], rules: Any) -> tuple[int, float, bool]:
     if split["split_type"] != "FloatFeature":
-        _refuse("splits by numbers only")
+        _refuse(
+            "splits by numbers only, no hashes of categories. Encode the categories as numbers "
+            "before CatBoost's fit, or take the fitted CatBoostRanker as it is, as compare does"
+        )
     column, missing_left = rules[split["float_feature_index"]]
     border = up_to_in_single(np.array([_number(split["border"])], dtype=np.float32))
     return column, float(border[0]), missing_left

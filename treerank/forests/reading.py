@@ -39,6 +39,7 @@ def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
 
     The file is a model of LightGBM (text), XGBoost (JSON or UBJSON), RankLib (XML of LambdaMART or
     MART), CatBoost (JSON, without categories) or a forest that this package exported as JSON.
+    Models of LightGBM and XGBoost know the categories of pandas.
     :class:`~treerank.rankers.forest_ranker.ForestRanker` makes a ranker of it.
 
     Parameters

@@ -6,6 +6,7 @@ XGBoost itself reads is checked, so that it can read a model that was accepted h
 little and crashes on many damaged models.
 """
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -102,13 +103,17 @@ def read_xgboost_model(document: dict[str, Any]) -> Forest:
     stopped early scores by the trees up to its best iteration, as XGBRanker does.
     """
     learner = dict(document["learner"])
+    boosted = dict(_entry(learner, "gradient_booster", dict))
+    model = dict(_entry(boosted, "model", dict, {}))
+    names_of_categories = model.pop("cats", {})
+    learner["gradient_booster"] = boosted | ({"model": model} if model else {})
     margin = _MARGINS.get(dict(learner["objective"]).get("name", ""))
     if margin is not None:
         learner["objective"] = {"name": "reg:squarederror"}
     forest = read_xgboost(document | {"learner": learner})
+    forest = replace(forest, levels=_levels(names_of_categories, forest.n_features))
     best = learner.get("attributes", {}).get("best_iteration")
     if best is not None:
-        model = learner["gradient_booster"]["model"]
         ends = model.get("iteration_indptr", range(forest.n_trees + 1))
         forest = some_trees(forest, 0, int(ends[np.clip(int(best) + 1, 0, len(ends) - 1)]))
     return forest if margin is None else _with_margin(forest, margin)
@@ -162,7 +167,7 @@ def _trees(model, n_features):
             _refuse("iterations in order")
     categories = _entry(model, "cats", dict, {})
     if any(len(_entry(categories, name, list | np.ndarray)) for name in categories):
-        _refuse("codes of categories, as column.cat.codes, in place of their names")
+        _refuse("codes of categories in place of their names")
     if not all(isinstance(document, dict) for document in documents):
         _refuse("objects as trees")
     trees = [_tree(document, i, n_features) for i, document in enumerate(documents)]
@@ -170,6 +175,44 @@ def _trees(model, n_features):
     if sum(int(codes.sum()) for codes in largest) // 8 > _MOST_SET_BYTES:
         _refuse("smaller codes of categories, or fewer")
     return trees, outputs.astype(np.int32)
+
+
+def _levels(categories, n_features):
+    """Return the categories of the columns of a data frame by position, in the order of codes.
+
+    Texts are joined, with the place where each of them ends; a column of numbers has none.
+    """
+    if not isinstance(categories, dict):
+        _refuse("an object as categories")
+    encodings = _entry(categories, "enc", list, [])
+    if len(encodings) not in (0, n_features):
+        _refuse("the categories of each feature, or none")
+    found = {}
+    for position, encoding in enumerate(encodings):
+        if not isinstance(encoding, dict):
+            _refuse("objects as categories")
+        values = _array(encoding, "values", "i")
+        ends = _array(encoding, "offsets", "i") if "offsets" in encoding else None
+        if ends is None:
+            found[position] = values.tolist()
+        elif len(ends):
+            found[position] = _texts(values, ends)
+        elif len(values):
+            _refuse("the ends of categories")
+        if len(set(found.get(position, ()))) < len(found.get(position, ())):
+            _refuse("different categories")
+    return found or None
+
+
+def _texts(values, ends):
+    """Return texts that are joined as bytes."""
+    is_within = ends[0] == 0 and ends[-1] == len(values) and not (np.diff(ends) < 0).any()
+    if not is_within:
+        _refuse("categories one after the other")
+    if ((values < 0) | (values > 127)).any():  # XGBoost 3.2 counts letters where it has bytes
+        _refuse("categories of ASCII, since XGBoost cuts others; give them other names")
+    content = values.astype(np.uint8).tobytes().decode("ascii")
+    return [content[a:b] for a, b in itertools.pairwise(ends.tolist())]
 
 
 def _tree(document, number, n_features):
