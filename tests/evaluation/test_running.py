@@ -10,7 +10,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from treerank import NDCG, LightGBMTrees, QueryKFold, QueryShuffleSplit, TreeDirectRanker, compare
+from treerank import (
+    NDCG,
+    LightGBMTrees,
+    QueryKFold,
+    QueryShuffleSplit,
+    TreeDirectRanker,
+    compare,
+    get_metric,
+)
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
@@ -82,6 +90,15 @@ def test_the_convention_is_applied_and_named():
     comparison = compare(lines(), DATA, cv=3, metrics=("ndcg@8",), convention="letor4")
     assert (comparison.values["value"] == 0).all()  # no query has 8 documents
     assert "Eval-Score-4.0.pl" in str(comparison.summary())
+
+
+def test_fitted_rankers_are_not_fitted_again():
+    rankers = {"first": Weigher().fit(X, y), "line": LinearRegression().fit(X, y)}
+    FITS.clear()
+    comparison = compare(rankers, (-X, y, qid), metrics=["map"])
+    assert FITS == []
+    values = [get_metric("map").per_query(y, each.predict(-X), qid) for each in rankers.values()]
+    np.testing.assert_array_equal(comparison.by_query("map").T, values)
 
 
 def test_two_settings_of_a_metric_are_two_columns():
