@@ -12,6 +12,7 @@ from treerank import (
     get_metric,
     make_web_search,
 )
+from treerank.datasets import Batches
 from treerank.feature_parts import Chain
 from treerank.metrics import NDCG
 
@@ -158,3 +159,23 @@ def test_another_number_of_trees_is_the_same_fit(tmp_path):
             callbacks=[lambda n_done, n_total, note: done.append(n_done)],
         )
     assert done == [16, 17, 18, 19, 20]
+
+
+def test_a_fit_to_batches_goes_on_too(tmp_path):
+    def batches(rows):
+        return Batches(lambda: ((X[r], Y[r], QID[r]) for r in np.array_split(rows, 3)))
+
+    def fit(train=TRAIN, **more):
+        ranker = TreeDirectRanker(part_of(HistogramTrees), random_state=0)
+        held_out = batches(np.flatnonzero(REST))
+        return ranker.fit(batches(np.flatnonzero(train)), eval_set=held_out, **more)
+
+    done = []
+    with checkpointing(tmp_path / "fit", every=5):
+        with pytest.raises(KeyboardInterrupt):
+            fit(callbacks=[interrupt])
+        ranker = fit(callbacks=[lambda n_done, n_total, note: done.append(n_done)])
+        assert done[0] == 16
+        fit(QID < 23, callbacks=[lambda n_done, n_total, note: done.append(n_done)])
+    assert done[FOUND - 15] == 1
+    np.testing.assert_array_equal(ranker.predict(X), fit().predict(X))

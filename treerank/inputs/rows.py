@@ -15,7 +15,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.inputs.batched import BatchedMatrix
+from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns
+
+#: Rows that are hashed at a time.
+_HASHED = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +106,13 @@ class Rows:
             places = position[start : start + len(batch)]
             kept = places >= 0
             yield places[kept], batch if kept.all() else batch[kept]
+
+    def hashes(self) -> np.ndarray:
+        """Return a hash of each row, of which few are copied at a time."""
+        hashes = np.empty(len(self), dtype=np.uint64)
+        for positions, batch in self.batches(_HASHED):
+            hashes[positions] = row_hashes(batch)
+        return hashes
 
     def take(self, positions: np.ndarray) -> "Rows":
         """Return a view of the rows at ``positions`` of this view."""

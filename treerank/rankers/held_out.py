@@ -307,11 +307,11 @@ def _first_that_counts(labels: dict[str, np.ndarray], weights: Iterable[float]) 
 
 def _hashed(sets: Sequence[LabeledSet]) -> list[int]:
     """Return a hash of each set of documents, the same for any order and spread of its rows."""
-    hashes = [
-        group_hashes(row_hashes(rows.array(), *labels.values()), groups).sum(dtype=np.uint64)
-        for rows, labels, groups in sets
-    ]
-    sums: list[int] = np.sum(current_team().gather(np.array(hashes)), axis=0).tolist()
+    hashes = []
+    for rows, labels, groups in sets:
+        judged = rows.hashes() ^ row_hashes(np.column_stack([*labels.values()]))
+        hashes.append(group_hashes(judged, groups).sum(dtype=np.uint64))
+    sums: list[int] = current_team().total(np.array(hashes, dtype=np.uint64)).tolist()
     return sums
 
 

@@ -20,8 +20,6 @@ from treerank.team import current_team
 
 #: Parameters that may differ between a fit and the one that goes on with it.
 _FREE = ("n_estimators", "n_jobs", "warm_start")
-#: Rows that are read at a time to tell whether features are the same.
-_BATCH = 2**16
 
 
 class Saver(NamedTuple):
@@ -74,10 +72,8 @@ def _learned(rows: Rows, objective: Objective) -> str:
     places = np.arange(len(rows)) if rows.places is None else rows.places
     # At equal scores, the derivatives of many losses are the same.
     derivatives = objective.derivatives(_tried(places, objective.n_outputs), iteration=0)
-    hashes = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))
-    for positions, batch in rows.batches(_BATCH):
-        hashes[positions] ^= row_hashes(batch)
-    return str(_sum_of_team(hashes))
+    by_place = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))
+    return str(_sum_of_team(by_place ^ rows.hashes()))
 
 
 def _watched(validation: Validation | None, n_outputs: int) -> str:
@@ -85,7 +81,7 @@ def _watched(validation: Validation | None, n_outputs: int) -> str:
     if validation is None:
         return "nothing is watched"
     X, metric = validation
-    hashes = row_hashes(as_rows(X, sparse=True).array())
+    hashes = as_rows(X, sparse=True).hashes()
     values = values_of(metric, _tried(hashes, n_outputs))  # by content: in any order of the rows
     return f"{description_of(metric)} {values} of {_sum_of_team(hashes)}"
 
