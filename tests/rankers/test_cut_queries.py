@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, make_web_search
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, get_metric, load, make_web_search
 from treerank.metrics import RankingScorer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -71,7 +71,7 @@ def test_train_test_split_is_warned_of_in_score_and_eval_set():
     with pytest.warns(UserWarning, match=CUT) as w:
         ranker.score(*test)
     assert w[0].filename == __file__
-    with pytest.warns(UserWarning, match="the first eval_set decides by what training has seen"):
+    with pytest.warns(UserWarning, match="the first eval_set may keep too many trees"):
         clone(RANKER).fit(*train, eval_set=test)
 
 
@@ -118,3 +118,18 @@ def test_queries_of_weight_0_are_held_out_and_not_in_the_training_set():
     with warnings.catch_warnings(action="error"):
         held_out = X[~rest], Y[~rest], QID[~rest]
         clone(RANKER).fit(X, Y, QID, sample_weight=rest.astype(float), eval_set=held_out)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("metric", [get_metric("map"), get_metric(lambda y, scores, qid: 0.0)])
+def test_a_metric_as_scoring_is_answered_by_the_scorer(metric):
+    with pytest.raises(TypeError, match=r"scikit-learn takes treerank.metrics.RankingScorer\("):
+        cross_val_score(
+            RANKER,
+            X,
+            Y,
+            cv=QueryKFold(3),
+            scoring=metric,
+            params={"qid": QID},
+            error_score="raise",
+        )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from treerank.checks import check_column, check_count, warn_user
+from treerank.checks import check_column, check_count, quote, warn_user
 from treerank.inputs.documents import warn_without_qid
 from treerank.inputs.grouping import ByRow, Queries, QueryGroups
 from treerank.inputs.relevance import count_relevant
@@ -121,6 +121,7 @@ class Metric(ABC):
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""
+        refuse_estimator(repr(self.name), y)
         return mean_value(self.per_query(y, scores, qid), self.name)
 
     @property
@@ -224,6 +225,23 @@ class PreparedMetric:
 def _plain(value: Any) -> Any:
     """Return a number of NumPy as one of Python."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def refuse_estimator(metric: str, y: Any) -> None:
+    """Refuse an estimator in place of labels, which ``scoring=`` of scikit-learn passes.
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> refuse_estimator("'ndcg@5'", RankSVM())
+    Traceback (most recent call last):
+    ...
+    TypeError: y must be labels; got RankSVM(). scoring= of scikit-learn takes \
+treerank.metrics.RankingScorer('ndcg@5').
+    """
+    if hasattr(y, "predict"):
+        advice = f"scoring= of scikit-learn takes treerank.metrics.RankingScorer({metric})."
+        raise TypeError(f"y must be labels; got {quote(y)}. {advice}")
 
 
 def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) -> float:

@@ -20,7 +20,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from treerank.checks import check_choice, check_column, check_signature, closest, quote
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import ByRow, Queries, QueryGroups
-from treerank.metrics.base import Metric
+from treerank.metrics.base import Metric, refuse_estimator
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
 from treerank.metrics.judged import Judged
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
@@ -68,6 +68,7 @@ class FunctionMetric:
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
         """Return the value of the function for the documents that have a label."""
+        refuse_estimator(self.name, y)
         labels = check_column("y", y, some_unjudged=True)
         scores = check_column("scores", scores, len(labels))
         queries = None if qid is None else check_ids("qid", qid, len(labels))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # they are imported where they are used
 
 
 #: What follows of queries that were trained on.
-_CONSEQUENCE = "the score says little about new queries"
+_CONSEQUENCE = "the score may be too high"
 
 
 class Scored(BaseEstimator):

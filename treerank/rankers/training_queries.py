@@ -277,11 +277,11 @@ def warn_of_cut_queries(overlap: QueryOverlap, consequence: str) -> None:
 
     Examples
     --------
-    >>> warn_of_cut_queries(QueryOverlap(20, 0, 20), "the score says little about new queries")
+    >>> warn_of_cut_queries(QueryOverlap(20, 0, 20), "the score may be too high")
     Traceback (most recent call last):
     ...
-    UserWarning: 20 of 20 queries were trained on with other documents, so the score says little \
-about new queries. Keep queries whole: GridSearchCV(ranker, grid, cv=QueryKFold(3)).fit(...
+    UserWarning: 20 of 20 queries were trained on with other documents, so the score may be too \
+high. Keep queries whole: GridSearchCV(ranker, grid, cv=QueryKFold(3)).fit(...
     """
     if overlap.n_cut:
         counts = f"{overlap.n_cut} of {overlap.n_queries} queries"
