@@ -112,3 +112,48 @@ def test_an_objective_may_say_that_it_has_no_other_form():
     assert objective.convex() is None
     assert objective.convex_or_itself() is objective
     assert objective.with_loss(HalfSquaredError()) is None
+
+
+class Bound:
+    """A loss of the user's own, of a given objective."""
+
+    def __init__(self, sign=1.0, shape=None, n_outputs=1):
+        self.sign, self.shape, self.n_outputs = sign, shape, n_outputs
+
+    def bind(self, judgments):
+        self.y, self.groups = judgments.y, judgments.groups
+        return self
+
+    def __call__(self, scores, *, iteration=0):
+        value = ((scores.T - self.y) ** 2).sum() / 2
+        return value, *self.derivatives(scores)
+
+    def derivatives(self, scores, *, iteration=0):
+        gradient = self.sign * (scores.T - self.y).T
+        return gradient if self.shape is None else np.ones(self.shape), np.ones_like(scores)
+
+
+class OnlyDerivatives:
+    """A loss of the user's own for trees, which ask for no value and no queries."""
+
+    n_outputs = 1
+
+    def bind(self, judgments):
+        return self
+
+    def derivatives(self, scores, *, iteration=0):
+        return -scores, np.ones_like(scores)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_gradient_against_the_value_is_warned_of(n_outputs):
+    with pytest.warns(UserWarning, match="The value of Bound falls where .* negate the gradient"):
+        make_objective(Y, QID, loss=Bound(-1.0, n_outputs=n_outputs))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Bound(), Bound(n_outputs=2), Bound(0.0), Bound(1e-3), Bound(shape=(2,)), OnlyDerivatives()],
+)
+def test_other_objectives_of_the_users_own_are_not_warned_of(loss):
+    make_objective(Y, QID, loss=loss)

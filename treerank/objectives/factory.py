@@ -7,12 +7,14 @@ the table of its kind.
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FunctionType
 from typing import Annotated, Any, TypeVar
 
 import numba
+import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import (
@@ -27,6 +29,7 @@ from treerank.checks import (
     warn_user,
 )
 from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
+from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
@@ -150,7 +153,29 @@ def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Object
     if isinstance(found, PairLoss):
         return _pairwise(found, judgments, settings)
     settings.refuse_for(loss)
-    return as_objective(found.bind(judgments), judgments.y)
+    objective = as_objective(found.bind(judgments), judgments.y)
+    if not type(found).__module__.startswith("treerank."):
+        _warn_of_wrong_sign(objective, len(judgments.y))
+    return objective
+
+
+def _warn_of_wrong_sign(objective: Any, n_documents: int) -> None:
+    """Warn of an objective of the user's own whose value falls along its gradient."""
+    if not callable(getattr(objective, "objective", objective)):  # trees need derivatives alone
+        return
+    shape = (n_documents, objective.n_outputs) if objective.n_outputs > 1 else (n_documents,)
+    scores = uniforms(0, 0, np.arange(math.prod(shape))).reshape(shape)
+    gradient = np.asarray(objective.derivatives(scores)[0])
+    if gradient.shape != shape or not (np.isfinite(gradient).all() and gradient.any()):
+        return  # what learns by it says what is wrong
+    step = _STEP * gradient / np.abs(gradient).max()
+    higher, lower = (objective(scores + way * step)[0] for way in (1, -1))
+    # A gradient may be that of something smoother than the value, which then may stay as it is.
+    if higher - lower < -np.sum(gradient * step):
+        warn_user(
+            f"The value of {objective.name} falls where its gradient says that it rises: negate "
+            "the gradient, unless the loss is to be raised."
+        )
 
 
 def get_loss(loss: Any) -> Any:
