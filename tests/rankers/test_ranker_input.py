@@ -44,7 +44,7 @@ def test_a_wrong_call_says_how_to_write_it():
         r"X must be documents alone; .* fit\(\*data\)": lambda: ranker.fit((X, y, qid)),
         r"slices: .* Write slices\(values, .*per_query": lambda: slices(ranker, X, y, qid),
         r"compare: .* compare\(rankers, \(X, y, qid\)\)": lambda: compare({"a": ranker}, X, y, qid),
-        r"compare: .*'metric'\. Write compare\(": lambda: compare({}, (X, y), metric="map"),
+        r"compare: .*'metric'\. Did you mean 'metrics'\?": lambda: compare({}, (X, y), metric="map"),
         r"fit: .*'validation'\. Write fit\(X, .*eval_set=": lambda: ranker.fit(X, y, validation=1),
         r"TreeDirectRanker: .*\. Write TreeDirectRanker\(feature_part=": lambda: TreeDirectRanker(
             boosting=1
