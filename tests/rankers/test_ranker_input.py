@@ -44,10 +44,12 @@ def test_a_wrong_call_says_how_to_write_it():
         r"X must be documents alone; .* fit\(\*data\)": lambda: ranker.fit((X, y, qid)),
         r"slices: .* Write slices\(values, .*per_query": lambda: slices(ranker, X, y, qid),
         r"compare: .* compare\(rankers, \(X, y, qid\)\)": lambda: compare({"a": ranker}, X, y, qid),
-        r"compare: .*'metric'\. Did you mean 'metrics'\?": lambda: compare({}, (X, y), metric="map"),
+        r"compare: .*'metric'\. Did you mean 'metrics'\?": lambda: compare(
+            {}, (X, y), metric="map"
+        ),
         r"fit: .*'validation'\. Write fit\(X, .*eval_set=": lambda: ranker.fit(X, y, validation=1),
         r"TreeDirectRanker: .*\. Write TreeDirectRanker\(feature_part=": lambda: TreeDirectRanker(
-            boosting=1
+            color=1
         ),
         r"TreeDirectRanker.fit has no query; write qid": lambda: ranker.fit(X, y, query=qid),
         r"y must be numbers; got text; the order is X, y, qid": lambda: ranker.fit(X, ["a"], y),
@@ -71,7 +73,7 @@ ONES = np.ones(160)
         ({"X": np.full((160, 2), np.inf)}, "X must not hold infinity"),
         ({"sample_weight": -ONES}, "sample_weight must not be negative; got -1"),
         ({"query_weight": np.arange(160)}, "query_weight must be constant within a q"),
-        ({"eval_set": 3}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
+        ({"eval_set": 3}, r"eval_set must be \(X, y, qid\), .* such as 0\.2; got 3"),
         ({"eval_set": (DATA, DATA)}, r"eval_set must be .*or a list of such tuples; got"),
         ({"eval_set": [(np.eye(4),)]}, "eval_set must .*or a list of such tuples"),
         ({"eval_set": ((), ())}, "eval_set: y must have at least one entry"),
