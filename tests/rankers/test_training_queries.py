@@ -197,3 +197,14 @@ def test_lists_of_the_same_items_for_all_users_are_no_copies():
     known = remembered(users, rows)
     assert known.look_up(rows, None, users).n_same == 20
     assert known.look_up(rows, None, users + 20) == QueryOverlap(20, 0, 0)
+
+
+def test_few_numbers_that_two_sets_share_by_chance_are_no_cut():
+    known = remembered(np.repeat([25, 47, 60, 75, 90], 40), rows_of(np.zeros(200)))
+    others = np.repeat(np.arange(1, 51), 10)
+    assert known.look_up(rows_of(others, seed=1), None, others).n_cut == 0
+    rng = np.random.default_rng(0)
+    users, later = (np.repeat(rng.permutation(5000)[:500], 5) for _ in range(2))
+    overlap = remembered(users, rows_of(users)).look_up(rows_of(later, seed=1), None, later)
+    assert len(np.intersect1d(users, later)) > 30
+    assert overlap.n_cut == 0

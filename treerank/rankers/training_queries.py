@@ -155,8 +155,7 @@ class TrainingQueries:
         distinct, counts = np.unique(self.documents, return_counts=True)
         # Lists of the same items for all users say nothing about the query.
         same = np.isin(documents, distinct[counts == 1])
-        for query in np.flatnonzero(np.isin(documents, distinct[counts > 1])):
-            same[query] = hashes[query] in self.ids[self.documents == documents[query]]
+        same |= np.isin(_pair_hashes(hashes, documents), _pair_hashes(self.ids, self.documents))
         return same
 
     def _has_trained_on(
@@ -203,11 +202,11 @@ class TrainingQueries:
             drawn = np.random.default_rng(0).random(_MOST_PROBES)
             probes = [int(share * width) for share in drawn]
         hashes = hashes_of(spelled(low + probe) for probe in probes)
-        hashes = hashes[hashes <= self._largest]
-        n_known = int(np.isin(hashes, self.ids).sum())
-        if width <= _MOST_PROBES and n_cut <= 2 and n_known == n_cut:
+        known = np.isin(hashes, self.ids)
+        are_all = width <= _MOST_PROBES
+        if are_all and known.sum() == n_cut and set(np.flatnonzero(known)) <= {0, width - 1}:
             return True
-        by_chance = len(numbers) * n_known / max(len(hashes), 1)
+        by_chance = len(numbers) * known.sum() / max((hashes <= self._largest).sum(), 1)
         return n_cut > 2 * by_chance and (n_cut > 2 or by_chance < 0.1)
 
     @property
@@ -304,6 +303,12 @@ def warn_of_copied_queries(
     if 2 * found.sum() > len(found):
         counts = f"{found.sum()} of {len(found)} queries of the first eval_set, which decides,"
         warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")
+
+
+def _pair_hashes(ids: np.ndarray, documents: np.ndarray) -> np.ndarray:
+    """Return a hash of the id and the documents of each query."""
+    hashes: np.ndarray = ids ^ (documents * np.uint64(0x9E3779B97F4A7C15))
+    return hashes
 
 
 def are_judged(y: Any) -> np.ndarray:
