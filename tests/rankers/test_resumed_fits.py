@@ -1,5 +1,7 @@
 """A fit that was killed goes on from its checkpoint only as the fit that it was."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -179,3 +181,27 @@ def test_a_fit_to_batches_goes_on_too(tmp_path):
         fit(QID < 23, callbacks=[lambda n_done, n_total, note: done.append(n_done)])
     assert done[FOUND - 15] == 1
     np.testing.assert_array_equal(ranker.predict(X), fit().predict(X))
+
+
+@pytest.mark.parametrize("cls", PARTS.values(), ids=PARTS)
+def test_trees_that_are_added_to_other_trees_start_anew(cls, tmp_path):
+    n_before = KILLED - 8
+
+    def begun(first):
+        part = part_of(cls, early_stopping_rounds=None, warm_start=True)
+        ranker = TreeDirectRanker(part.set_params(n_estimators=n_before), random_state=0)
+        ranker.set_params(warm_start=True).fit(X[first], Y[first], QID[first])
+        return ranker.set_params(feature_part__n_estimators=FOUND)
+
+    one, other, again, uninterrupted = map(begun, (REST, QID % 2 == 0, REST, QID % 2 == 0))
+    with checkpointing(tmp_path / "fit", every=5), pytest.raises(KeyboardInterrupt):
+        one.fit(X[TRAIN], Y[TRAIN], QID[TRAIN], callbacks=[interrupt])
+    shutil.copy(tmp_path / "fit", tmp_path / "copy")
+    for path, ranker, start in (("fit", again, 15), ("copy", other, n_before)):
+        done = []
+        record = [lambda n_done, n_total, note, done=done: done.append(n_done)]
+        with checkpointing(tmp_path / path, every=5):
+            ranker.fit(X[TRAIN], Y[TRAIN], QID[TRAIN], callbacks=record)
+        assert done[0] == start + 1
+    uninterrupted.fit(X[TRAIN], Y[TRAIN], QID[TRAIN])
+    np.testing.assert_array_equal(other.predict(X), uninterrupted.predict(X))

@@ -62,9 +62,19 @@ def saver_of(
     params = {name: value for name, value in params.items() if name not in _FREE}
     columns = rows.columns.names, sorted(rows.columns.categories)
     with np.printoptions(threshold=sys.maxsize):
-        settings = f"{type(part).__name__} {params} of {columns} after {start}"
+        settings = f"{type(part).__name__} {params} of {columns} after {_earlier(part, start)}"
     learned, watched = _learned(rows, objective), _watched(validation, objective.n_outputs)
     return Saver(checkpoint, f"{settings}: {learned}, {watched}")
+
+
+def _earlier(part: Any, start: int) -> str:
+    """Return a text of the trees that a fit adds to."""
+    if start == 0:
+        return "nothing"
+    trees = part.forest()
+    names = "feature", "threshold", "left", "right", "missing_left", "values"
+    columns = np.column_stack([getattr(trees, name) for name in names]).astype(np.float64)
+    return f"{start} iterations, {row_hashes(columns, np.arange(len(columns))).sum()}"
 
 
 def _learned(rows: Rows, objective: Objective) -> str:
