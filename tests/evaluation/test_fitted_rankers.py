@@ -163,6 +163,14 @@ def test_two_fitted_rankers_differ_as_their_scores_do(tmp_path):
     np.testing.assert_array_equal(of_files.by_query("map"), comparison.by_query("map"))
     with pytest.raises(FileNotFoundError, match=r"none\.treerank"):
         compare({"old": tmp_path / "none.treerank"}, NEW)
+    LGBMRanker(n_estimators=1, verbose=-1).fit(*OLD[:2], group=SIZES).booster_.save_model(
+        tmp_path / "lightgbm.txt"
+    )
+    with pytest.raises(ValueError, match=r"rankers\['old'\] must be an estimator or a file that "):
+        compare({"old": tmp_path / "lightgbm.txt"}, NEW)
+    (tmp_path / "damaged").write_bytes((tmp_path / "old.treerank").read_bytes()[:-40])
+    with pytest.raises(ValueError, match="damaged"):
+        compare({"old": tmp_path / "damaged"}, NEW)
 
 
 def test_fitted_rankers_on_several_test_sets_are_compared_by_query():

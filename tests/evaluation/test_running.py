@@ -159,6 +159,9 @@ def test_our_rankers_watch_the_validation_set_in_pipelines_too():
     found = compare(rankers, with_validation(X, n_queries=5))
     assert [fit for fit in FITS if fit[0] == "watcher"] == [("watcher", 30)] * 4
     assert [fit[2] for fit in FITS if fit[0] == 1.0] == [60, 60]
+    keeps_all = TreeDirectRanker(LightGBMTrees(3, early_stopping_rounds=None))
+    alone = compare({"all": keeps_all}, with_validation(X, n_queries=5))
+    assert "Validation set, for early stopping: used by none." in alone.summary().notes
     note = "Validation set, for early stopping: used by ours and piped; not by other or line."
     assert note in found.summary().notes
     assert "Validation" not in str(compare(rankers, DATA, cv=2).summary())

@@ -43,7 +43,7 @@ _HELP = {
 def compare(
     paths: Annotated[
         list[Path],
-        typer.Argument(help=_HELP["paths"], metavar="[MODEL]... DATA", show_default=False),
+        typer.Argument(help=_HELP["paths"], metavar="PATH", show_default=False),
     ],
     ranker: Annotated[list[str] | None, shared.choice("ranker", NAMES, _HELP["ranker"])] = None,
     metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,

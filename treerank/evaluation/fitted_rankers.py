@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import naming
 from treerank.evaluation.engine_rankers import duplicate
+from treerank.files.archive import is_archive
 from treerank.registry import load
 
 
@@ -19,8 +20,15 @@ def read_models(rankers: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, ranker in rankers.items():
         if isinstance(ranker, str | Path):
+            path = Path(ranker)
+            if path.is_file() and not is_archive(path):
+                raise ValueError(
+                    f"rankers[{name!r}] must be an estimator or a file that its method save wrote; "
+                    f"got {str(ranker)!r}. ForestRanker(read_forest(path)) is a ranker of trees of "
+                    "other programs."
+                )
             with naming(f"rankers[{name!r}]"):
-                ranker = load(ranker)
+                ranker = load(path)
         found[name] = ranker
     return found
 

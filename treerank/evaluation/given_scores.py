@@ -84,4 +84,4 @@ def compare_scores(
     warn_of_unjudged(min(each.judged for each in outcomes.values()))
     names = tuple(next(iter(outcomes.values())).values)
     words = in_words(by_name.values(), convention)
-    return Comparison(tuple(columns), ("test",), names, words, outcomes)
+    return Comparison(tuple(columns), ("test",), names, convention, outcomes, scoring=words)

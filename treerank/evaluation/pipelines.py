@@ -42,8 +42,18 @@ def takes_eval_set(ranker: Any) -> bool:
 
 
 def stops(ranker: Any) -> bool:
-    """Return whether a fitted ranker has used the validation set that its ``fit`` got."""
-    return bool(getattr(ranker, "stops_", isinstance(ranker, Ranker)))
+    """Return whether a fitted ranker has used the validation set that its ``fit`` got.
+
+    A ranker of this package may be told to keep all of its iterations.
+    """
+    if not isinstance(ranker, Ranker):
+        return bool(getattr(ranker, "stops_", False))
+    patience = [
+        value
+        for name, value in ranker.get_params().items()
+        if name.split("__")[-1] == "early_stopping_rounds"
+    ]
+    return not patience or any(value is not None for value in patience)
 
 
 def takes_qid(ranker: Any) -> bool:

@@ -89,12 +89,14 @@ class Comparison:
     ----------
     rankers, splits, metrics : tuple of str
         Names.
-    scoring : str
-        How the metrics score, in words.
+    convention : str
+        Convention of the metrics.
     outcomes : dict from (str, str) to Outcome
         Results by ranker and split.
     failures : tuple of Failure, default=()
         Errors of the rankers and splits without results.
+    scoring : str, default=""
+        How the metrics score, in words.
 
     Examples
     --------
@@ -115,9 +117,10 @@ class Comparison:
     rankers: tuple[str, ...]
     splits: tuple[str, ...]
     metrics: tuple[str, ...]
-    scoring: str
+    convention: str
     outcomes: dict[tuple[str, str], Outcome]
     failures: tuple[Failure, ...] = ()
+    scoring: str = ""
 
     @cached_property
     def values(self) -> dict[str, np.ndarray]:

@@ -141,7 +141,7 @@ def compare(
     folder = None if store is None else Store(Path(store))
     if folder is not None:
         folder.check()
-        describe([seeded, searches])  # refuses what it cannot tell apart
+        describe([[seeded[name] for name in others], searches])  # or refuse it before any fit
     scoring = Scoring(by_name, label_weights)
     jobs = [
         Job(name, ranker, split, searches.get(name), scoring, folder, name in before)
@@ -155,7 +155,8 @@ def compare(
     names = tuple(split.name for split in splits)
     columns = next((tuple(each.values) for each in outcomes.values()), tuple(by_name))
     words = in_words(by_name.values(), convention)
-    comparison = Comparison(tuple(rankers), names, columns, words, outcomes, failures)
+    about = tuple(rankers), names, columns, convention
+    comparison = Comparison(*about, outcomes, failures, words)
     _warn_of_seen(comparison)
     return comparison
 
