@@ -102,12 +102,15 @@ def _with_other_codes(forest: Forest, codes: dict[int, np.ndarray]) -> Forest:
     """
     sets: dict[int, np.ndarray] = {}
     old_sets = forest.categories
+    rule: Any = "exact" if old_sets is None else old_sets.rule
     for feature, old in codes.items():
         for node in np.flatnonzero(forest.feature == feature).tolist():
             goes_left = _goes_left(forest, node, old)
             if (goes_left == _goes_left(forest, node, np.arange(len(old)))).all():
                 continue
-            if _takes_zero_for_missing(forest, node) and goes_left[0] != forest.missing_left[node]:
+            # Under this rule, a set takes the code 0 for a missing value, too.
+            zero_is_missing = forest.missing_up_to >= 0 and rule == "single"
+            if zero_is_missing and goes_left[0] != forest.missing_left[node]:
                 raise ValueError(
                     "trees must not take 0 for a missing value where categories are coded anew."
                 )
@@ -128,7 +131,7 @@ def _with_other_codes(forest: Forest, codes: dict[int, np.ndarray]) -> Forest:
             of_node=of_node,
             starts=starts,
             codes=np.concatenate([*sets.values()]),
-            rule="exact" if old_sets is None else old_sets.rule,
+            rule=rule,
         ),
     )
 
