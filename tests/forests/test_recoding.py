@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from drawn_forests import drawn_forest
 
+from treerank.forests.forest import CategorySets
+from treerank.forests.growing import GrowingForest
 from treerank.forests.recoding import recoded
 from treerank.forests.scoring import forest_scores
 from treerank.inputs.columns import Columns
@@ -78,8 +80,19 @@ def test_two_columns_of_one_name_are_refused():
         recoded(twice, columns, 5)
 
 
-def test_codes_of_which_0_is_a_missing_value_are_refused():
-    cases = (drawn_case(seed, "single", True)[:2] for seed in range(40))
+def one_split(codes):
+    """Return a tree of XGBoost on a sparse matrix: 0 is a missing value, and goes right."""
+    growing = GrowingForest()
+    left, right = growing.split(growing.add_tree(), 0, 0.0, False)
+    growing.values[left], growing.values[right] = 1.0, -1.0
+    of_node = np.array([0, -1, -1], dtype=np.int32)
+    sets = CategorySets(of_node, np.array([0, len(codes)]), np.array(codes, dtype=float), "single")
+    return replace(growing.forest(1, missing_up_to=0.0), categories=sets, levels={0: list("xyz")})
+
+
+def test_the_first_category_of_a_sparse_column_is_a_missing_value():
+    found = recoded(one_split([0, 1]), Columns({0: list("xzy")}), 1)
+    scores = forest_scores(found, np.array([[0.0], [1.0], [2.0]]))  # x, z, y
+    assert scores[:, 0].tolist() == [-1, -1, 1]
     with pytest.raises(ValueError, match="trees must not take 0 for a missing value where categor"):
-        for forest, columns in cases:
-            recoded(forest, columns, 5)
+        recoded(one_split([1]), Columns({0: list("yxz")}), 1)
