@@ -123,3 +123,19 @@ def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refus
             fitted(LightGBMTrees, colsample_bytree=0.5)
         with pytest.raises(ValueError, match="path must be"):
             fitted(LightGBMTrees)
+
+
+@own_trees_too
+def test_a_checkpoint_of_one_other_feature_is_that_of_another_fit(part_class, tmp_path):
+    rng = np.random.default_rng(0)
+    rows, target = rng.normal(size=(3000, 2)), rng.normal(size=3000)
+    other = rows.copy()
+    other[1, 0] += 1.0
+    objective = HalfSquare(target)
+    with checkpointing(tmp_path / "fit.checkpoint", every=4):
+        with pytest.raises(KeyboardInterrupt):
+            part_class(**SMALL).fit(rows, Killed(target))
+        part = part_class(**SMALL).fit(other, objective)
+    assert [iteration for iteration, _, _ in objective.seen] == [0, *range(15)]
+    whole = part_class(**SMALL).fit(other, HalfSquare(target))
+    np.testing.assert_array_equal(part.transform(other), whole.transform(other))
