@@ -47,8 +47,9 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
     Where the file holds trees of a fit with the same settings, data, objective, metric and
     ``eval_set``, a fit in the block goes on from them. It ends in the model of an uninterrupted
     fit, bit for bit, with all curves of metrics. The number of trees may differ. A file of another
-    fit is replaced: the fit starts anew. Trees of XGBoost and LightGBM must not be grown from
-    random samples of rows or columns.
+    fit is replaced: the fit starts anew. The file holds the trees of one fit, so a chain or an
+    ensemble of several that are boosted starts anew, too. Trees of XGBoost and LightGBM must not be
+    grown from random samples of rows or columns.
 
     Parameters
     ----------
