@@ -250,6 +250,18 @@ def test_a_ranker_inside_of_a_pipeline_or_a_search_is_pointed_to():
         report(search, X, y, qid)
 
 
+def test_features_that_are_known_only_once_a_list_was_shown_are_hints():
+    X, y, qid = documents(12)
+    X = X.assign(Clicks=(y > 2).astype(int))
+    with pytest.warns(UserWarning, match="'Clicks' of X is a feature, though its name says"):
+        fitted = RankSVM().fit(X, y, qid)
+    hints = re.search(
+        '<aside aria-label="What to look at next">(.*?)</aside>', report(fitted, X, y, qid).html
+    )
+    assert "Clicks is known only once a list was shown, by its name: is it earlier?" in hints[1]
+    assert "only once a list was shown" not in report(ranker(), *documents(12)).html
+
+
 def test_queries_of_one_name_are_two():
     """The ids 2 and "2" are two queries; the script finds the documents of each by its number."""
     X, y, qid = make_web_search(4, documents_per_query=8, n_features=4, random_state=0)
