@@ -6,6 +6,7 @@ from treerank import HistogramTrees, TreeDirectRanker, make_web_search
 from treerank.baselines import LambdaMART, RankSVM
 from treerank.evaluation import refresh
 from treerank.rankers import ForestRanker
+from treerank.rankers.training_queries import overlap_with_training
 
 X, Y, QID = make_web_search(160, documents_per_query=10, n_features=10, random_state=0)
 OLD, LATER = QID < 60, QID >= 60
@@ -127,3 +128,17 @@ def test_queries_of_mixed_names_stay_apart(ranker):
     expected = refresh(ranker, X, y, np.where(qid == 61, 1000, qid), n_splits=2)
     np.testing.assert_array_equal(found.candidate.predict(X), expected.candidate.predict(X))
     assert found.differences == expected.differences
+
+
+def test_the_candidate_remembers_old_and_new_queries_by_their_ids(ranker):
+    X, y, qid = rows(LATER)
+    names = np.array([f"red {query} shoes" for query in qid])
+    candidate = refresh(ranker, X, y, names).candidate
+    assert overlap_with_training(candidate, *rows(OLD)).n_same == 60
+    half = np.arange(len(y)) % 2 == 0
+    assert overlap_with_training(candidate, X[half], y[half], names[half]).n_cut > 0
+
+
+def test_old_queries_without_qid_are_refused(ranker):
+    with pytest.raises(ValueError, match=r"old must be \(X, y, qid\) where fit has several"):
+        refresh(ranker, *rows(LATER), old=rows(OLD)[:2])

@@ -63,6 +63,11 @@ def make_splits(
         return [SplitSource("test", split, test.y.dtype.names, has_training=False)]
     if _is_data(data):
         return list(_row_splits(_check_data(data), cv, random_state))
+    if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[0]) == 2:
+        raise ValueError(
+            "data must be (X, y, qid), with the query of each document; got (X, y). For a single "
+            "query there is nothing to compare over."
+        )
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv)

@@ -12,6 +12,7 @@ from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
 from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.id_hashes import id_hashes
 from treerank.inputs.rows import Rows
 from treerank.metrics.registry import get_metric
 from treerank.model_selection import QueryKFold
@@ -125,25 +126,29 @@ def refresh(
     y = check_labels(y, X.shape[0], some_unjudged=True)
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     sets = list(folds.split(X, y, qid))
-    qid, metric, gaps = QueryGroups.from_qid(qid, len(y)).codes, get_metric(ranker.metric), []
+    hashes, metric, gaps = id_hashes(qid, len(y)), get_metric(ranker.metric), []
+    qid = QueryGroups.from_qid(qid, len(y)).codes
     for train, test in sets:
-        learned = _learned(ranker, learn, X[train], y[train], qid[train], random_state)
+        some = X[train], y[train], qid[train], hashes[train]
+        learned = _learned(ranker, learn, *some, random_state)
         gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
-    candidate = _learned(ranker, learn, X, y, qid, random_state)
+    candidate = _learned(ranker, learn, X, y, qid, hashes, random_state)
     found = {"new": mean_interval(np.concatenate(gaps), level=level)}
     if old is not None:
         with naming("old"):
             X, y, qid = ranker.read(*read_eval_set(ranker, old, "old"))
+            ranker.refuse_one_query("old", qid, X.shape[0])
             found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, metric.name)
 
 
-def _learned(ranker, learn, X, y, qid, seed):
+def _learned(ranker, learn, X, y, qid, hashes, seed):
     """Return a copy of a ranker that has learned from new documents."""
     candidate = _unfitted(ranker, learn)
-    data = training_set(Rows(X, columns=ranker.columns_), y, qid)
-    candidate.fit_training_set(data, eval_set=None, seed=seed)
+    data = training_set(Rows(X, columns=ranker.columns_), y, qid, id_hashes=hashes)
+    earlier = ranker.training_queries_
+    candidate.fit_training_set(data, eval_set=None, seed=seed, earlier=earlier)
     return candidate
 
 

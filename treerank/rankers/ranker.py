@@ -247,31 +247,40 @@ class Ranker(Scored):
         return data
 
     def fit_training_set(
-        self, data: TrainingSet, *, eval_set: Any, seed: int, eval_metric: Any = None
+        self,
+        data: TrainingSet,
+        *,
+        eval_set: Any,
+        seed: int,
+        eval_metric: Any = None,
+        earlier: TrainingQueries | None = None,
     ) -> Self:
         """Fit to a training set, drawing all seeds from one.
 
         ``eval_set`` is that of ``fit``, or a ``HeldOut``. The seed decides which queries a share
-        of them holds out, too.
+        of them holds out, too. ``earlier`` are queries that a model was trained on from which this
+        fit starts.
         """
         if not self._continues():
             set_columns(self, data.documents)
         self._had_queries = bool(current_team().total(np.array([data.groups.n_queries]))[0] > 1)
-        earlier_queries = self.training_queries_ if self._continues() else None
+        earlier_queries = self.training_queries_ if self._continues() else earlier
         if is_share(eval_set):
             metrics = metrics_of(self, eval_metric)
             data, eval_set = hold_out_share(data, eval_set, metrics, seed, earlier_queries)
             eval_metric = None
         remembered = data.queries and data.queries.remembered()
-        self.training_queries_ = remembered and remembered.and_earlier(earlier_queries)
+        self.training_queries_ = (
+            earlier_queries if remembered is None else remembered.and_earlier(earlier_queries)
+        )
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_, self.relevance_scale_ = 1.0, None
-        earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
+        recorded = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
         if held_out is not None and "evals_result_" in vars(self):
-            self.evals_result_ = held_out.metric.results(self.evals_result_, earlier)
+            self.evals_result_ = held_out.metric.results(self.evals_result_, recorded)
         if calibrating is not None:
             self._fit_steepness(calibrating)
         return self
