@@ -210,3 +210,11 @@ def test_columns_of_arrow_that_lie_apart_are_copied(n_columns):
         found = Columns().numbers(table.slice(rows.start, rows.stop - rows.start))
         np.testing.assert_array_equal(found, values[rows])
         assert max(map(abs, found.strides)) <= 32
+
+
+def test_tables_of_several_parts_are_read_as_one_table():
+    parts = [np.asfortranarray(np.arange(6.0).reshape(3, 2) + 10 * part) for part in range(2)]
+    tables = [pa.table({"a": part[:, 0], "b": part[:, 1]}) for part in parts]
+    table = pa.concat_tables(tables)  # each of its columns is in two pieces
+    np.testing.assert_array_equal(Columns.of(table).numbers(table), np.vstack(parts))
+    assert np.shares_memory(Columns.of(tables[0]).numbers(tables[0]), parts[0])

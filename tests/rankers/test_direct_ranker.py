@@ -61,6 +61,14 @@ def test_several_labels_take_a_loss_without_a_convex_form():
     assert np.ptp(ranker.predict(X)) > 0
 
 
+def test_an_objective_of_a_ranker_draws_as_one_that_is_made_alone():
+    scores = X.sum(axis=1)
+    made = TreeDirectRanker(loss="xendcg", random_state=5).make_objective(Y, QID)
+    alone = make_objective(Y, QID, loss="xendcg")
+    for first, second in zip(made(scores), alone(scores), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
 def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
     groups = QueryGroups.from_qid(QID)
     both = make_objective(Y, QID) + HalfSquare(Y - Y.mean(), groups=groups)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load
 from treerank.baselines import RankSVM
 from treerank.objectives import ApproxNDCG, Pairs
+from treerank.rankers import saved_values
 
 
 class Chosen(Column):
@@ -207,3 +208,11 @@ def test_a_ranker_whose_scores_overflow_is_refused(tmp_path):
     ranker.coef_[:] = 1e308
     with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):
         round_trip(ranker, tmp_path / "model")
+
+
+@pytest.mark.parametrize("key", ["object", "ranker"])  # the first is that of a mark in the file
+def test_a_setting_that_holds_a_ranker_is_saved_as_if_it_was_never_fitted(key):
+    fitted = RankSVM().fit(X[:, :1], y, qid)
+    saved = saved_values.saved
+    assert saved({key: fitted}, fitted=False) == saved({key: clone(fitted)}, fitted=False)
+    assert saved({key: fitted}) != saved({key: fitted}, fitted=False)

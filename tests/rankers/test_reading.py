@@ -5,10 +5,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, compare, load
 from treerank.datasets.parquet import read_parquet, write_parquet
-from treerank.rankers.reading import take_columns
+from treerank.rankers.reading import stacked_rows, take_columns
 
 rng = np.random.default_rng(0)
 QID = np.repeat([f"q{i}" for i in range(12)], 20)
@@ -151,3 +152,10 @@ def test_mistakes_after_a_fit_are_named():
         fitted.score(TWO)
     with pytest.raises(TypeError, match=r"path: .*expected str"):
         fitted.save(None)
+
+
+def test_rows_of_sparse_matrices_of_any_form_are_rows_that_can_be_taken():
+    dense = np.eye(3)[[0, 2]]
+    for form in (csc_matrix, coo_matrix, csr_matrix):
+        stacked = stacked_rows([form(dense), form(2 * dense)])
+        np.testing.assert_array_equal(stacked[[3, 0]].toarray(), [2 * dense[1], dense[0]])

@@ -40,6 +40,15 @@ def test_no_shuffle_of_rows_and_no_renaming_of_queries_changes_anything(seed):
     assert content(in_training_order(**changed, given_pairs=pairs)) == content(expected)
 
 
+def test_equal_documents_with_another_second_label_are_other_rows():
+    rng = np.random.default_rng(1)
+    labels, order = {"a": Y, "b": rng.permutation(N) / N}, rng.permutation(N)
+    data = in_training_order(X, Y, QID, labels=labels)
+    shuffled = {name: label[order] for name, label in labels.items()}
+    again = in_training_order(X[order], Y[order], QID[order], labels=shuffled)
+    assert again.labels["b"].tolist() == data.labels["b"].tolist()
+
+
 def test_equal_documents_at_other_positions_are_other_rows():
     rng = np.random.default_rng(0)
     y, position, order = Y > 1, rng.integers(1, 9, size=N), rng.permutation(N)
