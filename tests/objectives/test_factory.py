@@ -108,6 +108,15 @@ def test_a_function_that_numba_cannot_call_is_refused_in_plain_words(loss):
         make_objective(Y, QID, loss=loss)
 
 
+def _of_bool(margin):
+    return float(margin > 0), 0.0, 0.0
+
+
+def test_a_loss_that_numba_cannot_compile_is_refused_with_the_reason():
+    with pytest.raises(ValueError, match=r"loss must be a function of the margin .*float\(bool\)"):
+        make_objective(Y, QID, loss=_of_bool)
+
+
 @pytest.mark.parametrize("top", [24, 25, 30, 60])
 def test_high_labels_have_finite_err_weights(top):
     with pytest.warns(UserWarning, match=rf"y reaches {top}, of gain .* gain='linear'.* X, y, qid"):

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_batches
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, checkpointing, load, read_batches
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickCounts, ClickRelevance, Items, count_data, simulate_clicks
 from treerank.datasets import write_parquet
@@ -253,3 +253,14 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
         TreeDirectRanker("histogram").fit(batches, position=ROWS["position"])
     with pytest.raises(ValueError, match=r"qid, .* must be None where X is Batches"):
         fitted.score(batches, Y, QID)
+
+
+def test_a_checkpoint_is_for_the_trees_of_the_ranker_and_not_for_those_of_relevance(tmp_path):
+    _, _, impressions = make_world()
+    ranker = TreeDirectRanker(clone(FEW), random_state=0)  # relevance by its own trees
+    expected = clone(ranker).fit(**impressions)
+    with checkpointing(tmp_path / "fit", every=5):
+        saved = clone(ranker).fit(**impressions)
+        again = clone(ranker).fit(**impressions)
+    for each in saved, again:
+        assert (each.predict(impressions["X"]) == expected.predict(impressions["X"])).all()

@@ -10,6 +10,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from types import FunctionType
 from typing import Annotated, Any, TypeVar
 
@@ -213,10 +214,18 @@ def _compiled(loss: Any) -> Any:
     except (numba.errors.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of the margin that numba compiles and that returns value, "
-            f"gradient and hessian; got {quote(loss)}."
+            f"gradient and hessian; got {quote(loss)}: {_reason(error)}"
         ) from error
     _check_slope(loss, compiled)
     return compiled
+
+
+def _reason(error: Exception) -> str:
+    """Return what an error says first; numba tells the stage before, and candidates after it."""
+    lines = [line.strip(" >") for line in str(error).splitlines()]
+    stage = 1 if lines and lines[0].startswith("Failed in ") else 0
+    told = takewhile(lambda line: not line.startswith(("There are ", "During: ")), lines[stage:])
+    return quote(" ".join(filter(None, told)))
 
 
 def _check_slope(loss: Any, compiled: Any) -> None:

@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from treerank.checks import check_choice, check_column, check_number, quote
 from treerank.datasets.ranking_data import Batches
+from treerank.files.checkpoint import using
 from treerank.files.states import optional
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_frame
@@ -210,7 +211,8 @@ def relevance_of_clicks(
     first, counts = shown_documents(
         row_hashes(data.X)[data.rows], data.groups, data.position, data.y, data.sample_weight
     )
-    found.fit_counts(counts, replace(data.documents.take(first), places=None))
+    with using(None):  # the checkpoint is for the trees of the ranker
+        found.fit_counts(counts, replace(data.documents.take(first), places=None))
     X, y, query = found.training_data()
     weight = data.weight_of_queries
     by_row = None if weight is None else weight[query]
