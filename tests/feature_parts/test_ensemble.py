@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from drawn_forests import one_leaf
 from example_rankers import Column
+from own_objective import Flat
 from ranking_sample import make_ranking_sample
 from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_matrix
@@ -351,3 +352,10 @@ def test_given_shares_count_as_25_queries():
     objective = make_objective(Y, QID, loss="half_squared_error")
     found = fit_member_weights(MEMBERS, objective, 6 * shares)
     np.testing.assert_allclose(found, nnls(rows, goal)[0], rtol=2e-3)
+
+
+def test_losses_that_an_objective_of_the_users_own_cannot_take_are_warned_of():
+    objective = Flat(OBJECTIVE.groups)
+    with pytest.warns(UserWarning, match=r"losses=\['half_squared_error'\] are not used: Flat is"):
+        Ensemble([TREES], losses=["half_squared_error"], n_bags=2).fit(X, objective)
+    Ensemble([TREES], losses=[None], n_bags=2).fit(X, objective)

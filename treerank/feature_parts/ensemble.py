@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_number, check_sequence, quote
+from treerank.checks import check_number, check_sequence, quote, warn_user
 from treerank.feature_parts.bags import Bag, deal_bags
 from treerank.feature_parts.base import FeaturePart, Validation, importances_of
 from treerank.feature_parts.part_list import (
@@ -229,8 +229,16 @@ class Ensemble(PartList):
 
     def _objectives(self, objective: Objective) -> list[Objective]:
         """Return what each part is fitted to."""
-        own, losses = objective, self._per_part("losses") or [None] * len(self.parts)
-        return [own if loss is None else own.with_loss(get_loss(loss)) or own for loss in losses]
+        losses = self._per_part("losses") or [None] * len(self.parts)
+        found = [
+            objective if loss is None else objective.with_loss(get_loss(loss)) for loss in losses
+        ]
+        if None in found:
+            warn_user(
+                f"losses={quote(self.losses)} are not used: {objective.name} is an objective of "
+                "your own, without a method with_loss(loss), so all parts are fitted to it."
+            )
+        return [objective if each is None else each for each in found]
 
     def _per_part(self, name: str) -> list[Any] | None:
         """Return a parameter that has an entry for each part, or is None."""
