@@ -8,7 +8,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
-from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, checkpointing, load, read_batches
+from treerank import (
+    HistogramTrees,
+    LightGBMTrees,
+    QueryKFold,
+    TreeDirectRanker,
+    checkpointing,
+    load,
+    read_batches,
+)
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickCounts, ClickRelevance, Items, count_data, simulate_clicks
 from treerank.datasets import write_parquet
@@ -160,15 +168,32 @@ def test_columns_of_text_are_categories_of_both_fits():
 
     class Noting(LightGBMTrees):
         def fit(self, X, objective, *, validation=None):
-            seen.append(X.categorical)
+            seen.append((X.columns.names, *X.columns.categories))
             return super().fit(X, objective, validation=validation)
 
     small(clicks=ClickRelevance(Noting(n_estimators=2))).fit(**ROWS | {"X": frame(ROWS["X"])})
-    assert seen == [(0,)] * 5
+    assert seen == [(("kind", "b"), 0)] * 5
     assert (ranker.predict(frame(X)) == other.predict(frame(X))).all()
 
 
 @pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("form", [pd.DataFrame, np.asarray], ids=["frame", "array"])
+def test_the_estimate_of_relevance_knows_the_names_of_columns(form):
+    """Its feature part takes constraints by name, or says that there are no names."""
+    constrained = HistogramTrees(5, monotone_constraints={"a": -1}, random_state=0)
+    ranker = small(clicks=ClickRelevance(constrained, random_state=0))
+    frame = CLICKS[["a", "b", "c"]]
+    given = {"qid": ROWS["qid"], "position": ROWS["position"]}
+    if form is np.asarray:
+        with pytest.raises(ValueError, match="monotone_constraints must name features of X"):
+            ranker.fit(form(frame), ROWS["y"], **given)
+        return
+    by_number = ClickRelevance(clone(constrained).set_params(monotone_constraints=[-1, 0, 0]))
+    expected = small(clicks=by_number.set_params(random_state=0)).fit(frame, ROWS["y"], **given)
+    found = ranker.fit(frame, ROWS["y"], **given)
+    np.testing.assert_array_equal(found.predict(frame), expected.predict(frame))
+
+
 def test_searches_and_cross_validation_route_positions_and_never_cut_queries(fitted):
     data = {"X": ROWS["X"], "y": ROWS["y"]}
     params = {"qid": ROWS["qid"], "position": ROWS["position"]}
