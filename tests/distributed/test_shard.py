@@ -133,7 +133,7 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
         rows = parts[team.rank]
         groups = QueryGroups.from_qid(QID[rows], len(rows))
         with working_in(team):
-            held_out = HeldOut(X[rows], Y[rows], groups, metric.prepared(Y[rows], groups))
+            held_out = HeldOut(Rows(X[rows]), Y[rows], groups, metric.prepared(Y[rows], groups))
             return held_out.metric(scores[rows]), fit_steepness(*held_out.of_team(scores[rows]))
 
     expected = [(one, fit_steepness(scores, Y, QID))] * n_workers

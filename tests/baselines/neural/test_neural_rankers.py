@@ -176,7 +176,7 @@ def test_stages_end_where_no_given_pair_reaches_them():
 def test_a_stage_however_sure_cannot_undo_the_one_before():
     ranker = nested()
     for stage, weight in zip(ranker.rankers_, (1e9, -1e9), strict=True):
-        stage.predict = lambda X, weight=weight: weight * X[:, 0]
+        stage.predict = lambda rows, weight=weight: weight * rows.array()[:, 0]
     ranker.thresholds_ = [4e9]
     X = np.arange(-10.0, 10.0)[:, None] * np.ones(DATA.X.shape[1])
     assert set(np.argsort(-ranker.predict(X))[:6]) == set(range(14, 20))

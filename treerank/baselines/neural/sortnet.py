@@ -130,7 +130,8 @@ class SortNet(Ranker):
         super().calibrate(X, y, qid)
         labels = check_labels(labels, len(rows), some_unjudged=True)
         groups = QueryGroups.from_qid(queries, len(rows))
-        self._fit_steepness(HeldOut(rows, labels, groups).judged())
+        documents = Rows(rows, columns=self.columns_)
+        self._fit_steepness(HeldOut(documents, labels, groups).judged())
         return self
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
