@@ -93,7 +93,8 @@ def test_columns_of_text_keep_their_codes():
     )
     old = TreeDirectRanker(HistogramTrees(10, **SMALL)).fit(frame[OLD], Y[OLD], QID[OLD])
     later = frame[LATER].assign(shop=lambda x: x["shop"].where(x.index % 2 == 0, "new shop"))
-    found = refresh(old, later, Y[LATER], QID[LATER])
+    with pytest.warns(UserWarning, match="'shop' of X has 1 new categories, such as 'new shop'"):
+        found = refresh(old, later, Y[LATER], QID[LATER])
     assert list(found.candidate.feature_names_in_) == list(frame)
     assert found.candidate.columns_.categories == old.columns_.categories
     assert len(found.candidate.predict(frame)) == len(frame)

@@ -287,7 +287,7 @@ def test_an_ensemble_of_trees_is_one_forest():
     with pytest.raises(ValueError, match=r"must be a sum of trees; got \['trees', 'line'\]"):
         TreeDirectRanker(Ensemble([trees, Line()], n_bags=2)).fit(X, Y, QID).forest()
     forest = one_leaf(2)
-    with pytest.raises(ValueError, match="same missing values"):
+    with pytest.raises(ValueError, match="take the same numbers for missing values"):
         summed([forest, replace(forest, missing_up_to=0.0)])
 
 

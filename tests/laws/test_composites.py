@@ -226,6 +226,15 @@ def test_a_stream_reads_its_batches_as_the_first_one(n_batches):
         np.testing.assert_array_equal(stream.predict(view), whole.predict(FRAME))
 
 
+def test_a_stream_names_the_categories_that_its_first_batch_did_not_have():
+    stream, first = StreamingRanker(random_state=0), QID < 15
+    few = first & (SHOP != 4)
+    stream.partial_fit(FRAME[few], LABELS[few], QID[few])
+    message = "Column 'shop' of X has 1 new categories, such as 'Rewe', which are missing values to"
+    with pytest.warns(UserWarning, match=message):
+        stream.partial_fit(FRAME[~first], LABELS[~first], QID[~first])
+
+
 def test_the_best_ranker_fits_its_parts_as_alone_however_documents_are_written():
     best, part = TreeDirectRanker.best(random_state=0), PARTS["lightgbm"]
     few = clone(best.feature_part).set_params(parts=[part, part, "line"], n_bags=2, n_refits=1)

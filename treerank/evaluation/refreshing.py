@@ -10,6 +10,7 @@ from treerank.checks import naming
 from treerank.feature_parts.chain import Chain
 from treerank.feature_parts.given_trees import GivenTrees
 from treerank.feature_parts.registry import feature_part_class
+from treerank.inputs.columns import warn_of_new_categories
 from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.id_hashes import id_hashes
@@ -122,6 +123,7 @@ def refresh(
     >>> refreshed.accepted, refreshed.ranker is refreshed.candidate
     (True, True)
     """
+    warn_of_new_categories(ranker.columns_, X)
     X, y, qid = ranker.read(X, y, qid)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)

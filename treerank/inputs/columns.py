@@ -364,6 +364,36 @@ def warn_of_names(X: Any) -> None:
             )
 
 
+def warn_of_new_categories(columns: Columns, X: Any) -> None:
+    """Warn of categories in a data frame that a model, which goes on learning, does not know.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns = Columns({0: ["blue", "red"]}, names=("color",))
+    >>> warn_of_new_categories(columns, pd.DataFrame({"color": ["red", "green", None]}))
+    Traceback (most recent call last):
+    ...
+    UserWarning: Column 'color' of X has 1 new categories, such as 'green', which are missing \
+values to a fit that goes on from an earlier one. A fit from the start learns them.
+    """
+    frame: Any = as_frame(X)
+    if frame is None:
+        return
+    names = frame.columns if columns.names is None else columns.names
+    for position, levels in columns.categories.items():
+        if names[position] not in frame.columns:
+            continue
+        values = (value for value in frame[names[position]].unique().to_list())
+        new = {value for value in values if not is_missing(value)}.difference(levels)
+        if new:
+            warn_user(
+                f"Column {names[position]!r} of X has {len(new)} new categories, such as "
+                f"{min(new, key=str)!r}, which are missing values to a fit that goes on from an "
+                "earlier one. A fit from the start learns them."
+            )
+
+
 def taken_rows(X: Any, rows: ArrayLike) -> Any:
     """Return some rows of a matrix, of a data frame or of a list of rows.
 

@@ -22,7 +22,7 @@ from treerank.checks import check_count, check_number, quote
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns, check_columns
+from treerank.inputs.columns import Columns, check_columns, warn_of_new_categories
 from treerank.inputs.documents import (
     check_documents,
     feature_names_of,
@@ -236,6 +236,8 @@ class Ranker(Scored):
         self._check_position(position, labels, given_pairs)
         labels, label_weights = labels_that_count(labels, self.label_weights)
         y = y if labels is None else next(iter(labels.values()))
+        if not reset:
+            warn_of_new_categories(self.columns_, X)
         X, y = check_documents(self, X, y, reset=reset, earlier=earlier, some_unjudged=True)
         by_label = {"labels": labels, "label_weights": label_weights}
         by_row = {**by_label, "position": position, **weights}
