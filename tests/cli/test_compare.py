@@ -1,7 +1,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from command_line import refusal, run
+from command_line import SMALL, refusal, run
 from sklearn.base import clone
 
 from treerank import HistogramTrees, QueryTimeSplit, TreeDirectRanker, compare, export
@@ -38,6 +38,17 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
     assert "| PRank |" in table.read_text(encoding="utf-8")
     assert "3/3  PRank on 3" in result.stderr
     assert len(list((tmp_path / "fits").iterdir())) == 3
+
+
+def test_a_comma_in_brackets_is_within_a_metric(letor_file):
+    metrics = "ndcg(gain='linear', ties='stable')@3,map"
+    result = run("compare", letor_file[0], "--ranker", "PRank", "--metric", metrics, "--quiet")
+    header = result.stdout.splitlines()[0]
+    assert "ndcg(ties='stable', gain='linear')@3" in header
+    assert " map " in header
+    options = "--metric", "ndcg(gain='linear', ties='stable')@3"
+    fitted = run("fit", letor_file[0], "-m", letor_file[0].with_suffix(".model"), *options, *SMALL)
+    assert fitted.exit_code == 0
 
 
 def test_hold_outs_take_the_place_of_folds(letor_file):

@@ -181,3 +181,11 @@ def test_catboost_takes_numbers_as_categories():
     assert fit_and_predict(ranker, split).watched
     searched = compare({"a": ranker.ranker}, data, cv=2, grid={"a": {"depth": [2]}}, inner_cv=2)
     assert {outcome.best_params["depth"] for outcome in searched.outcomes.values()} == {2}
+
+
+@pytest.mark.parametrize(("form", "found"), [("with text", "'color'"), ("array", "an array")])
+def test_catboost_is_told_of_categories_that_are_no_columns(form, found):
+    ranker = pytest.importorskip("catboost").CatBoostRanker(cat_features=["colour"])
+    rule = f"cat_features must be columns of X; got 'colour' and .*{found}"
+    with pytest.warns(UserWarning, match=rule):
+        assert compare({"a": ranker}, (DATA[form], Y, QID), cv=2).outcomes == {}

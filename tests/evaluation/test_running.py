@@ -319,6 +319,7 @@ def searched(**grid):
         ({"random_state": -1}, ValueError, "random_state must be a whole number of at least 0"),
         ({"rankers": {"a": Weigher}}, TypeError, "rankers must be objects by name; got 'a'"),
         (of_trees(tau="x"), ValueError, r"rankers\['a'\]: tau must be"),
+        (of_trees(feature_part="tres"), ValueError, r"rankers\['a'\]: feature_part must have"),
         ({"grid": {"a": {"wieght": [1.0]}}}, ValueError, "Invalid parameter 'wieght'"),
         (searched(metric=["x"]), ValueError, r"rankers\['a'\]: metric must be one of .*; got 'x'"),
         (searched(feature_part__num_leaves=[7, 0]), ValueError, r"\['a'\]: num_leaves must"),

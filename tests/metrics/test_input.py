@@ -5,7 +5,7 @@ import pytest
 from metric_cases import every_metric
 from sklearn.metrics import make_scorer, mean_squared_error
 
-from treerank import NDCG, get_metric
+from treerank import NDCG, TreeDirectRanker, get_metric
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import METRICS, exposure_by_group, ndcg_bounds
 from treerank.metrics import ExpectedReciprocalRank as ERR
@@ -33,6 +33,32 @@ def test_bad_input_is_named(metric, arguments, message):
         metric(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        (NDCG(k=5), "ndcg@5"),
+        (NDCG(k=5, gain="linear"), "ndcg(gain='linear')@5"),
+        (NDCG(gain=np.array([0, 1, 3.5])), "ndcg(gain=(0.0, 1.0, 3.5))"),
+        (AveragePrecision(threshold=np.int64(2)), "map(threshold=2)"),
+        (NDCG(3, ties="stable", no_relevant=0.0), "ndcg(ties='stable', no_relevant=0.0)@3"),
+        (ERR(k=20, max_label=4), "err(max_label=4)@20"),
+    ],
+)
+def test_the_name_of_a_metric_has_its_settings_and_makes_it_again(metric, name):
+    assert metric.name == name
+    assert get_metric(name) == metric
+
+
+def test_curves_of_two_settings_of_a_metric_are_recorded_apart():
+    X, y, qid = np.arange(12.0)[:, None] % 5, np.arange(12) % 4, np.repeat([0, 1, 2], 4)
+    metrics = [NDCG(2), NDCG(2, gain="linear")]
+    for part in ("xgboost", "lightgbm", "histogram"):  # XGBoost splits what it prints at spaces
+        ranker = TreeDirectRanker(part, metric=NDCG(2, ties="stable", no_relevant=0.0))
+        ranker.fit(X, y, qid, eval_set=(X + 0.1, y, qid), eval_metric=[ranker.metric, *metrics])
+        names = [ranker.metric.name, "ndcg@2", "ndcg(gain='linear')@2"]
+        assert [*ranker.evals_result_["validation"]] == names
+
+
 def test_many_documents_without_qid_are_told_to_be_one_query():
     y = np.tile([1, 0], 500)
     with pytest.warns(UserWarning, match="qid is None, so all 1000 documents are taken for one"):
@@ -57,6 +83,12 @@ def test_many_documents_without_qid_are_told_to_be_one_query():
         (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
         (lambda: get_metric("ndgc@" + "9" * 19), r"Did you mean 'ndcg'\?$"),
         (lambda: get_metric("ndcg10"), r"got 'ndcg10'\. Did you mean 'ndcg@10'\?$"),
+        (lambda: get_metric("ndcg(gain=linear)@5"), r"as in \"ndcg\(gain='linear'\)@5\"; got 'ndc"),
+        (lambda: get_metric("ndcg('linear')"), r"must be a name, settings and a cutoff, as in"),
+        (lambda: get_metric("ndcg(k=3)@5"), r"must be a name, settings and a cutoff, as in"),
+        (lambda: get_metric("ndcg(persistence=0.5)"), r"must have settings among \['k', 'ties', "),
+        (lambda: get_metric("ndcg(gain='cubic')"), r"gain must be .*; got 'cubic'"),
+        (lambda: get_metric("ndcg(gain=__import__('os'))"), r"must be a name, settings and"),
         (lambda: get_metric("P_5"), r"Did you mean 'p@5'\?$"),
         (lambda: get_metric("ndcg_at_10"), r"got 'ndcg_at_10'\. Did you mean 'ndcg@10'\?$"),
         (lambda: get_metric("NDCGat5"), r"Did you mean 'ndcg@5'\?$"),

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
+from treerank.checks import quote
 from treerank.inputs.columns import Columns, as_frame, fitted_columns
 from treerank.inputs.grouping import QueryGroups, is_missing
 from treerank.lazy import load_object
@@ -211,6 +212,12 @@ class EngineRanker(Wrapped):
             given = self.fitted_.get_params().get("cat_features")
             if given is not None:  # names of columns, or their positions
                 names = list(self.names_ or ())
+                unknown = [each for each in given if isinstance(each, str) and each not in names]
+                if unknown:
+                    columns = quote(names) if names else "an array, whose columns have no names"
+                    raise ValueError(
+                        f"cat_features must be columns of X; got {unknown[0]!r} and {columns}."
+                    )
                 found = [names.index(each) if each in names else each for each in given]
                 self.categorical_ = sorted({*positions, *found})
             if self.categorical_:

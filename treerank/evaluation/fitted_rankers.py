@@ -70,7 +70,10 @@ def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:
 
     One that has nothing to learn is among them if no other one is to be fitted.
     """
-    fitted = {name for name, ranker in rankers.items() if is_fitted(ranker)}
+    fitted = set()
+    for name, ranker in rankers.items():
+        with naming(f"rankers[{name!r}]"):  # wrong settings are found here
+            fitted |= {name} if is_fitted(ranker) else set()
     free = {n for n, ranker in rankers.items() if n not in fitted and not needs_fit(ranker)}
     if fitted and fitted | free == set(rankers):
         fitted |= free
