@@ -5,7 +5,7 @@ import pytest
 from metric_cases import every_metric
 from sklearn.metrics import make_scorer, mean_squared_error
 
-from treerank import NDCG, TreeDirectRanker, get_metric
+from treerank import NDCG, TreeDirectRanker, get_metric, make_web_search
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import METRICS, exposure_by_group, ndcg_bounds
 from treerank.metrics import ExpectedReciprocalRank as ERR
@@ -50,11 +50,14 @@ def test_the_name_of_a_metric_has_its_settings_and_makes_it_again(metric, name):
 
 
 def test_curves_of_two_settings_of_a_metric_are_recorded_apart():
-    X, y, qid = np.arange(12.0)[:, None] % 5, np.arange(12) % 4, np.repeat([0, 1, 2], 4)
+    X, y, qid = make_web_search(30, documents_per_query=10, n_features=5, random_state=0)
+    fit, valid = qid < 15, qid >= 15
     metrics = [NDCG(2), NDCG(2, gain="linear")]
     for part in ("xgboost", "lightgbm", "histogram"):  # XGBoost splits what it prints at spaces
         ranker = TreeDirectRanker(part, metric=NDCG(2, ties="stable", no_relevant=0.0))
-        ranker.fit(X, y, qid, eval_set=(X + 0.1, y, qid), eval_metric=[ranker.metric, *metrics])
+        held_out = X[valid], y[valid], qid[valid]
+        watched = [ranker.metric, *metrics]
+        ranker.fit(X[fit], y[fit], qid[fit], eval_set=held_out, eval_metric=watched)
         names = [ranker.metric.name, "ndcg@2", "ndcg(gain='linear')@2"]
         assert [*ranker.evals_result_["validation"]] == names
 
