@@ -1,4 +1,5 @@
 import re
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -218,3 +219,13 @@ def test_tables_of_several_parts_are_read_as_one_table():
     table = pa.concat_tables(tables)  # each of its columns is in two pieces
     np.testing.assert_array_equal(Columns.of(table).numbers(table), np.vstack(parts))
     assert np.shares_memory(Columns.of(tables[0]).numbers(tables[0]), parts[0])
+
+
+@pytest.mark.parametrize("name", ["clicks", "Click_Count", "CTR", "dwell_time", "position"])
+def test_a_column_that_is_known_too_late_by_its_name_is_warned_of(name):
+    frame = pd.DataFrame({"price": [1.0, 2.0, 3.0], name: [0.0, 1.0, 4.0]})
+    with pytest.warns(UserWarning, match=f"'{name}' of X is a feature, though its name says"):
+        TreeDirectRanker("line", random_state=0).fit(frame, [0, 1, 2], [7, 7, 7])
+    with warnings.catch_warnings(action="error"):
+        earlier = frame.rename(columns={name: f"{name}_last_month"})
+        TreeDirectRanker("line", random_state=0).fit(earlier, [0, 1, 2], [7, 7, 7])

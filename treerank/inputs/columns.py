@@ -37,10 +37,11 @@ ID_NAMES = frozenset(
 LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])
 #: Names of columns that say what users did with a list, or where it was shown.
 BEHAVIOR_NAMES = frozenset(
-    ["booking_bool", "booked", "click", "click_bool", "clicked", "clicks", "conversions"]
+    ["booking_bool", "booked", "click", "click_bool", "click_count", "clicked", "clicks", "ctr"]
 ).union(
-    ["converted", "impression", "impressions", "n_clicks", "n_impressions", "num_clicks"],
-    ["num_impressions", "position", "purchased", "purchases"],
+    ["conversions", "converted", "dwell_time", "impression", "impression_count", "impressions"],
+    ["n_clicks", "n_impressions", "num_clicks", "num_impressions", "position", "purchased"],
+    ["purchases"],
 )
 #: Types whose values float32 represents exactly.
 _FITS_FLOAT32 = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
