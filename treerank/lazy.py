@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 #: The extra of this package that installs another package.
-EXTRAS = {"torch": "torch", "xgboost": "xgboost", "onnx": "onnx"}
+EXTRAS = {"distributed": "dask", "torch": "torch", "xgboost": "xgboost", "onnx": "onnx"}
 
 
 def load_object(path: str) -> Any:

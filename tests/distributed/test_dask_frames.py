@@ -227,8 +227,12 @@ def test_a_fit_goes_on_from_a_checkpoint(client, tmp_path):
         (RANKER, {"drop": "z"}, "drop must be a column of frame"),
         (RANKER, {"n_workers": 0}, "n_workers must be"),
         (RANKER, {"n_workers": 3}, "n_workers must be at most the number of workers.*, 2; got 3"),
-        (RANKER, {"frame": FRAME}, "frame must be a data frame of Dask; got"),
-        (RANKER, {"eval_set": (X, Y, QID)}, "eval_set must be a data frame of Dask; got"),
+        (RANKER, {"frame": FRAME}, "frame must be a data frame of Dask or of Spark; got"),
+        (
+            RANKER,
+            {"eval_set": (X, Y, QID)},
+            "eval_set must be a data frame of Dask or of Spark; got",
+        ),
         (RANKER, {"workers": 4}, "workers.*n_workers="),
     ],
 )

@@ -171,8 +171,12 @@ def _engine_of(name: str, frame: Any) -> Any:
         from treerank.distributed import dask_frames
 
         return dask_frames
+    if package == "pyspark" and has_columns and hasattr(frame, "mapInArrow"):
+        from treerank.distributed import spark_frames
+
+        return spark_frames
     raise TypeError(
-        f"{name} must be a data frame of Dask; got {type(frame)}. "
+        f"{name} must be a data frame of Dask or of Spark; got {type(frame)}. "
         "ranker.fit(X, y, qid) takes what one machine holds, dask.dataframe.from_dask_array arrays "
         "of Dask."
     )

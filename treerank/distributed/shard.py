@@ -214,6 +214,8 @@ def _bytes_of(ranker: Any) -> bytes:
 
 def fitted_from(ranker: Any, outcomes: Sequence[Outcome]) -> Any:
     """Return the fitted copy of a ranker; raise the error that the others follow from."""
+    if not outcomes:  # Spark runs no task where it knows that there are no rows
+        raise ValueError("frame must have rows; got none.")
     reports = [json.loads(outcome.report) for outcome in outcomes]
     failures = [report["error"] for report in reports if report["error"]]
     for kind, text, trace in sorted(failures, key=lambda each: each[0] == LostWorkerError.__name__):

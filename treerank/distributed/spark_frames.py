@@ -1,0 +1,195 @@
+"""Spark: a fit to a data frame of Spark 4, classic or Connect, by barrier tasks, and its scores.
+
+Spark reads the partitions and shuffles their rows by query. Then one task for each worker runs at
+the same time, see :mod:`treerank.distributed.shard`. The first one is where the workers meet, so
+the driver needs no port, and each attempt has a meeting point of its own.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treerank.distributed.collective import start_tracker, stop_tracker
+from treerank.distributed.shard import Outcome, Task, fit_shard
+from treerank.progress import ignore_progress
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
+#: Settings of a session whose workers encrypt what they send.
+_ENCRYPTING = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled")
+#: Column that says which rows are held out: a task of Spark reads one frame.
+_HELD_OUT = "treerank_is_held_out"
+#: Seconds for workers to leave each other after a fit, and after an error.
+_LEAVING, _GIVING_UP = 60, 1
+#: How Spark says that it does not try a barrier stage again.
+_LOST = "Could not recover from a failed barrier"
+
+
+def kinds_of(frame: Any) -> dict[str, str]:
+    """Return the types of the columns that are no numbers."""
+    return {name: kind for name, kind in frame.dtypes if kind not in _NUMBERS}
+
+
+def fit_frames(
+    task: Task,
+    frame: Any,
+    eval_frame: Any,
+    *,
+    n_workers: int | None,
+    client: Any,
+    encrypted: bool,
+) -> list[Outcome]:
+    """Shuffle the rows of frames to tasks, and return what all of them return.
+
+    Errors of Spark that follow from the death of a worker become one sentence.
+    """
+    if client is not None:
+        raise ValueError(f"client must be None for a data frame of Spark; got {client!r}.")
+    session, columns = frame.sparkSession, task.columns
+    n = _n_workers(session, n_workers)
+    _refuse_encryption(session, encrypted)
+    rows = frame.select(*map(_quoted, columns.of_training))
+    if eval_frame is not None:
+        held_out = eval_frame.select(*map(_quoted, columns.of_evaluation))
+        rows = _marked(rows, False).unionByName(_marked(held_out, True), allowMissingColumns=True)
+    whole = _numbered(rows.repartition(n, _quoted(columns.query)))
+    work = partial(_fit_here, task, n, eval_frame is not None)
+    tag = f"treerank-{uuid4().hex}"
+    session.addTag(tag)
+    try:
+        found = whole.mapInArrow(work, "model binary, report string", barrier=True).collect()
+    except BaseException as error:
+        if not isinstance(error, Exception):  # Ctrl-C
+            session.interruptTag(tag)
+        if _LOST in str(error):
+            raise _death(str(error)) from None
+        raise
+    finally:
+        session.removeTag(tag)
+    return [Outcome(bytes(row.model), row.report) for row in found]
+
+
+def _quoted(name: str) -> str:
+    """Return a name as Spark takes it, which reads dots as members of a column."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def _numbered(frame: Any) -> Any:
+    """Return a frame with plain names: ``mapInArrow`` does not find columns with dots in theirs."""
+    return frame.toDF(*(f"column_{number}" for number in range(len(frame.columns))))
+
+
+def _marked(frame: Any, is_held_out: bool) -> Any:
+    from pyspark.sql import functions
+
+    return frame.withColumn(_HELD_OUT, functions.lit(is_held_out))
+
+
+def _n_workers(session: Any, n_workers: int | None) -> int:
+    """Return the number of tasks; refuse more than run at a time, where Spark tells how many do."""
+    slots, context = None, getattr(session, "sparkContext", None)  # Spark Connect has none
+    if context is not None and session.conf.get("spark.default.parallelism", None) is None:
+        per_task = int(session.conf.get("spark.task.cpus", "1"))
+        slots = max(1, context.defaultParallelism // per_task)
+    if n_workers is None and slots is None:
+        raise ValueError(
+            "n_workers must be given where Spark does not tell how many tasks run at a time, as "
+            "with Spark Connect; got None."
+        )
+    if n_workers is not None and slots is not None and n_workers > slots:
+        raise ValueError(
+            f"n_workers must be at most {slots}, the number of tasks that Spark runs at a time; "
+            f"got {n_workers}. All workers of a fit run at the same time."
+        )
+    return n_workers or slots or 1
+
+
+def _refuse_encryption(session: Any, encrypted: bool) -> None:
+    """Refuse a session that encrypts, unless the user has said that a fit need not be."""
+    for name in _ENCRYPTING if encrypted else ():
+        if session.conf.get(name, "false") == "true":
+            raise ValueError(
+                "encrypted must be False to fit by a session of Spark whose connections are "
+                "encrypted: the sums of a fit, some 50,000 rows and the scores of eval_set pass "
+                f"between its workers in the clear; got True and {name}=true."
+            )
+
+
+def _death(text: str) -> RuntimeError:
+    """Return one sentence for what Spark says of a worker that it has lost."""
+    reason = re.search(r"(ExecutorLostFailure[^\n]*|[^\n]*(?:crashed|exited|EOF)[^\n]*)", text)
+    told = "" if reason is None else f" Spark says: {reason[0].strip()[:300]}"
+    return RuntimeError(
+        "Every worker must live until the fit is done; Spark has lost one, often because it had "
+        f"too little memory.{told}"
+    )
+
+
+def _fit_here(
+    task: Task, n_workers: int, has_eval_set: bool, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Fit the shard of the task of Spark that runs this; yield one row, the outcome."""
+    from pyspark import BarrierTaskContext
+
+    context: Any = BarrierTaskContext.get()
+    rank, network = context.partitionId(), ""
+    rows = list(batches)
+    if rank == 0:
+        host = context.getTaskInfos()[0].address.rpartition(":")[0]
+        network = json.dumps(start_tracker(n_workers, host))
+    meeting = json.loads(context.allGather(network)[0])
+    is_fitted = False
+    try:
+        frame, held_out = _tables(task, rows, has_eval_set)
+        n_threads = max(1, context.cpus())
+        outcome = fit_shard(
+            task, frame, held_out, rank, meeting, n_threads=n_threads, listener=ignore_progress
+        )
+        is_fitted = outcome.is_fitted
+    finally:
+        if rank == 0:
+            stop_tracker(meeting, _LEAVING if is_fitted else _GIVING_UP)
+    schema = pa.schema([("model", pa.binary()), ("report", pa.string())])
+    columns = {"model": [outcome.model], "report": [outcome.report]}
+    yield pa.RecordBatch.from_pydict(columns, schema=schema)
+
+
+def _tables(task: Task, rows: list[pa.RecordBatch], has_eval_set: bool) -> tuple[Any, Any]:
+    """Return the rows of a task as tables, those of training and those that are held out."""
+    columns = task.columns
+    nothing = pa.table({name: pa.array([], pa.float64()) for name in columns.of_training})
+    if not rows:
+        return nothing, (nothing if has_eval_set else None)
+    table = pa.Table.from_batches(rows)
+    if not has_eval_set:
+        return table.rename_columns(columns.of_training), None
+    table = table.rename_columns([*columns.of_training, _HELD_OUT])
+    held_out = table[_HELD_OUT]
+    return table.filter(pc.invert(held_out)), table.filter(held_out)
+
+
+def predict_frame(ranker: Any, frame: Any, features: list[str]) -> Any:
+    """Return the frame with a column of scores."""
+    from pyspark.sql.types import DoubleType, StructType
+
+    if "score" in frame.columns:
+        raise ValueError(f"frame must have no column 'score' yet; got {frame.columns}.")
+    schema = StructType([*frame.schema.fields]).add("score", DoubleType())
+    work = partial(_scored, ranker, frame.columns, features)
+    return _numbered(frame).mapInArrow(work, schema)
+
+
+def _scored(
+    ranker: Any, names: list[str], features: list[str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches with a column of scores."""
+    for batch in batches:
+        if batch.num_rows:
+            table = pa.Table.from_batches([batch]).rename_columns(names)
+            scores = ranker.predict(table.select(features))
+            yield batch.append_column("score", pa.array(scores, pa.float64()))
