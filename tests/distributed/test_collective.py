@@ -23,20 +23,20 @@ def test_all_workers_get_sums_maxima_and_the_arrays_of_each(size):
     rng = np.random.default_rng(0)
     numbers = rng.integers(-(2**60), 2**60, size=(size, 7, 3))
 
-    def work(team):
-        own = numbers[team.rank]
-        np.testing.assert_array_equal(team.total(own), numbers.sum(axis=0))
-        np.testing.assert_array_equal(team.largest(own), numbers.max(axis=0))
-        assert team.largest(np.array([-np.inf, np.inf])).tolist() == [-np.inf, np.inf]
-        assert team.total(np.array([2**63], dtype=np.uint64)).dtype == np.uint64
-        rows = np.full((team.rank, 2), -0.0, dtype=np.float32)
-        parts = team.gather(rows)
+    def work(workers):
+        own = numbers[workers.rank]
+        np.testing.assert_array_equal(workers.sum(own), numbers.sum(axis=0))
+        np.testing.assert_array_equal(workers.max(own), numbers.max(axis=0))
+        assert workers.max(np.array([-np.inf, np.inf])).tolist() == [-np.inf, np.inf]
+        assert workers.sum(np.array([2**63], dtype=np.uint64)).dtype == np.uint64
+        rows = np.full((workers.rank, 2), -0.0, dtype=np.float32)
+        parts = workers.gather(rows)
         assert [part.shape for part in parts] == [(rank, 2) for rank in range(size)]
         assert all(np.signbit(part).all() and part.dtype == np.float32 for part in parts)
-        assert team.gather(np.empty(0))[0].dtype == np.float64
-        assert team.gather_json({"ä": team.rank}) == [{"ä": rank} for rank in range(size)]
-        assert (team.any(team.rank == size - 1), team.any(False)) == (True, False)
-        return team.rank, team.size
+        assert workers.gather(np.empty(0))[0].dtype == np.float64
+        assert workers.gather_json({"ä": workers.rank}) == [{"ä": rank} for rank in range(size)]
+        assert (workers.any(workers.rank == size - 1), workers.any(False)) == (True, False)
+        return workers.rank, workers.world_size
 
     assert in_collective(size, work) == [(rank, size) for rank in range(size)]
 
@@ -44,16 +44,16 @@ def test_all_workers_get_sums_maxima_and_the_arrays_of_each(size):
 def test_the_error_of_one_worker_ends_the_others_at_once():
     ended = {}
 
-    def add_forever(team):
+    def add_forever(workers):
         while True:
-            if team.rank == 1:
+            if workers.rank == 1:
                 raise KeyError("of one")
-            team.total(np.ones(3))
+            workers.sum(np.ones(3))
 
     def work(rank):
         try:
-            with collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as team:
-                add_forever(team)
+            with collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as workers:
+                add_forever(workers)
         except Exception as error:
             ended[rank] = error
 
@@ -67,10 +67,10 @@ def test_the_error_of_one_worker_ends_the_others_at_once():
 
 
 def test_a_worker_that_is_late_is_waited_for():
-    def work(team):
-        if team.rank == 1:
+    def work(workers):
+        if workers.rank == 1:
             time.sleep(3)
-        return team.total(np.ones(1)).tolist()
+        return workers.sum(np.ones(1)).tolist()
 
     assert in_collective(3, work) == [[3.0]] * 3
 
@@ -115,12 +115,12 @@ def test_strangers_at_the_ports_do_not_change_a_sum(said):
         scanned.set()
 
     def work(rank):
-        with collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as team:
-            first = team.total(np.ones(3)).tolist()
+        with collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as workers:
+            first = workers.sum(np.ones(3)).tolist()
             if rank == 0:
                 scan()
             scanned.wait(30)
-            return first, team.total(np.arange(3)).tolist()
+            return first, workers.sum(np.arange(3)).tolist()
 
     with network_of(3) as network:
         assert in_threads(3, work) == [([3.0] * 3, [0, 3, 6])] * 3

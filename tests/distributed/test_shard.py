@@ -27,14 +27,14 @@ from treerank.distributed import shard as shard_module
 from treerank.distributed.columns import FrameColumns
 from treerank.feature_parts.engines import bin_sample
 from treerank.files.checkpoint import Checkpoint, checkpointing
-from treerank.inputs.canonical import canonical_order, places_in_team
+from treerank.inputs.canonical import canonical_order
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.rows import Rows
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.progress import ignore_progress
 from treerank.rankers.calibration import fit_steepness
-from treerank.rankers.held_out import HeldOut
-from treerank.team import working_in
+from treerank.rankers.held_out import HeldOut, mean_over_workers
+from treerank.rankers.training_set import places_among
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -129,12 +129,12 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
     one = metric.prepared(Y, QID)(scores)
     parts = shards(QID, n_workers, np.random.default_rng(0))
 
-    def measured(team):
-        rows = parts[team.rank]
+    def measured(workers):
+        rows = parts[workers.rank]
         groups = QueryGroups.from_qid(QID[rows], len(rows))
-        with working_in(team):
-            held_out = HeldOut(Rows(X[rows]), Y[rows], groups, metric.prepared(Y[rows], groups))
-            return held_out.metric(scores[rows]), fit_steepness(*held_out.of_team(scores[rows]))
+        held_out = HeldOut(Rows(X[rows], workers=workers), Y[rows], groups)
+        mean = mean_over_workers(metric, Y[rows], groups, workers)
+        return mean(scores[rows]), fit_steepness(*held_out.of_all_workers(scores[rows]))
 
     expected = [(one, fit_steepness(scores, Y, QID))] * n_workers
     assert in_collective(n_workers, measured) == expected
@@ -147,9 +147,8 @@ def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
         parts = shards(QID, n_workers, np.random.default_rng(seed))
         orders = [canonical_order(X[r], QueryGroups.from_qid(QID[r], len(r)), Y[r]) for r in parts]
 
-        def placed_by(team, orders=orders):
-            with working_in(team):
-                return places_in_team(*orders[team.rank])
+        def placed_by(workers, orders=orders):
+            return places_among(workers, *orders[workers.rank])
 
         placed = np.full(len(Y), -1)
         every_place = in_collective(n_workers, placed_by)
@@ -163,10 +162,9 @@ def test_every_worker_gets_the_bin_sample_of_one(monkeypatch):
     alone = bin_sample.sample_of(Rows(X), 7).array()
     parts = shards(QID, 3, np.random.default_rng(0))
 
-    def sample(team):
-        rows = parts[team.rank]
-        with working_in(team):
-            return bin_sample.sample_of(Rows(X[rows], places=rows), 7).array()
+    def sample(workers):
+        rows = parts[workers.rank]
+        return bin_sample.sample_of(Rows(X[rows], places=rows, workers=workers), 7).array()
 
     for values in in_collective(3, sample):
         np.testing.assert_array_equal(values, alone)

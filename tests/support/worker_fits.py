@@ -50,12 +50,12 @@ def in_threads(size, work):
 
 
 def in_collective(size, work):
-    """Return what ``work(team)`` returns for each worker of a collective."""
+    """Return what ``work(workers)`` returns for each worker of a collective."""
     with network_of(size) as network:
 
         def entered(rank):
-            with collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as team:
-                return work(team)
+            with collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as workers:
+                return work(workers)
 
         return in_threads(size, entered)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from treerank.lazy import naming_the_extra
-from treerank.team import Team
+from treerank.workers import Workers
 
 with naming_the_extra("treerank.distributed"):
     import xgboost
@@ -35,11 +35,11 @@ class LostWorkerError(RuntimeError):
         )
 
 
-class Collective(Team):
-    """The team of the workers that have entered the collective in threads as this one."""
+class Collective(Workers):
+    """The workers that have entered the collective, as this thread has."""
 
     def __init__(self) -> None:
-        self.rank, self.size = collective.get_rank(), collective.get_world_size()
+        self.rank, self.world_size = collective.get_rank(), collective.get_world_size()
 
     def gather(self, values: np.ndarray) -> list[np.ndarray]:
         """Return the array of each worker, in the order of ranks.
@@ -48,19 +48,19 @@ class Collective(Team):
         """
         values = np.ascontiguousarray(values)
         data = values.reshape(-1).view(np.uint8)
-        sizes = np.zeros(self.size, dtype=np.int64)
+        sizes = np.zeros(self.world_size, dtype=np.int64)
         sizes[self.rank] = len(data)
-        ends = np.cumsum(self.total(sizes))
+        ends = np.cumsum(self.sum(sizes))
         padded = np.zeros(ends[-1], dtype=np.uint8)
         padded[ends[self.rank] - len(data) : ends[self.rank]] = data
-        parts = np.split(self.total(padded), ends[:-1])
+        parts = np.split(self.sum(padded), ends[:-1])
         return [part.view(values.dtype).reshape(-1, *values.shape[1:]) for part in parts]
 
-    def largest(self, values: np.ndarray) -> np.ndarray:
+    def max(self, values: np.ndarray) -> np.ndarray:
         """Return the largest of the workers' values, entry by entry."""
         return _reduced(values, collective.Op.MAX)
 
-    def total(self, values: np.ndarray) -> np.ndarray:
+    def sum(self, values: np.ndarray) -> np.ndarray:
         """Return the sum of the workers' values, entry by entry."""
         return _reduced(values, collective.Op.SUM)
 

@@ -36,7 +36,6 @@ from treerank.progress import Listener, listening
 from treerank.rankers.held_out import HeldOut, watching
 from treerank.rankers.model_file import read_model, save
 from treerank.rankers.training_set import training_set
-from treerank.team import working_in
 
 
 @dataclass(frozen=True)
@@ -98,16 +97,15 @@ def fit_shard(
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker|.*src/collective")
         try:
             with (
-                collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as team,
-                working_in(team),
+                collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as workers,
                 using(task.checkpoint),
                 listening(listener),
                 kernel_threads(n_threads),
             ):
                 ranker = _limited(clone(task.ranker), n_threads)
-                n_rows = _fit(task, ranker, frame, eval_frame, team)
-                has_rows = np.concatenate(team.gather(np.array([n_rows]))) > 0
-                if team.rank == np.argmax(has_rows):  # the others know less: nothing of no rows
+                n_rows = _fit(task, ranker, frame, eval_frame, workers)
+                has_rows = np.concatenate(workers.gather(np.array([n_rows]))) > 0
+                if workers.rank == np.argmax(has_rows):  # the others know less: nothing of no rows
                     model = _bytes_of(ranker)
         except Exception as error:
             trace = "".join(traceback.format_exception(error))
@@ -126,17 +124,17 @@ def _limited(ranker: Any, n_threads: int) -> Any:
     return ranker
 
 
-def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, team: Collective) -> int:
+def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collective) -> int:
     """Fit the ranker; return the number of rows of this worker."""
     columns = task.columns
     reader: Any = clone(ranker)
-    documents, by_row = _agreed(team, columns, _read(reader, columns, frame, columns.weights))
-    _check_path(team, task.checkpoint)
+    documents, by_row = _agreed(workers, columns, _read(reader, columns, frame, columns.weights))
+    _check_path(workers, task.checkpoint)
     data = training_set(documents, **by_row)
     eval_set: HeldOut | None = None
     if eval_frame is not None:
         with naming("eval_set"):
-            held_out, by_row = _agreed(team, columns, _read(reader, columns, eval_frame, {}))
+            held_out, by_row = _agreed(workers, columns, _read(reader, columns, eval_frame, {}))
             groups = QueryGroups.from_qid(by_row["qid"], len(held_out))
             sets = [(held_out, {"": by_row["y"]}, groups)]
             eval_set = watching(sets, [get_metric(ranker.metric)])
@@ -164,12 +162,12 @@ def _read(
 
 
 def _agreed(
-    team: Collective, columns: FrameColumns, shard: dict[str, Any] | None
+    workers: Collective, columns: FrameColumns, shard: dict[str, Any] | None
 ) -> tuple[Rows, dict[str, Any]]:
     """Return documents of the dtype of all workers, maybe none, and what else is known of them."""
     versions = [treerank.__version__, version("xgboost"), np.__version__]
     dtype = None if shard is None else shard["X"].dtype.str
-    told = team.gather_json([versions, dtype])
+    told = workers.gather_json([versions, dtype])
     for theirs, _ in told:
         if theirs != told[0][0]:
             raise RuntimeError(
@@ -183,19 +181,19 @@ def _agreed(
         shard = {name: np.empty(0) for name in ("y", *columns.weights)}
         shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
     X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
-    return Rows(X, columns=Columns(names=tuple(columns.features))), shard
+    return Rows(X, columns=Columns(names=tuple(columns.features)), workers=workers), shard
 
 
-def _check_path(team: Collective, checkpoint: Checkpoint | None) -> None:
+def _check_path(workers: Collective, checkpoint: Checkpoint | None) -> None:
     """Refuse a checkpoint that some workers do not reach: all have to go on from it."""
     if checkpoint is None:
         return
     mark = checkpoint.path.with_name(f"{checkpoint.path.name}.reached")
-    if team.rank == 0:
+    if workers.rank == 0:
         mark.write_text("All workers of a fit must find this file.")
-    team.any(False)  # the others look once it is there
-    is_lost = team.any(not mark.exists())
-    if team.rank == 0:
+    workers.any(False)  # the others look once it is there
+    is_lost = workers.any(not mark.exists())
+    if workers.rank == 0:
         mark.unlink()
     if is_lost:
         raise ValueError(

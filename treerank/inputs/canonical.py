@@ -16,7 +16,6 @@ from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
-from treerank.team import current_team
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -61,29 +60,6 @@ def canonical_order(
     order = np.empty(len(hashes), dtype=np.int64)
     _sort_by_query(np.argsort(hashes), groups.codes, first, order)
     return QueryGroups(order, starts), sums[queries]
-
-
-def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
-    """Return the place of each document in the canonical order of all workers' documents.
-
-    The arguments are what :func:`canonical_order` returns for this worker.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> groups = QueryGroups(None, np.array([0, 2, 3]))
-    >>> places_in_team(groups, np.array([5, 8], dtype=np.uint64))
-    array([0, 1, 2])
-    """
-    team = current_team()
-    parts = team.gather(query_hashes)
-    hashes, sizes = np.concatenate(parts), np.concatenate(team.gather(groups.sizes))
-    queries = np.lexsort((sizes, hashes))
-    start = np.empty(len(sizes), dtype=np.int64)
-    start[queries] = np.cumsum(sizes[queries]) - sizes[queries]
-    before = sum(map(len, parts[: team.rank]))
-    own = start[before : before + groups.n_queries]
-    return own.repeat(groups.sizes) + groups.places
 
 
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:

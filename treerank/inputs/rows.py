@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns
+from treerank.workers import ALONE, Workers
 
 #: Rows that are hashed at a time.
 _HASHED = 2**16
@@ -36,6 +37,8 @@ class Rows:
         Names of the columns, and the categories of those that hold codes.
     places : ndarray of shape (n_rows,), default=None
         Place of each row among the rows of all workers; ``None`` where there is one worker.
+    workers : Workers, default=ALONE
+        The workers of the fit, each of which has rows of its own.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Rows:
     order: np.ndarray | None = None
     columns: Columns = field(default_factory=Columns)
     places: np.ndarray | None = None
+    workers: Workers = ALONE
 
     def __post_init__(self) -> None:
         """Check the shape, and replace an order that changes nothing by None."""
@@ -65,6 +69,11 @@ class Rows:
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and features."""
         return len(self), self.values.shape[1]
+
+    @property
+    def n_total(self) -> int:
+        """Number of rows of all workers."""
+        return int(self.workers.sum(np.array([len(self)]))[0])
 
     @property
     def is_sparse(self) -> bool:

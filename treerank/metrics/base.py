@@ -24,7 +24,6 @@ from treerank.inputs.relevance import count_relevant
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.parameters import Finite, Rule, check_parameters
-from treerank.team import current_team
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,30 +151,34 @@ class Metric(ABC):
         Labels are refused if no query has anything to find: they could not steer early stopping.
         """
         prepared = self._prepare(y, qid)
-        if not current_team().any(bool(prepared.ideal.any())):
-            raise ValueError(
-                f"y must have something to find in at least one query to measure {self.name}; "
-                f"got {len(prepared.worth)} documents without relevance."
-            )
+        if not prepared.ideal.any():
+            raise self.nothing_to_find(len(prepared.worth))
         return prepared
 
-    def _prepare(self, y: ArrayLike, qid: Queries) -> "PreparedMetric":
-        is_empty = isinstance(qid, QueryGroups) and qid.n_documents == 0  # of one of many workers
-        labels = np.empty(0) if is_empty else check_column("y", y)
-        groups = QueryGroups.from_qid(qid, len(labels))
-        worth = groups.sorted(self._worth_in_team(labels))
+    def nothing_to_find(self, n_documents: int) -> ValueError:
+        """Return the error of labels without relevance."""
+        return ValueError(
+            f"y must have something to find in at least one query to measure {self.name}; "
+            f"got {n_documents} documents without relevance."
+        )
+
+    def prepared_part(
+        self, y: np.ndarray, groups: QueryGroups, label_range: np.ndarray
+    ) -> "PreparedMetric":
+        """Return what :meth:`prepared` does of some of the queries of a set, maybe none.
+
+        ``label_range`` are the smallest and the largest label of the set, on which the worth of a
+        document may depend.
+        """
+        worth = groups.sorted(self.worth(np.append(y, label_range))[: len(y)])
         ideal = self.ideal(worth, groups.indptr) if groups.n_queries else worth
         return PreparedMetric(self, groups, worth, ideal)
 
-    def _worth_in_team(self, y: np.ndarray) -> np.ndarray:
-        """Return what each document is worth, which may depend on the labels of other workers."""
-        team = current_team()
-        if team.size == 1:
-            return self.worth(y)
-        ends = np.array([-y.min(), y.max()]) if len(y) else np.full(2, -np.inf)
-        below, above = team.largest(ends)
-        ends = np.array([-below, above] if above >= -below else [])  # none has any label
-        return self.worth(np.append(y, ends))[: len(y)]
+    def _prepare(self, y: ArrayLike, qid: Queries) -> "PreparedMetric":
+        labels = check_column("y", y)
+        groups = QueryGroups.from_qid(qid, len(labels))
+        worth = groups.sorted(self.worth(labels))
+        return PreparedMetric(self, groups, worth, self.ideal(worth, groups.indptr))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,12 +207,12 @@ class PreparedMetric:
         return self.metric.name
 
     def __call__(self, scores: ArrayLike) -> float:
-        """Return the mean over queries, those of all workers where there are several."""
-        return mean_of_team(self.per_query(scores), self.name)
+        """Return the mean over queries."""
+        return mean_value(self.per_query(scores), self.name)
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
         """Return one value per query."""
-        if len(self.worth) == 0:  # of a worker without documents
+        if len(self.worth) == 0:  # of a part without queries
             return self.ideal
         scores = check_column("scores", scores, len(self.worth))
         values = np.full(len(self.ideal), self.metric.of_nothing)
@@ -262,22 +265,6 @@ def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) 
     if weight is None:
         return math.fsum(values) / len(values)  # does not depend on the order of queries
     return float(np.average(values, weights=weight))
-
-
-def mean_of_team(values: np.ndarray, name: str) -> float:
-    """Return the mean of what all workers pass; its sum is rounded once, as that of one worker.
-
-    Examples
-    --------
-    >>> mean_of_team(np.array([0.5, np.nan, 1.0]), "map")
-    0.75
-    """
-    team = current_team()
-    if team.size == 1:
-        return mean_value(values, name)
-    counted = values[~np.isnan(values)]
-    n_counted = int(team.total(np.array([len(counted)]))[0])
-    return math.fsum(np.concatenate(team.gather(np.array(exact_sum(counted))))) / n_counted
 
 
 def exact_sum(values: np.ndarray) -> list[float]:

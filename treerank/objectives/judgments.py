@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.team import current_team
 
 
 class Totals(NamedTuple):
@@ -33,22 +32,11 @@ class Totals(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
-        """Describe the queries of one worker."""
+        """Describe some queries."""
         sizes = groups.sizes
         squared = float(np.square(sizes, dtype=float).sum())
         longest = int(sizes.max(initial=0))
         return cls(len(y), len(sizes), squared, longest, float(y.max(initial=-np.inf)))
-
-    @classmethod
-    def of_team(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
-        """Describe the queries of all workers."""
-        own, team = cls.of(y, groups), current_team()
-        if team.size == 1:
-            return own
-        documents, queries = team.total(np.array([own.n_documents, own.n_queries])).tolist()
-        squared = float(team.total(np.array([own.n_squared]))[0])  # of whole numbers: exact
-        longest, largest = team.largest(np.array([own.longest, own.largest_label])).tolist()
-        return cls(documents, queries, squared, int(longest), largest)
 
     @property
     def typical_size(self) -> float:
@@ -96,15 +84,19 @@ class Judgments:
         query_weight: np.ndarray | None = None,
         seed: int = 0,
         keys: np.ndarray | None = None,
+        totals: Totals | None = None,
     ) -> "Judgments":
-        """Put together what is checked already; a weight of ``None`` is 1."""
+        """Put together what is checked already; a weight of ``None`` is 1.
+
+        ``totals`` are those of all queries of a fit; None is those of these queries.
+        """
         return cls(
             y,
             groups,
             np.broadcast_to(1.0, len(y)) if sample_weight is None else sample_weight,
             np.ones(groups.n_queries) if query_weight is None else query_weight,
             keys,
-            Totals.of_team(y, groups),
+            Totals.of(y, groups) if totals is None else totals,
             seed,
         )
 

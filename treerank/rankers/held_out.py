@@ -1,5 +1,6 @@
 """Held-out documents: early stopping and calibration use them, training does not."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,7 +14,7 @@ from treerank.inputs.canonical import group_hashes, row_hashes
 from treerank.inputs.documents import check_features, check_labels, split_labels, unpacked
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.rows import Rows
-from treerank.metrics.base import Metric
+from treerank.metrics.base import Metric, exact_sum
 from treerank.metrics.registry import get_metric
 from treerank.rankers.reading import (
     check_labels_by_name,
@@ -26,7 +27,7 @@ from treerank.rankers.training_queries import (
     warn_of_cut_queries,
 )
 from treerank.rankers.training_set import TrainingSet
-from treerank.team import current_team
+from treerank.workers import Workers
 
 #: Documents, labels by name, and queries; the name of a single label is "".
 LabeledSet = tuple[Rows, dict[str, np.ndarray], QueryGroups]
@@ -64,16 +65,16 @@ class HeldOut:
     @property
     def has_pairs(self) -> bool:
         """Whether any query of any worker holds two different labels."""
-        return current_team().any(bool(self.groups.with_two_labels(self.y).any()))
+        return self.documents.workers.any(bool(self.groups.with_two_labels(self.y).any()))
 
-    def of_team(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
+    def of_all_workers(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
         """Return scores, labels and queries of the documents of all workers, given own scores."""
-        team = current_team()
-        if team.size == 1:
+        workers = self.documents.workers
+        if workers.world_size == 1:
             return scores, self.y, self.groups
-        codes = team.gather(self.groups.codes.astype(np.int64))
-        n_queries = [int(n) for (n,) in team.gather(np.array([self.groups.n_queries]))]
-        every, y = (np.concatenate(team.gather(values)) for values in (scores, self.y))
+        codes = workers.gather(self.groups.codes.astype(np.int64))
+        n_queries = [int(n) for (n,) in workers.gather(np.array([self.groups.n_queries]))]
+        every, y = (np.concatenate(workers.gather(values)) for values in (scores, self.y))
         return every, y, _joined(codes, n_queries)
 
     def judged(self) -> Self:
@@ -274,23 +275,23 @@ def watching(
 ) -> HeldOut:
     """Return sets of documents as one, with the metrics of each label of each set."""
     curves, n_before = {}, 0
-    for number, (_, labels, groups) in enumerate(sets):
+    for number, (documents, labels, groups) in enumerate(sets):
         part = f"validation_{number}" if number else "validation"
         for metric, (label, y) in product(metrics, labels.items()):
             name = f"{metric.name} of {label}" if label else metric.name
-            curves[part, name] = _curve(metric, y, groups, n_before)
+            curves[part, name] = _curve(metric, y, groups, n_before, documents.workers)
         n_before += groups.n_documents
     settings = [metric if isinstance(metric, Metric) else metric.name for metric in metrics]
     described = f"{[*curves]} by {settings}, weighed by {weights}"
     watched = Watched(
         metrics[0].name, curves, weights, describe=lambda: f"{described} of {_hashed(sets)}"
     )
-    documents, every_label, every_group = zip(*sets, strict=True)
+    every_rows, every_label, every_group = zip(*sets, strict=True)
     columns = [_first_that_counts(labels, weights) for labels in every_label]
     codes, n_queries = zip(*((each.codes, each.n_queries) for each in every_group), strict=True)
-    is_single = len(documents) == 1
-    X = _matrix_of(documents[0]) if is_single else stacked_rows([d.array() for d in documents])
-    rows = Rows(X, columns=documents[0].columns)
+    first, *others = every_rows
+    X = stacked_rows([rows.array() for rows in every_rows]) if others else _matrix_of(first)
+    rows = Rows(X, columns=first.columns, workers=first.workers)
     groups = _joined(codes, n_queries)
     return HeldOut(rows, np.concatenate(columns), groups, watched, len(columns[0]))
 
@@ -311,7 +312,8 @@ def _hashed(sets: Sequence[LabeledSet]) -> list[int]:
     for rows, labels, groups in sets:
         judged = rows.hashes() ^ row_hashes(np.column_stack([*labels.values()]))
         hashes.append(group_hashes(judged, groups).sum(dtype=np.uint64))
-    sums: list[int] = current_team().total(np.array(hashes, dtype=np.uint64)).tolist()
+    workers = sets[0][0].workers
+    sums: list[int] = workers.sum(np.array(hashes, dtype=np.uint64)).tolist()
     return sums
 
 
@@ -322,8 +324,38 @@ def _joined(codes: Sequence[np.ndarray], n_queries: Sequence[int]) -> QueryGroup
     return QueryGroups.from_qid(np.concatenate(every))
 
 
-def _curve(metric: Any, y: np.ndarray, groups: QueryGroups, start: int) -> Any:
+def _curve(
+    metric: Any, y: np.ndarray, groups: QueryGroups, start: int, workers: Workers
+) -> Callable[[np.ndarray], float]:
     """Return a metric of documents as a function of all scores, of which theirs begin at start."""
     judged = np.flatnonzero(~np.isnan(y))
-    prepared = metric.prepared(y[judged], groups.among(judged))
+    own = y[judged], groups.among(judged)
+    if workers.world_size > 1:
+        mean = mean_over_workers(metric, *own, workers)
+        return lambda scores: mean(scores[start + judged])
+    prepared = metric.prepared(*own)
     return lambda scores: float(prepared(scores[start + judged]))
+
+
+def mean_over_workers(
+    metric: Metric, y: np.ndarray, groups: QueryGroups, workers: Workers
+) -> Callable[[np.ndarray], float]:
+    """Return the mean of a metric over the queries of all workers, as a function of own scores.
+
+    Its sum is rounded once, as that of one worker.
+    """
+    ends = np.array([-y.min(), y.max()]) if len(y) else np.full(2, -np.inf)
+    below, above = workers.max(ends)
+    label_range = np.array([-below, above] if above >= -below else [])  # none has any label
+    part = metric.prepared_part(y, groups, label_range)
+    if not workers.any(bool(part.ideal.any())):
+        raise metric.nothing_to_find(int(workers.sum(np.array([len(y)]))[0]))
+
+    def mean(scores: np.ndarray) -> float:
+        values = part.per_query(scores)
+        values = values[~np.isnan(values)]
+        n_queries = int(workers.sum(np.array([len(values)]))[0])
+        sums = workers.gather(np.array(exact_sum(values)))
+        return math.fsum(np.concatenate(sums)) / n_queries
+
+    return mean

@@ -52,7 +52,6 @@ from treerank.rankers.reading import (
 from treerank.rankers.scored import Scored
 from treerank.rankers.training_queries import TrainingQueries, warn_of_copied_queries
 from treerank.rankers.training_set import TrainingSet, training_set
-from treerank.team import current_team
 
 
 class Ranker(Scored):
@@ -265,13 +264,13 @@ class Ranker(Scored):
         """
         if not self._continues():
             set_columns(self, data.documents)
-        self._had_queries = bool(current_team().total(np.array([data.groups.n_queries]))[0] > 1)
+        self._had_queries = data.totals.n_queries > 1
         earlier_queries = self.training_queries_ if self._continues() else earlier
         if is_share(eval_set):
             metrics = metrics_of(self, eval_metric)
             data, eval_set = hold_out_share(data, eval_set, metrics, seed, earlier_queries)
             eval_metric = None
-        remembered = data.queries and data.queries.remembered()
+        remembered = data.queries and data.queries.remembered(data.documents.workers)
         self.training_queries_ = (
             earlier_queries if remembered is None else remembered.and_earlier(earlier_queries)
         )
@@ -289,7 +288,7 @@ class Ranker(Scored):
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
         """Fit the steepness of pair probabilities, if the scores differ."""
-        scores, y, groups = calibrating.of_team(self.scores_of(calibrating.X))
+        scores, y, groups = calibrating.of_all_workers(self.scores_of(calibrating.X))
         if np.ptp(scores) > 0:
             self.steepness_ = fit_steepness(scores, y, groups)
 

@@ -19,7 +19,7 @@ from treerank.inputs.canonical import group_hashes, row_hashes, with_columns
 from treerank.inputs.documents import split_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.id_hashes import hashes_of, ids_of_queries
-from treerank.team import current_team
+from treerank.workers import Workers
 
 #: Of more queries than this, those whose ids have the smallest hashes are remembered.
 MOST_REMEMBERED = 2**16
@@ -90,12 +90,11 @@ class TrainingQueries:
         """Return some of the queries, by their numbers or by a mask."""
         return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
 
-    def remembered(self) -> Self:
+    def remembered(self, workers: Workers) -> Self:
         """Return what a ranker remembers of the queries of all workers."""
-        team = current_team()
-        if team.size == 1:
+        if workers.world_size == 1:
             return self._smallest()
-        columns = (team.gather(column) for column in (self.ids, self.documents, self.sizes))
+        columns = (workers.gather(column) for column in (self.ids, self.documents, self.sizes))
         return self._joined(list(zip(*columns, strict=True)))
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
-from treerank.inputs.canonical import canonical_order, places_in_team, row_hashes, with_columns
+from treerank.inputs.canonical import canonical_order, row_hashes, with_columns
 from treerank.inputs.documents import check_positions
 from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
 from treerank.inputs.id_hashes import hashes_of, ids_of_queries
 from treerank.inputs.rows import Rows
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import bind_loss
-from treerank.objectives.judgments import Judgments
+from treerank.objectives.judgments import Judgments, Totals
 from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
 from treerank.objectives.pairs.settings import PairSettings
 from treerank.rankers.training_queries import TrainingQueries, are_judged, hashes_of_queries
-from treerank.team import current_team
+from treerank.workers import Workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +90,21 @@ class TrainingSet:
         """Weight of each query, or ``None``."""
         return None if self.query_weight is None else self.groups.first_of(self.query_weight)
 
+    @property
+    def totals(self) -> Totals:
+        """Numbers and sizes of the queries of all workers, and the largest label."""
+        own, workers = Totals.of(self.y, self.groups), self.documents.workers
+        if workers.world_size == 1:
+            return own
+        documents, queries = workers.sum(np.array([own.n_documents, own.n_queries])).tolist()
+        squared = float(workers.sum(np.array([own.n_squared]))[0])  # of whole numbers: exact
+        longest, largest = workers.max(np.array([own.longest, own.largest_label])).tolist()
+        return Totals(documents, queries, squared, int(longest), largest)
+
     def judgments(self, seed: int) -> Judgments:
         """Return labels, queries and weights, as objectives take them."""
         weights = self.sample_weight, self.weight_of_queries
-        return Judgments.of(self.y, self.groups, *weights, seed, self.documents.places)
+        return Judgments.of(self.y, self.groups, *weights, seed, self.documents.places, self.totals)
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
@@ -197,7 +208,7 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
     weighed = np.ones(len(data.y), dtype=bool)
     for weight in weights.values():
         weighed &= weight is None or weight > 0
-    if not current_team().any(bool(weighed.any())):
+    if not data.documents.workers.any(bool(weighed.any())):
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
     kept = weighed & ~np.isnan(labels).all(axis=0)
     rows = _row_numbers(np.flatnonzero(kept))
@@ -207,14 +218,15 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
 def _without_unit_weights(data):
     """Leave out weights that are all one."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    ones = [name for name, w in weights.items() if w is not None and _all_ones(w)]
+    workers = data.documents.workers
+    ones = [name for name, w in weights.items() if w is not None and _all_ones(w, workers)]
     unset: dict[str, Any] = dict.fromkeys(ones)
     return replace(data, **unset)
 
 
-def _all_ones(weights: np.ndarray) -> bool:
+def _all_ones(weights: np.ndarray, workers: Workers) -> bool:
     """Tell whether the weights of all workers are 1."""
-    return not current_team().any(bool((weights != 1).any()))
+    return not workers.any(bool((weights != 1).any()))
 
 
 def _in_canonical_order(
@@ -235,10 +247,32 @@ def _in_canonical_order(
     if pairs is not None:
         pairs = pairs.at(np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i)))
     groups = QueryGroups(None, ordered.indptr)
-    places = places_in_team(groups, hashes) if current_team().size > 1 else None
+    workers = taken.documents.workers
+    places = places_among(workers, groups, hashes) if workers.world_size > 1 else None
     documents = replace(taken.documents, places=places)
     ordered_data = replace(taken, documents=documents, groups=groups, pairs=pairs)
     return ordered_data, ordered.order
+
+
+def places_among(workers: Workers, groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
+    """Return the place of each document in the canonical order of all workers' documents.
+
+    The other arguments are what ``canonical_order`` returns for this worker.
+
+    Examples
+    --------
+    >>> groups = QueryGroups(None, np.array([0, 2, 3]))
+    >>> places_among(Workers(), groups, np.array([5, 8], dtype=np.uint64))
+    array([0, 1, 2])
+    """
+    parts = workers.gather(query_hashes)
+    hashes, sizes = np.concatenate(parts), np.concatenate(workers.gather(groups.sizes))
+    queries = np.lexsort((sizes, hashes))
+    start = np.empty(len(sizes), dtype=np.int64)
+    start[queries] = np.cumsum(sizes[queries]) - sizes[queries]
+    before = sum(map(len, parts[: workers.rank]))
+    own = start[before : before + groups.n_queries]
+    return own.repeat(groups.sizes) + groups.places
 
 
 def _row_numbers(rows: np.ndarray) -> np.ndarray:

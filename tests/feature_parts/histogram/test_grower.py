@@ -16,6 +16,7 @@ from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_g
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import kernel_for
+from treerank.workers import ALONE, Workers
 
 # Compiled as in the kernels that call them.
 unpack, fill, partition = map(kernel_for(error_model="numpy"), (unpack, fill, partition))
@@ -34,7 +35,16 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
     return X, gradient, np.round(rng.uniform(0.1, 1, size=n) * 2**10) / 2**10
 
 
-def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=None, **rules):
+def grown(
+    X,
+    gradient,
+    hessian,
+    precision="float32",
+    shape=(8, -1, False),
+    rows=None,
+    workers=ALONE,
+    **rules,
+):
     rows_of_X = as_rows(X)
     categorical = rules.pop("categorical", ())
     bins = find_bins(rows_of_X, categorical=categorical)
@@ -45,7 +55,7 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = bins.places["feature"][None] >= 0
     data = Data(bins.places, bins.zeros, groups, binned, by_column(binned), histograms)
-    nodes, _ = grow(data, words, layout, rules, rows)
+    nodes, _ = grow(data, words, layout, rules, rows, workers)
     return nodes, rows, bins
 
 
@@ -277,3 +287,32 @@ def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
     assert len(nodes) == 15
     assert kept[:2, 0].all()
     assert not kept[:, 1].any()
+
+
+class Counting(Workers):
+    """The first of two workers, of which the other one has no rows."""
+
+    world_size = 2
+
+    def __init__(self):
+        self.messages = []
+
+    def sum(self, values):
+        self.messages.append(values.nbytes)
+        return values
+
+
+def test_workers_send_one_histogram_a_split_without_the_blocks_that_are_closed():
+    X, gradient, hessian = random_case(n_features=2 * WIDTH, missing=0)
+    X[:, WIDTH:] = np.arange(len(X))[:, None] < 3  # a block of features that hardly vary
+    for precision in ("float32", "int16"):
+        workers = Counting()
+        settings = {"min_child_samples": 4, "precision": precision}
+        alone, *_ = grown(X, gradient, hessian, **settings)
+        nodes, *_ = grown(X, gradient, hessian, workers=workers, **settings)
+        np.testing.assert_array_equal(nodes, alone)
+        n_splits = np.count_nonzero(nodes["place"] >= 0)
+        _, root, *others = workers.messages
+        assert root == 2 * others[0]  # the second block is closed in the root
+        assert set(others) == {WIDTH * STRIDE * 8 * (1 if precision == "int16" else 2)}
+        assert len(others) <= n_splits

@@ -12,7 +12,6 @@ from scipy.sparse import issparse
 from treerank.inputs.rows import Rows
 from treerank.numerics.random_keys import uniforms
 from treerank.numerics.threads import in_threads
-from treerank.team import current_team
 
 #: Number of rows that bins are found from: about two hundred for each of 255 bins.
 SAMPLE_SIZE = 50_000
@@ -22,7 +21,7 @@ _COLUMNS = 16
 
 def share_of_sample(rows: Rows) -> float:
     """Return the share of the rows of all workers that is drawn; 1 if all are taken."""
-    return min(1.0, SAMPLE_SIZE / max(1, current_team().total(np.array([len(rows)]))[0]))
+    return min(1.0, SAMPLE_SIZE / max(1, rows.n_total))
 
 
 def sample_of(rows: Rows, seed: int) -> Rows:
@@ -44,8 +43,8 @@ def sample_of(rows: Rows, seed: int) -> Rows:
         rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < share))
     if rows.places is None:
         return rows
-    team = current_team()
-    places, values = (np.concatenate(team.gather(c)) for c in (rows.places, rows.array()))
+    gather = rows.workers.gather
+    places, values = (np.concatenate(gather(c)) for c in (rows.places, rows.array()))
     return replace(rows, values=values[np.argsort(places)], order=None, places=None)
 
 

@@ -45,7 +45,6 @@ from treerank.parameters import (
     check_parameters,
 )
 from treerank.progress import Progress, patience_of, say
-from treerank.team import current_team
 
 #: Parameters of trees that engines have, too, mostly under the same names.
 TREE_PARAMETERS = (
@@ -220,7 +219,9 @@ class BoostedTrees(BaseEstimator):
         metric = validation and validation[1]
         task = GrowthTask(
             rows=rows,
-            derivatives=FixedPointDerivatives(objective, len(rows), start, self.largest_derivative),
+            derivatives=FixedPointDerivatives(
+                objective, len(rows), start, self.largest_derivative, rows.workers
+            ),
             n_new=n_new,
             earlier=earlier,
             validation_rows=validation and as_rows(validation[0], rows.shape[1], sparse=True),
@@ -311,7 +312,7 @@ class BoostedTrees(BaseEstimator):
 
     def _refuse_empty_draws(self, rows: Rows) -> None:
         """Refuse a share of documents that is less than one document."""
-        n_rows = int(current_team().total(np.array([len(rows)]))[0])
+        n_rows = rows.n_total
         if 0 < self.subsample * n_rows < 1:
             raise ValueError(
                 f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
@@ -324,7 +325,7 @@ class BoostedTrees(BaseEstimator):
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
         counts = np.array([len(rows), objective.n_queries])
-        n_documents, n_queries = current_team().total(counts).tolist()
+        n_documents, n_queries = rows.workers.sum(counts).tolist()
         params = self.get_params(deep=False)
         known = params.keys() & set(Sizes._fields)
         given = {name: params[name] for name in known if params[name] != "auto"}

@@ -13,7 +13,7 @@ from math import frexp, inf, isfinite, ldexp
 import numpy as np
 
 from treerank.objectives.base import Objective, as_objective
-from treerank.team import current_team
+from treerank.workers import ALONE, Workers
 
 #: Largest number in single precision, which engines read.
 LARGEST = float(np.finfo(np.float32).max)
@@ -39,8 +39,14 @@ class FixedPointDerivatives:
     """
 
     def __init__(
-        self, objective: Objective, n_documents: int, start: int = 0, most: float = LARGEST
+        self,
+        objective: Objective,
+        n_documents: int,
+        start: int = 0,
+        most: float = LARGEST,
+        workers: Workers = ALONE,
     ):
+        self.workers = workers
         self.objective, self.most = as_objective(objective), most
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
@@ -54,7 +60,7 @@ class FixedPointDerivatives:
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
         (largest_gradient, _), (largest, negative) = extremes(gradient), extremes(hessian)
-        found = current_team().largest(np.array([largest_gradient, largest, -negative]))
+        found = self.workers.max(np.array([largest_gradient, largest, -negative]))
         largest_gradient, largest, below_zero = found.tolist()
         self._refuse_too_large("gradient", gradient, largest_gradient)
         self._refuse_too_large("hessian", hessian, largest)

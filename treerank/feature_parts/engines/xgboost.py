@@ -18,7 +18,6 @@ from treerank.forests.ubjson import read_ubjson
 from treerank.forests.xgboost_model import read_xgboost
 from treerank.inputs.rows import Rows
 from treerank.parameters import Auto, NotNegative, Options, Rule
-from treerank.team import current_team
 
 if TYPE_CHECKING:
     import xgboost
@@ -162,7 +161,7 @@ class XGBoostTrees(BoostedTrees):
 
     def n_bins_for(self, rows: Rows) -> int:
         """Return the largest number of bins of a feature: few for few rows of all workers."""
-        n_rows = int(current_team().total(np.array([len(rows)]))[0])
+        n_rows = rows.n_total
         return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
 
     def read_booster(self, booster: "xgboost.Booster") -> Forest:

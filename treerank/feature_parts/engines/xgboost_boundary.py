@@ -17,7 +17,6 @@ from treerank.forests.ubjson import read_ubjson
 from treerank.inputs.rows import Rows
 from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
-from treerank.team import current_team
 
 with naming_the_extra("XGBoostTrees"):
     import xgboost
@@ -118,7 +117,7 @@ def make_matrix(
             if share_of_sample(rows) < 1:
                 sample = Rows(quantile_rows(sample, max_bin, n_threads=n_threads))
             # XGBoost merges what the workers hold, so only one of them holds the sample.
-            held = sample if current_team().rank == 0 else sample.take(np.arange(0))
+            held = sample if rows.workers.rank == 0 else sample.take(np.arange(0))
             reference = quantized(held, None)
     return quantized(rows, reference)
 

@@ -31,7 +31,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
     binned, scores = bin_rows(task.rows, bins), _earlier_scores(task, task.rows)
-    histograms = make_histograms(binned, PRECISIONS[part.precision][1], rules)
+    histograms = make_histograms(binned, PRECISIONS[part.precision][1], rules, task.rows.n_total)
     columns = by_column(binned, in_file=task.rows.is_batched)
     groups = np.take(groups, bins.places["feature"], axis=1)  # in C order, as kernels expect
     data = Data(bins.places, bins.zeros, groups, binned, columns, histograms)
@@ -77,15 +77,15 @@ def _grow_tree(part, task, data, rules, sampler, scores):
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))
     g, h = sampling.project(gradient, hessian, key)
     rounding = sampling.key_for(sampling.ROUNDING, key)
-    words, layout = pack(g, h, part.precision, rounding, task.rows.places)
+    words, layout = pack(g, h, part.precision, rounding, task.rows.places, task.rows.workers)
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
     rows = sampler.rows(key)
     exists = data.places["feature"] >= 0
     usable = sampling.sample_features(exists, float(sizes.colsample_bytree), key)
     data = data._replace(groups=data.groups & usable)
-    nodes, goes_left = grow(data, words, layout, rules, rows)
+    nodes, goes_left = grow(data, words, layout, rules, rows, task.rows.workers)
     rate = float(sizes.learning_rate)
-    values = add_leaves(nodes, rows, (gradient, hessian), rules, rate, scores)
+    values = add_leaves(nodes, rows, (gradient, hessian), rules, rate, scores, task.rows.workers)
     tree = GrownTree(nodes, goes_left, values)
     if len(rows) < len(scores) and len(nodes) > 1:
         others = np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True)

@@ -33,7 +33,7 @@ from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
 from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
-from treerank.team import Team, current_team
+from treerank.workers import ALONE, Workers
 
 #: From how many rows times blocks on threads share a step; fewer take less time than to meet.
 _SHARED = 10_000
@@ -52,13 +52,18 @@ _START, _PARTS, _FILL, _SEARCH, _END = range(5)
 
 
 def grow(
-    data: Data, words: np.ndarray, layout: Layout, rules: TreeRules, rows: np.ndarray
+    data: Data,
+    words: np.ndarray,
+    layout: Layout,
+    rules: TreeRules,
+    rows: np.ndarray,
+    workers: Workers = ALONE,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf; ``words`` are those of all rows.
 
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
-    team, tree = current_team(), _new_tree(data, words, layout, rows)
+    tree = _new_tree(data, words, layout, rows, workers)
     step, how = tree.step[0], splitter.record_of(layout, rules)
 
     def work(first: int, last: int) -> None:
@@ -72,18 +77,20 @@ def grow(
     while step["kind"] != _END:
         in_parts(work, nb.get_num_threads())
         if step["kind"] == _SEARCH:
-            _add_histograms(team, tree)
+            _add_histograms(workers, tree)
     n = step["n_nodes"]
     is_split = tree.nodes["place"][:n, None] >= 0
     return tree.nodes[:n].copy(), tree.splits["goes_left"][:n] * is_split
 
 
-def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -> Growth:
+def _new_tree(
+    data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray, workers: Workers
+) -> Growth:
     """Return a tree that is only a root, whose sums are those over the rows of all workers."""
-    team, n_most = current_team(), 2 * len(data.histograms) - 1
+    n_most = 2 * len(data.histograms) - 1
     words = words if len(rows) == len(words) else words[rows]
     sums = np.empty((3, 1))
-    unpack(team.total(np.array([column.sum() for column in words.T])), 0, 1, layout, sums)
+    unpack(workers.sum(np.array([column.sum() for column in words.T])), 0, 1, layout, sums)
     nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
@@ -91,8 +98,8 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_words = data.histograms.shape
-    n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (team.size > 1)
-    step = _START, 1, n_threads, team.size, 0, 1, (0, -1)
+    n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (workers.world_size > 1)
+    step = _START, 1, n_threads, workers.world_size, 0, 1, (0, -1)
     return Growth(
         nodes,
         splits,
@@ -107,14 +114,14 @@ def _new_tree(data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray) -
     )
 
 
-def _add_histograms(team: Team, tree: Growth) -> None:
+def _add_histograms(workers: Workers, tree: Growth) -> None:
     """Add up the histograms that workers have filled, and let threads search them.
 
     Blocks that can split neither leaf are left out; all workers know the same of them.
     """
     step, histogram = tree.step[0], tree.filled[-1]
     is_open = tree.slots[step["pair"][0]] >= 0
-    histogram[is_open] = team.total(histogram[is_open])
+    histogram[is_open] = workers.sum(histogram[is_open])
     tree.counters[:] = pieces.new_counters(step["n_pieces"])
 
 

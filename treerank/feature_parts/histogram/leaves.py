@@ -8,7 +8,7 @@ from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
-from treerank.team import current_team
+from treerank.workers import ALONE, Workers
 
 _BYTE = np.uint64(255)
 
@@ -28,6 +28,7 @@ def add_leaves(
     rules: TreeRules,
     learning_rate: float,
     scores: np.ndarray,
+    workers: Workers = ALONE,
 ) -> np.ndarray:
     """Add the values of leaves to the scores of the rows that grew a tree; return them by node.
 
@@ -43,7 +44,7 @@ def add_leaves(
     ends = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
     sums = np.empty((2, len(leaves), scores.shape[1]))
     in_parts(_sum_leaves, ends, spans, rows, derivatives, sums)  # one thread sums one leaf
-    g, h = current_team().total(sums)
+    g, h = workers.sum(sums)
     # As ``newton_step``. A leaf may be too light in one output of several.
     shrunk = np.copysign(np.maximum(np.abs(g) - rules.reg_alpha, 0.0), g)
     heavy = h >= rules.min_child_weight

@@ -24,7 +24,7 @@ import numpy as np
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.random_keys import stream, uniform_of
 from treerank.numerics.threads import in_parts
-from treerank.team import current_team
+from treerank.workers import ALONE, Workers
 
 #: Largest magnitude of a single derivative in steps, and number of words per document.
 PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
@@ -42,7 +42,9 @@ class Layout(NamedTuple):
     hessian_step: float
 
 
-def layout_of(gradient: np.ndarray, hessian: np.ndarray, precision: str) -> Layout:
+def layout_of(
+    gradient: np.ndarray, hessian: np.ndarray, precision: str, workers: Workers = ALONE
+) -> Layout:
     """Return the layout with the smallest steps with which no sum over all rows overflows.
 
     Examples
@@ -52,9 +54,9 @@ def layout_of(gradient: np.ndarray, hessian: np.ndarray, precision: str) -> Layo
            hessian_step=6.103515625e-05)
     """
     most, n_words = PRECISIONS[precision]
-    team, sizes = current_team(), np.array([_size(gradient), _size(hessian)])
-    n_rows, *totals = map(float, team.total(np.array([len(gradient), *sizes[:, 0]])))
-    largest = team.largest(sizes[:, 1])
+    sizes = np.array([_size(gradient), _size(hessian)])
+    n_rows, *totals = map(float, workers.sum(np.array([len(gradient), *sizes[:, 0]])))
+    largest = workers.max(sizes[:, 1])
     count_bits, wide = int(n_rows).bit_length(), n_words == 2
     hessian_bits = 63 - count_bits if wide else (64 - count_bits) // 2
     gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # one bit is for the sign
@@ -83,13 +85,14 @@ def pack(
     precision: str,
     key: tuple[int, int],
     numbers: np.ndarray | None = None,
+    workers: Workers = ALONE,
 ) -> tuple[np.ndarray, Layout]:
     """Return the words of all rows, of shape (n_rows, n_words), and their layout.
 
     ``key``, seed and iteration, and the number of a row are the key of its rounding. Rows are
     numbered in order if ``numbers`` are None.
     """
-    layout = layout_of(gradient, hessian, precision)
+    layout = layout_of(gradient, hessian, precision, workers)
     words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
     draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
     in_parts(_pack_rows, len(words), (gradient, hessian), draws, layout, words)

@@ -7,7 +7,6 @@ import numpy as np
 from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.histogram import STRIDE
 from treerank.feature_parts.histogram.splitter import TreeRules
-from treerank.team import current_team
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
@@ -70,12 +69,12 @@ class Growth(NamedTuple):
     counters: np.ndarray  # of its pieces
 
 
-def make_histograms(binned: np.ndarray, n_words: int, rules: TreeRules) -> np.ndarray:
-    """Return memory for the histograms of the leaves of trees."""
-    team, (n_rows, n_blocks) = current_team(), binned.shape
-    n_leaves = (
-        min(rules.num_leaves, int(team.total(np.array([n_rows]))[0])) if n_blocks else 1
-    )  # nothing varies
+def make_histograms(
+    binned: np.ndarray, n_words: int, rules: TreeRules, n_rows: int | None = None
+) -> np.ndarray:
+    """Return memory for the histograms of the leaves of trees; ``n_rows`` are all workers' rows."""
+    n_rows, n_blocks = binned.shape[0] if n_rows is None else n_rows, binned.shape[1]
+    n_leaves = min(rules.num_leaves, n_rows) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
     return np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_words), dtype=np.int64)

@@ -1,0 +1,53 @@
+"""Workers: those that fit one model together, and what they add up.
+
+Each worker holds whole queries. What depends on all documents (the position of a document in
+canonical order, the step of rounding, the sample for bins, the size of a typical query) is agreed
+on by all workers, so the model is the same for any number of them. The documents of a fit carry
+the workers along, see :class:`treerank.inputs.rows.Rows`.
+"""
+
+import numpy as np
+
+
+class Workers:
+    """One worker alone, and the base class of several, which replaces every method but ``any``.
+
+    Every worker calls the same methods in the same order, with arrays of the same dtype.
+
+    Attributes
+    ----------
+    rank : int
+        Number of this worker, from 0.
+    world_size : int
+        Number of workers.
+
+    Examples
+    --------
+    >>> ALONE.sum(np.array([1, 2])), ALONE.any(True)
+    (array([1, 2]), True)
+    """
+
+    rank, world_size = 0, 1
+
+    def gather(self, values: np.ndarray) -> list[np.ndarray]:
+        """Return the array of each worker, in the order of ranks; only their lengths may differ."""
+        return [values]
+
+    def max(self, values: np.ndarray) -> np.ndarray:
+        """Return the largest of the workers' values, entry by entry."""
+        return values
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of the workers' values, entry by entry.
+
+        The order of the terms is not defined: floats must have sums that are exact in any order.
+        """
+        return values
+
+    def any(self, flag: bool) -> bool:
+        """Return whether the flag of any worker is true."""
+        return bool(self.max(np.array([flag], dtype=np.int64))[0])
+
+
+#: The worker of a fit on one machine.
+ALONE = Workers()
