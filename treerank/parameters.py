@@ -109,7 +109,7 @@ _INSTEAD = {
     "Scored.score": "The metric is a parameter, as in TreeDirectRanker(metric='map'), or write "
     "get_metric('map')(y, ranker.predict(X), qid).",
     "compare": "The data are one tuple: compare(rankers, (X, y, qid)).",
-    "fit": "It takes a data frame of Dask, whose workers it uses: n_workers= says how many. Other "
+    "fit": "It takes a data frame of Dask or Spark, whose workers it uses. Other "
     "arguments, such as position=, are for ranker.fit.",
     "slices": "The values are get_metric('ndcg@10').per_query(y, ranker.predict(X), qid).",
 }

@@ -233,7 +233,7 @@ def test_a_fit_goes_on_from_a_checkpoint(client, tmp_path):
             {"eval_set": (X, Y, QID)},
             "eval_set must be a data frame of Dask or of Spark; got",
         ),
-        (RANKER, {"workers": 4}, "workers.*n_workers="),
+        (RANKER, {"workers": 4}, "workers.*n_workers"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused_before_a_row_moves(client, ranker, options, message):
