@@ -1,4 +1,5 @@
 import os
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -101,6 +102,18 @@ def test_a_file_of_many_columns_is_opened_a_few_times(tmp_path, monkeypatch, nam
     write_parquet(tmp_path / name, X, [1, 0], ["q", "q"])
     np.testing.assert_array_equal(np.asarray(read_parquet(tmp_path / name).X), X)
     assert len(opened) <= 5
+
+
+@pytest.mark.parametrize("name", ["wide.parquet", "wide.csv"])
+def test_the_time_of_two_rows_grows_with_the_columns_and_not_with_their_square(tmp_path, name):
+    """About .2 s for 2,500 columns of a CSV file, where the square of their number took minutes."""
+    path, seconds = tmp_path / name, []
+    write_parquet(path, np.ones((2, 2500)), [1, 0], ["q", "q"])
+    for _ in range(2):  # the first call imports
+        start = time.process_time()
+        assert read_parquet(path).X.num_columns == 2500
+        seconds.append(time.process_time() - start)
+    assert min(seconds) <= 1
 
 
 def test_of_a_large_file_only_some_columns_are_held_twice(file, monkeypatch):

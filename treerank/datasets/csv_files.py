@@ -11,6 +11,7 @@ in memory while it is read.
 
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
@@ -206,10 +207,10 @@ def _other_notation(path, name, found):
 
 def _refuse_misread(path, delimiter, names, table):
     """Refuse hexadecimal numbers, and numbers beyond all floats, in columns read as numbers."""
-    names = [name for name in names if table.column_names.count(name) == 1]
-    integers = [name for name in names if pa.types.is_integer(table.schema.field(name).type)]
-    if integers and not _has_hexadecimal(path):
-        names = [name for name in names if name not in integers]
+    counts = Counter(table.column_names)
+    names = [name for name in names if counts[name] == 1]
+    if names and not _has_hexadecimal(path):
+        names = [n for n in names if not pa.types.is_integer(table.schema.field(n).type)]
     if not names:
         return
     texts = _table(path, delimiter, dict.fromkeys(names, pa.string()), names)
