@@ -175,6 +175,27 @@ def test_models_without_names_need_their_number_of_features(letor_file, tmp_path
     assert "One test set, 20 queries" in found.stdout
 
 
+def test_folds_of_a_folder_give_engines_their_validation_sets_and_models_their_tests(tmp_path):
+    rng = np.random.default_rng(0)
+    for fold in (1, 2):
+        (tmp_path / f"Fold{fold}").mkdir()
+        for part, name in enumerate(("train", "vali", "test")):
+            qid = np.repeat(np.arange(8), 10) + 100 * fold + 1000 * part
+            X = rng.normal(size=(80, 3)).round(3)
+            y = np.clip(np.round(X[:, 0] + rng.normal(size=80)), 0, 2)
+            write_letor(tmp_path / f"Fold{fold}" / f"{name}.txt", X, y, qid)
+    model = tmp_path / "old.treerank"
+    RankSVM().fit(X, y, qid).save(model)
+    options = "--ranker", "LGBMRanker", "--ranker", "TreeDirectRanker", "-q", "--metric", "map"
+    found = run("compare", tmp_path, *options).stdout
+    assert "early stopping: used by LGBMRanker and TreeDirectRanker." in found
+    found = run("compare", model, tmp_path, "-q", "--metric", "map", "--ranker", "RankSVM")
+    assert (
+        "old: fitted before, scored as it is; RankSVM: fitted to the training set" in found.stdout
+    )
+    assert "rankers['old'] was fitted to 8 of the 16 test queries" in found.stderr
+
+
 def test_folds_of_a_folder_are_not_split_again(tmp_path):
     (tmp_path / "Fold1").mkdir()
     for name in ("train", "vali", "test"):
