@@ -146,9 +146,25 @@ def test_kernels_with_functions_of_the_user_are_not_stored(part):
     assert kernel.stats.cache_path is None
 
 
-@pytest.mark.skipif(one_writer.fcntl is None, reason="there is no lock")
-def test_a_kernel_is_stored_while_no_other_process_stores_one(tmp_path, monkeypatch):
+class LocksOfWindows:
+    """The module ``msvcrt``, which locks bytes of a file, over the locks of this system."""
+
+    LK_LOCK, LK_UNLCK = 1, 0
+
+    def locking(self, descriptor, mode, n_bytes):
+        import fcntl
+
+        assert os.path.isfile(f"/proc/self/fd/{descriptor}")
+        fcntl.flock(descriptor, fcntl.LOCK_EX if mode == self.LK_LOCK else fcntl.LOCK_UN)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="tells which files are open")
+@pytest.mark.parametrize("system", ["here", "on Windows"])
+def test_a_kernel_is_stored_while_no_other_process_stores_one(system, tmp_path, monkeypatch):
     monkeypatch.delenv("TREERANK_PLAIN_NUMBA", raising=False)
+    if system == "on Windows":
+        monkeypatch.setattr(one_writer, "fcntl", None)
+        monkeypatch.setattr(one_writer, "msvcrt", LocksOfWindows())
     inside, free = Event(), Event()
 
     def save(types, code):
@@ -180,4 +196,4 @@ def test_numba_has_the_part_that_one_writer_replaces_unless_told_or_not_known(pl
     elif plain == "by version":
         monkeypatch.setattr(one_writer, "KNOWN", ((0, 0), (0, 0)))
     is_replaced = "save_overload" in vars(njit(kernel_folder._room)._cache)
-    assert is_replaced == (plain == "not at all" and one_writer.fcntl is not None)
+    assert is_replaced == (plain == "not at all")

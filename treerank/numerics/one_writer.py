@@ -15,11 +15,16 @@ from typing import Any
 
 import numba
 
+fcntl: Any = None
+msvcrt: Any = None
 try:
     import fcntl
-except ImportError:  # Windows, which has no such lock
-    fcntl = None  # type: ignore[assignment]
+except ImportError:  # Windows
+    with suppress(ImportError):
+        import msvcrt
 
+#: The file that is locked, where a folder cannot be.
+_LOCK = "treerank.lock"
 #: First version of numba whose kernels are known to have this object, and the first that is not.
 KNOWN = (0, 61), (0, 70)
 
@@ -28,7 +33,8 @@ def let_one_process_write(kernel: Any) -> None:
     """Let a kernel wait, before it stores machine code, until no other process does."""
     is_known = KNOWN[0] <= numba.version_info.short < KNOWN[1]
     stored = getattr(kernel, "_cache", None)  # None if nothing is compiled
-    if fcntl is None or not is_known or stored is None or "TREERANK_PLAIN_NUMBA" in os.environ:
+    has_locks = fcntl is not None or msvcrt is not None
+    if not has_locks or not is_known or stored is None or "TREERANK_PLAIN_NUMBA" in os.environ:
         return
     save = stored.save_overload
 
@@ -43,10 +49,19 @@ def let_one_process_write(kernel: Any) -> None:
 def _alone_in(folder: str) -> Iterator[None]:
     """Wait until no other process is in a block for this folder."""
     os.makedirs(folder, exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY)
+    if fcntl:
+        lock = os.open(folder, os.O_RDONLY)
+    else:
+        lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT)
     try:
         with suppress(OSError):  # some file systems have no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            if fcntl:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            else:
+                msvcrt.locking(lock, msvcrt.LK_LOCK, 1)  # waits for ten seconds
         yield
     finally:
+        if not fcntl:
+            with suppress(OSError):
+                msvcrt.locking(lock, msvcrt.LK_UNLCK, 1)
         os.close(lock)
