@@ -72,10 +72,11 @@ class TrainingQueries:
 
     Examples
     --------
+    >>> from treerank.workers import ALONE
     >>> qid = ["red shoes", "red shoes", "blue hat", "blue hat"]
     >>> groups, rows = QueryGroups.from_qid(qid), np.arange(1, 5, dtype=np.uint64)
     >>> ids = hashes_of(["blue hat", "red shoes"])
-    >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).remembered()
+    >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).remembered(ALONE)
     >>> queries.overlap(["red shoes"], rows[1:2], QueryGroups.from_qid(None, 1))
     QueryOverlap(n_queries=1, n_same=0, n_cut=1)
     >>> queries.overlap(["shoes, red"], rows[:2], QueryGroups.from_qid(None, 2))
