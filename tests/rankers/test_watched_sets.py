@@ -4,6 +4,7 @@ import pytest
 from treerank import HistogramTrees, TreeDirectRanker, get_metric, load, make_web_search
 from treerank.baselines import AdaRank, LambdaMART, PRank
 from treerank.feature_parts import Chain
+from treerank.rankers.held_out import Watched
 
 X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
 TRAIN, *SETS = (
@@ -66,3 +67,10 @@ def test_each_label_of_each_set_is_measured_by_each_metric():
     X_, labels, qid = both[2]
     expected = get_metric("ndcg@5")(labels["click"], ranker.predict(X_), qid)
     assert second["ndcg@5 of click"][-1] == pytest.approx(expected)
+
+
+def test_outputs_are_added_up_before_they_are_measured():
+    measure = get_metric("ndcg").prepared([1, 0])
+    watched = Watched("ndcg", {("validation", "ndcg"): measure})
+    outputs = np.array([[1.0, -3.0], [0.5, 0.0]])  # the first alone would rank the other way round
+    assert watched(outputs) == watched(np.array([-2.0, 0.5])) == measure(np.array([0.0, 1.0])) < 1

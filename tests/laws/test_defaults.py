@@ -1,0 +1,53 @@
+"""The default of a parameter is what its docstring says, for all that is public."""
+
+import ast
+import importlib
+import inspect
+import re
+
+import pytest
+
+import treerank
+
+PACKAGES = ["treerank"]
+PACKAGES += [f"treerank.{name}" for name in ("baselines", "clicks", "datasets", "distributed")]
+PACKAGES += [f"treerank.{name}" for name in ("evaluation", "exports", "feature_parts", "inputs")]
+PACKAGES += [f"treerank.{name}" for name in ("inspection", "metrics", "objectives", "rankers")]
+_PARAMETER = re.compile(r"^    ([\w, ]+) : .*\bdefault=(.+)$", re.M)
+
+
+def documented_defaults(value):
+    """Yield the name, the documented default and the default of each parameter of a callable."""
+    parameters = inspect.signature(value).parameters
+    text = inspect.cleandoc(value.__doc__ or "")
+    for names, default in _PARAMETER.findall("    " + text.replace("\n", "\n    ")):
+        for name in names.split(", "):
+            if name in parameters and parameters[name].default is not inspect.Parameter.empty:
+                yield name, default, parameters[name].default
+
+
+def public():
+    """Yield all public names with parameters, each object once."""
+    seen = set()
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value) and id(value) not in seen:
+                seen.add(id(value))
+                yield pytest.param(value, id=f"{package}.{name}")
+
+
+@pytest.mark.parametrize("value", list(public()))
+def test_a_default_is_what_the_docstring_says(value):
+    for name, documented, default in documented_defaults(value):
+        try:
+            expected = ast.literal_eval(documented)
+        except (SyntaxError, ValueError):  # such as a sentence, or an object
+            continue
+        assert (name, default) == (name, expected)
+
+
+def test_the_docstrings_of_rankers_have_defaults():
+    documented = {name for name, *_ in documented_defaults(treerank.TreeDirectRanker)}
+    assert {"head_alpha", "random_state", "loss"} <= documented
