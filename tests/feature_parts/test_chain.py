@@ -65,3 +65,17 @@ def test_early_stopping_of_the_last_part_watches_the_sum():
     ranker.fit(X, Y, QID, eval_set=(2 * X, Y, QID))
     (curve,) = ranker.evals_result_["validation"].values()
     assert max(curve) == pytest.approx(ranker.score(2 * X, Y, QID))
+
+
+def test_the_ranker_says_how_many_trees_of_the_last_part_an_eval_set_keeps():
+    rng = np.random.default_rng(2)
+    X, qid = rng.normal(size=(120, 2)), np.repeat(np.arange(12), 10)
+    y = (X[:, 0] + rng.normal(size=120) > 0).astype(int)
+    trees = LightGBMTrees(20, min_child_samples=1, n_jobs=1)
+    held_out = X[qid >= 8], y[qid >= 8], qid[qid >= 8]
+    ranker = TreeDirectRanker(Chain(["line", trees]), random_state=0)
+    ranker.fit(X[qid < 8], y[qid < 8], qid[qid < 8], eval_set=held_out)
+    kept = ranker.best_iteration_
+    assert kept == ranker.feature_part_.parts_[-1].best_iteration_ < 20
+    recorded = ranker.evals_result_["validation"]["ndcg@10"]
+    assert recorded[kept - 1] == pytest.approx(ranker.score(*held_out), abs=1e-9)

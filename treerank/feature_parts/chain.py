@@ -79,6 +79,8 @@ class Chain(PartList):
     evals_result_ : dict
         Values of the metric after each step of the last part, given ``validation``. The scores that
         are measured are sums over all parts.
+    best_iteration_ : int or None
+        Number of steps of the last part that are kept.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``, which has one.
 
@@ -135,6 +137,13 @@ class Chain(PartList):
         """Values of the metric of the sum, after each step of the last part."""
         check_is_fitted(self)
         return traits_of(self.parts_[-1]).evals_result_
+
+    @property
+    def best_iteration_(self) -> int | None:
+        """Number of steps of the last part that are kept, or None where it has none."""
+        check_is_fitted(self)
+        kept: int | None = traits_of(self.parts_[-1]).best_iteration_
+        return kept
 
     def _watched(self, validation: Validation | None) -> Validation | None:
         """Return the validation documents with the metric of the sum of all parts so far."""
