@@ -86,6 +86,12 @@ def test_the_convex_form_is_the_sum_of_the_convex_forms():
     assert_is_weighted_sum(total, [term.convex() for term in terms], [2, 3], SCORES)
 
 
+def test_a_sum_of_one_term_has_the_outputs_and_the_queries_of_the_term():
+    term = TERMS["listnet"]
+    assert (2 * term).n_outputs == term.n_outputs
+    assert (2 * term).groups is term.groups
+
+
 def test_the_steepness_is_that_of_the_terms_if_they_agree():
     steep = [make_objective(y, QID, sigma=2.0) for y in (RELEVANCE, MARGIN)]
     assert (0.3 * steep[0] + steep[1]).steepness == 2.0

@@ -6,6 +6,7 @@ from own_objective import HalfSquare
 from treerank import TreeDirectRanker, make_objective
 from treerank.feature_parts import MLP, Chain, Ensemble, Line
 from treerank.inputs import QueryGroups
+from treerank.rankers.direct_ranker import DirectRanker
 
 X, Y, QID = ranking_data()
 
@@ -92,3 +93,11 @@ def test_importances_of_a_part_that_has_none_are_refused_with_the_reason(part, l
     with pytest.raises(AttributeError, match=reason):
         _ = ranker.feature_importances_
     assert not hasattr(ranker, "feature_importances_")  # as scikit-learn asks
+
+
+def test_settings_that_a_ranker_does_not_name_are_those_of_the_paper():
+    class OwnRanker(DirectRanker):
+        feature_part = "line"
+
+    for name in ("head_alpha", "warm_start", "tau"):
+        assert getattr(OwnRanker(), name) == getattr(TreeDirectRanker(), name)
