@@ -392,15 +392,18 @@ def is_whole(value: Any) -> bool:
 
 
 def quote(value: Any) -> str:
-    """Return the text of a value for a message, cut where it is long.
+    """Return the text of a value for a message, in one line, cut where it is long.
 
     Examples
     --------
     >>> quote("no"), quote([0] * 1000)[-12:]
     ("'no'", '0, 0, 0, ...')
+    >>> quote(np.eye(2))
+    'array([[1., 0.], [0., 1.]])'
     """
     try:
         text = f"the class {value.__name__}, no object" if isinstance(value, type) else repr(value)
+        text = re.sub(r"\n\s*", " ", text)  # of estimators and arrays, which take several lines
     except Exception:  # as that of a number with too many digits, or of a broken object
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}..."
