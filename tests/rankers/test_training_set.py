@@ -76,3 +76,24 @@ def test_rows_of_weight_zero_and_their_pairs_are_gone():
     assert data.groups.codes.max() + 1 == data.groups.n_queries == 4
     i, j = PAIRS[:, :2].astype(int).T
     assert len(data.pairs.i) == (kept[i] & kept[j]).sum()
+
+
+@pytest.mark.parametrize("weight", [None, "sample_weight", "query_weight"])
+@pytest.mark.parametrize("heavy", [1.0, 2.0])
+def test_some_queries_are_the_training_set_of_these_alone(weight, heavy):
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(120, 3)), np.repeat(np.arange(12), 10)
+    y, some = rng.integers(0, 3, 120).astype(float), qid % 3 > 0
+    weights = {} if weight is None else {weight: np.where(some, heavy, 3.0)}
+    data = training_set(Rows(X), y, qid, **weights)
+    chosen = some[data.rows[data.groups.indptr[:-1]]]
+    found = data.of_queries(chosen)
+    expected = training_set(
+        Rows(X[some]), y[some], qid[some], **{name: w[some] for name, w in weights.items()}
+    )
+    np.testing.assert_array_equal(found.features, expected.features)
+    np.testing.assert_array_equal(found.groups.indptr, expected.groups.indptr)
+    for name in ("y", "sample_weight", "query_weight", "query_hashes"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name, values in expected.queries.as_state().items():
+        np.testing.assert_array_equal(getattr(found.queries, name), values)

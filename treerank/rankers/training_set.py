@@ -133,9 +133,18 @@ class TrainingSet:
     def of_queries(self, chosen: np.ndarray) -> Self:
         """Return the documents of the chosen queries, which are a mask, in training order."""
         rows = _row_numbers(np.flatnonzero(chosen[self.groups.codes]))
-        taken = _without_unit_weights(self.taking(rows))
         hashes = None if self.query_hashes is None else self.query_hashes[chosen]
-        return replace(taken, query_hashes=hashes, queries=self.queries and self.queries.at(chosen))
+        queries = self.queries and self.queries.at(chosen)
+        weighed = self.taking(rows)
+        taken = _without_unit_weights(weighed)
+        lost = [w is None for w in (taken.sample_weight, taken.query_weight)]
+        if lost != [w is None for w in (self.sample_weight, self.query_weight)]:
+            # Weights that are all one do not count in the order, as if there had been none.
+            taken, order = _in_canonical_order(taken, row_hashes(taken.documents.array()))
+            query = weighed.groups.codes[order[taken.groups.indptr[:-1]]]
+            hashes = None if hashes is None else hashes[query]
+            queries = queries and queries.at(query)
+        return replace(taken, query_hashes=hashes, queries=queries)
 
 
 def training_set(
