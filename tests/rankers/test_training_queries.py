@@ -27,6 +27,7 @@ from treerank.rankers.training_queries import (
     hashes_of_queries,
     overlap_with_training,
 )
+from treerank.workers import ALONE
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -62,7 +63,7 @@ CUT = r"(\d+) of (\d+) queries were trained on with other documents"
 def remembered(qid, hashes):
     groups = QueryGroups.from_qid(qid)
     ids = hashes_of(ids_of_queries(qid, groups))
-    return TrainingQueries(ids, *hashes_of_queries(hashes, groups)).remembered()
+    return TrainingQueries(ids, *hashes_of_queries(hashes, groups)).remembered(ALONE)
 
 
 def rows_of(qid, seed=0):
