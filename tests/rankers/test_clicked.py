@@ -194,6 +194,7 @@ def test_the_estimate_of_relevance_knows_the_names_of_columns(form):
     np.testing.assert_array_equal(found.predict(frame), expected.predict(frame))
 
 
+@pytest.mark.usefixtures("routing")
 def test_searches_and_cross_validation_route_positions_and_never_cut_queries(fitted):
     data = {"X": ROWS["X"], "y": ROWS["y"]}
     params = {"qid": ROWS["qid"], "position": ROWS["position"]}
