@@ -7,8 +7,8 @@ synthetic data in :mod:`treerank.datasets`, losses and weights in :mod:`treerank
 comparisons in :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`,
 explanations and failures in :mod:`treerank.inspection`, pages that show them in
 :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models in
-:func:`read_forest`, fits to data frames of Dask in :mod:`treerank.distributed`, learning from
-clicks in :mod:`treerank.clicks`, and result lists that are diverse or explore in
+:func:`read_forest`, fits to data frames of Dask and Spark in :mod:`treerank.distributed`,
+learning from clicks in :mod:`treerank.clicks`, and result lists that are diverse or explore in
 :mod:`treerank.results`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and

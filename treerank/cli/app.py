@@ -124,7 +124,7 @@ IN_PYTHON = {
     "--log": "treerank.clicks.evaluate_from_log",
     "--position": "fit(X, clicked, query, position=position)",
     "--slices": "report(ranker, X, y, qid, slices={'device': devices})",
-    "--workers": "treerank.distributed.fit(ranker, frame, ...) with a data frame of Dask",
+    "--workers": "treerank.distributed.fit(ranker, frame, ...) with a data frame of Dask or Spark",
 }
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "markdown",

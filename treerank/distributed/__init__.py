@@ -1,4 +1,4 @@
-"""Distributed: fits to data frames of Dask, the same model bit for bit as on one machine.
+"""Distributed: fits to data frames of Dask and Spark, the same model bit for bit as on one machine.
 
 >>> from treerank.distributed import fit, predict
 """

@@ -55,12 +55,15 @@ def fit_frames(
     frames = {"frame": frame[task.columns.of_training]}
     if eval_frame is not None:
         frames["eval_frame"] = eval_frame[task.columns.of_evaluation]
-    with MultiLock(names=[*workers], client=client):
-        fit = _Fit(client, workers)
-        try:
-            return fit.outcomes(task, fit.shuffled(frames, task.columns.query))
-        finally:
+    lock = MultiLock(names=[*workers], client=client)
+    lock.acquire()
+    fit = _Fit(client, workers)
+    try:
+        return fit.outcomes(task, fit.shuffled(frames, task.columns.query))
+    finally:
+        if client.status == "running":  # without a scheduler all is gone, and each call waits
             fit.end()
+            lock.release()
 
 
 def _current_client(client: Any) -> Any:
@@ -202,7 +205,7 @@ class _Fit:
 
     def end(self) -> None:
         """Free the workers."""
-        with suppress(Exception):  # the scheduler may be gone; what happened before is told
+        with suppress(Exception):  # what happened before is told
             self.client.cancel(self.futures, force=True)
             self.client.unsubscribe_topic(self.key)
             alive = self.client.sync(self.client.scheduler.ncores, callback_timeout=_ANSWER)
