@@ -134,4 +134,6 @@ def assert_equal_fits(several, one):
     assert several.evals_result_ == one.evals_result_
     assert several.best_iteration_ == one.best_iteration_
     assert several.feature_names_in_.tolist() == one.feature_names_in_.tolist()
+    for name, values in one.training_queries_.as_state().items():
+        np.testing.assert_array_equal(several.training_queries_.as_state()[name], values)
     assert several.get_params(deep=True).keys() == one.get_params(deep=True).keys()
