@@ -35,3 +35,16 @@ def test_only_the_likelihood_of_a_pair_has_log_odds_for_margins(loss):
         return math.isclose(sum(math.exp(-value) for value in upset), 1.0)
 
     assert loss.is_likelihood == all(is_likelihood(margin) for margin in (0.0, 0.5, 3.0))
+
+
+@pytest.mark.parametrize("name", [name for name, loss in PAIR_LOSSES.items() if loss.shape])
+@pytest.mark.parametrize("weight", [0.25, 1.0, 3.0])
+def test_the_form_without_exponentials_is_the_loss_times_the_weight_of_the_pair(name, weight):
+    loss = PAIR_LOSSES[name]
+    shape = loss.shape
+    for margin in (-2.0, -0.5, 0.0, 0.7, 3.0):
+        upset = 1 / (1 + math.exp(shape.steepness * margin))
+        gradient, hessian = shape.of_upset(upset, 1 - upset, weight)
+        _, slope, curvature = loss.of_margin(margin)
+        assert shape.gradient_factor * gradient == pytest.approx(weight * slope)
+        assert shape.hessian_factor * hessian == pytest.approx(weight * curvature)
