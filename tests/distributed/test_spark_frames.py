@@ -228,3 +228,14 @@ def test_the_death_of_a_worker_is_one_sentence_and_the_next_fit_works(session):
     assert "\n" not in str(caught.value)
     thread.join()
     assert model_of(fit(RANKER, frame, n_workers=2)) == model_of(fit_alone(RANKER))
+
+
+def test_a_task_that_fails_by_itself_is_told_from_a_worker_that_died():
+    from treerank.distributed.spark_frames import _death
+
+    text = "Could not recover from a failed barrier ResultStage. Most recent failure reason: "
+    trace = 'Traceback (most recent call last):\n  File "x.py", line 1\n'
+    missing = "ModuleNotFoundError: No module named 'xgboost'"
+    error = _death(f"{text}PythonException: {trace}{missing}\n\tat org.apache.spark")
+    assert str(error) == f"A task of the fit failed on a worker of Spark: {missing}"
+    assert "Spark has lost one" in str(_death(f"{text}Python worker exited unexpectedly (crashed)"))

@@ -121,12 +121,17 @@ def _refuse_encryption(session: Any, encrypted: bool) -> None:
 
 
 def _death(text: str) -> RuntimeError:
-    """Return one sentence for what Spark says of a worker that it has lost."""
+    """Return one sentence for what Spark says of a task that failed, or of a worker it has lost."""
+    raised = re.search(
+        r"Traceback \(most recent call last\):.*?\n(\w[\w.]*: [^\n]*)", text, re.DOTALL
+    )
+    if raised is not None:  # before or after the fit itself, such as a package that is not there
+        return RuntimeError(f"A task of the fit failed on a worker of Spark: {raised[1].strip()}")
     reason = re.search(r"(ExecutorLostFailure[^\n]*|[^\n]*(?:crashed|exited|EOF)[^\n]*)", text)
     told = "" if reason is None else f" Spark says: {reason[0].strip()[:300]}"
     return RuntimeError(
         "Every worker must live until the fit is done; Spark has lost one, often because it had "
-        f"too little memory.{told}"
+        f"too little memory; the log of that worker tells why.{told}"
     )
 
 
