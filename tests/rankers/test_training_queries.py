@@ -209,3 +209,15 @@ def test_few_numbers_that_two_sets_share_by_chance_are_no_cut():
     overlap = remembered(users, rows_of(users)).look_up(rows_of(later, seed=1), None, later)
     assert len(np.intersect1d(users, later)) > 30
     assert overlap.n_cut == 0
+
+
+def test_lists_of_one_length_that_are_cut_are_recognized_and_halves_of_numbered_ones_are_not():
+    qid = np.repeat(np.arange(60), 20)
+    rows = rows_of(qid)
+    for n_splits, is_known in ((5, True), (2, False)):
+        for train, test in KFold(n_splits, shuffle=True, random_state=0).split(qid):
+            known = remembered(qid[train], rows[train])
+            assert (known.look_up(rows[test], None, qid[test]).n_cut > 0) == is_known
+    for train, test in KFold(2, shuffle=True, random_state=0).split(X):
+        known = remembered(QID[train], rows_of(QID)[train])
+        assert known.look_up(rows_of(QID)[test], None, QID[test]).n_cut == 0
