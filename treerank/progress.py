@@ -146,7 +146,8 @@ class Progress:
     total : int, default=None
         Largest number of iterations, including those of earlier fits.
     saver : callable, default=None
-        Called as ``saver(iteration, dump, progress)`` after each iteration.
+        Called as ``saver(iteration, dump, progress)`` after each iteration but one that ends the
+        fit early.
     newest : float, default=1.0
         Share of the newest value in the smoothed curve whose highest point is the best iteration;
         1 does not smooth. Values of few queries jump, and their highest point is often chance.
@@ -197,15 +198,14 @@ class Progress:
         ``dump`` returns the model as plain values, to be saved.
         """
         last = {self.name: self.values[-1]} if self.values else {}
-        is_told_to_stop = bool(current_listener()(iteration, self.total, last))
-        if self.saver is not None:
+        stops = bool(current_listener()(iteration, self.total, last))
+        if self.values:
+            self.note(self.values[-1], iteration)
+            rounds = self.early_stopping_rounds
+            stops |= rounds is not None and iteration - self.best_iteration >= rounds
+        if self.saver is not None and not stops:  # else the same fit would go on beyond its end
             self.saver(iteration, dump, self)
-        if not self.values:
-            return is_told_to_stop
-        self.note(self.values[-1], iteration)
-        rounds = self.early_stopping_rounds
-        is_late = rounds is not None and iteration - self.best_iteration >= rounds
-        return is_told_to_stop or is_late
+        return stops
 
     def state(self) -> dict[str, Any]:
         """Return the values so far, and the rows of all that the metric has recorded of them."""

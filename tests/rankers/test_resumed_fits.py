@@ -104,6 +104,29 @@ def test_a_checkpoint_of_another_fit_starts_anew(other, tmp_path):
     )
 
 
+@pytest.mark.parametrize("cls", PARTS.values(), ids=PARTS)
+def test_a_fit_that_has_ended_early_does_not_go_on_beyond_its_end(cls, tmp_path):
+    """It is fitted again where what came after it was killed."""
+    for fit in (Fit(cls, part={"early_stopping_rounds": rounds}) for rounds in (1, 2, 3)):
+        whole = fit()
+        assert len(whole.evals_result_["validation"]["ndcg@10"]) < FOUND
+        with checkpointing(tmp_path / "fit", every=1):
+            again = fit(), fit(), fit()
+        for ranker in again:
+            np.testing.assert_array_equal(ranker.predict(X), whole.predict(X))
+            assert ranker.evals_result_ == whole.evals_result_
+
+
+def test_a_fit_that_a_callback_has_ended_does_not_go_on_beyond_its_end(tmp_path):
+    def stop(n_done, n_total, values):
+        return n_done >= KILLED
+
+    with checkpointing(tmp_path / "fit", every=1):
+        for _ in range(3):
+            ranker = Fit()(callbacks=[stop])
+            assert len(ranker.evals_result_["validation"]["ndcg@10"]) == KILLED
+
+
 @pytest.mark.parametrize(("one", "other"), [("hinge", "exponential"), ("logistic", "listnet")])
 def test_losses_of_equal_derivatives_at_the_start_are_told_apart(one, other, tmp_path):
     of_pairs = {"weight": "uniform", "smoothing": 0.0}
