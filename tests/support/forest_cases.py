@@ -90,7 +90,8 @@ def documents_for(forest, n=400, seed=0):
     with np.errstate(over="ignore"):
         singles = thresholds.astype(np.float32)
     near = [np.nextafter(thresholds, side) for side in (-np.inf, np.inf)]
-    near += [np.nextafter(singles, np.float32(side)) for side in (-np.inf, np.inf)]
+    with np.errstate(over="ignore"):  # beyond the last cut of XGBoost, the largest number, is inf
+        near += [np.nextafter(singles, np.float32(side)) for side in (-np.inf, np.inf)]
     pool = np.concatenate([thresholds, singles, *near, _EDGES, rng.normal(size=200)])
     rows = rng.choice(pool, (n, forest.n_features))
     if forest.categories is not None:
