@@ -2,6 +2,7 @@ import os
 import signal
 import threading
 import time
+from functools import partial
 
 import dask
 import dask.dataframe as dd
@@ -17,6 +18,10 @@ from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees, checkpointi
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickRelevance
 from treerank.distributed import fit, predict
+from treerank.distributed.collective import start_tracker
+from treerank.distributed.columns import FrameColumns
+from treerank.distributed.dask_frames import _fit_here
+from treerank.distributed.shard import Task
 from treerank.metrics import NDCG
 from treerank.progress import listening
 
@@ -270,6 +275,19 @@ def test_a_cluster_that_encrypts_is_refused_unless_the_user_says_otherwise(tmp_p
         with pytest.raises(ValueError, match="encrypted must be False to fit by a cluster whose"):
             fit(RANKER, frame)
         assert model_of(fit(RANKER, frame, encrypted=False)) == model_of(fit_alone(RANKER))
+
+
+def test_a_worker_that_waits_for_one_that_never_comes_is_free_once_the_fit_is_given_up(client):
+    first = min(client.nthreads())
+    start = partial(start_tracker, 2, "127.0.0.1")
+    network = client.run(start, workers=[first])[first]
+    columns = FrameColumns.of(list(FRAME.columns), "label", "query", {}, {})
+    task = Task(RANKER, columns, 0, None)
+    future = client.submit(_fit_here, task, 0, network, "topic", FRAME, workers=[first])
+    until(lambda: is_fitting(client, first))
+    time.sleep(1)  # it has met nobody
+    client.cancel([future], force=True)
+    assert client.submit(os.getpid, workers=[first], pure=False).result(timeout=20)
 
 
 def test_the_death_of_a_worker_is_named_and_the_cluster_can_fit_again(client):

@@ -137,7 +137,11 @@ NDCG_TEN, LAMBDARANK = TreeDirectRanker(metric="ndcg@ten"), TreeDirectRanker(los
         (of_loss("QueryRMSE").fit, (TWO, [0, 1]), "'QueryRMSE'. Write loss='half_squared_error'"),
         (NDCG_TEN.fit, (TWO, [0, 1]), r"got 'ndcg@ten'\.$"),
         (LightGBMTrees().fit, (np.eye(2), np.array([0, 1])), r"Write TreeDirectRanker\(part\)"),
-        (compare, ({"a": RANKER}, (np.eye(2), [0, 1])), r"data must be \(X, y, qid\), with the query"),
+        (
+            compare,
+            ({"a": RANKER}, (np.eye(2), [0, 1])),
+            r"data must be \(X, y, qid\), with the query",
+        ),
         (load, (None,), "path: expected str"),
     ],
 )

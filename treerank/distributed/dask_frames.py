@@ -6,9 +6,11 @@ whole queries. Then each worker runs one task, see :mod:`treerank.distributed.sh
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -26,6 +28,8 @@ _ANSWER, _PATIENCE = 5, 5
 _LEAVING = 60
 #: What becomes of futures that are no result.
 _BROKEN = ("error", "cancelled", "lost")
+
+T = TypeVar("T")
 
 
 def kinds_of(frame: Any) -> dict[str, str]:
@@ -238,9 +242,12 @@ def _fit_here(
     worker = get_worker()
     key = worker.get_current_task()
 
+    def is_given_up() -> bool:
+        task_state = worker.state.tasks.get(key)
+        return task_state is None or task_state.state == "cancelled"
+
     def hear(n_done: int, n_total: int | None, note: Note) -> None:
-        own = worker.state.tasks.get(key)
-        if own is None or own.state == "cancelled":
+        if is_given_up():
             raise RuntimeError("The fit was given up.")
         if rank == 0:
             values = note if isinstance(note, str) else {name: float(note[name]) for name in note}
@@ -249,14 +256,34 @@ def _fit_here(
     n_threads = worker.state.nthreads
     patience = 1
     try:
-        outcome = fit_shard(
-            task, frame, eval_frame, rank, network, n_threads=n_threads, listener=hear
-        )
+        fit = partial(fit_shard, n_threads=n_threads, listener=hear)
+        outcome = _unless(is_given_up, partial(fit, task, frame, eval_frame, rank, network))
         patience = _LEAVING if outcome.is_fitted else 1
     finally:
         if rank == 0:
             stop_tracker(network, patience)
     return outcome
+
+
+def _unless(is_given_up: Callable[[], bool], function: Callable[[], T]) -> T:
+    """Return the result of a function, or raise an error once it is given up.
+
+    Inside the collective, a worker waits for one that has died as long as for one that is late, and
+    cannot be told to stop. So it waits in a thread of its own, and that of Dask is free again.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while not wait([future], timeout=_PULSE).done:
+        if is_given_up():
+            raise RuntimeError("The fit was given up.")
+    return future.result()
 
 
 def predict_frame(ranker: Any, frame: Any, features: list[str]) -> Any:
