@@ -222,7 +222,7 @@ def test_test_queries_that_a_ranker_was_fitted_to_are_warned_of():
         comparison = compare(rankers, NEW)
     said = [str(warning.message) for warning in caught]
     assert len(said) == 2
-    assert "rankers['trees'] was fitted to 15 of the 15 test queries, so its values say" in said[0]
+    assert "rankers['trees'] was fitted to 15 of the 15 test queries, so its values are" in said[0]
     assert "rankers['piped'] was fitted to 5 of the 15 test queries" in said[1]
     text = str(comparison.summary())
     assert "trees was fitted to 15 of the test queries: its values are too good." in text
@@ -232,6 +232,26 @@ def test_test_queries_that_a_ranker_was_fitted_to_are_warned_of():
     new = compare({"old": trees().fit(*OLD)}, NEW)
     assert "fitted to" not in str(new.summary())
     assert "not known" not in str(new.summary())
+
+
+def test_searches_that_come_back_with_other_documents_are_not_called_a_fault():
+    words = np.array([f"{color} shoes" for color in ["red", "blue", "green", "black", "white"]])
+    old = RankSVM().fit(X[qid < 5], y[qid < 5], words[qid[qid < 5]])
+    later = (qid >= 5) & (qid < 10)
+    new = X[later], y[later], words[qid[later] - 5]
+    with pytest.warns(UserWarning, match="was fitted to") as caught:
+        comparison = compare({"old": old}, new)
+    assert len(caught) == 1
+    said = str(caught[0].message)
+    assert said.startswith(
+        "rankers['old'] was fitted to 5 of the 5 test queries with other documents. If a split of "
+        "rows cut them (KFold, train_test_split), its values are too good: "
+    )
+    assert "If they are the same searches at another time" in said
+    text = str(comparison.summary())
+    assert "old was fitted to 5 of the test queries with other documents: its values are" in text
+    assert "too good if a split of rows cut them, not if searches came back later." in text
+    assert "test queries: its values are too good." not in text
 
 
 @pytest.mark.parametrize("others", [{}, {"new": Weigher()}])

@@ -25,7 +25,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 X, Y, QID = make_web_search(60, documents_per_query=20, n_features=8, random_state=0)
 OTHERS = make_web_search(60, documents_per_query=12, n_features=8, random_state=1)
 RANKER = TreeDirectRanker(LightGBMTrees(3, n_jobs=1), random_state=0)
-WORDS = np.array([f"red shoes {number} for winter" for number in range(60)])
+COLORS = ["red", "blue", "green", "black", "white", "gray", "pink", "brown", "beige", "violet"]
+THINGS = ["shoes 42", "hats", "coats", "socks", "gloves", "3 shirts"]
+WORDS = np.array([f"{color} {thing}" for color in COLORS for thing in THINGS])
 CUT = r"(\d+) of (\d+) queries were trained on with other documents"
 
 
@@ -71,8 +73,32 @@ def test_train_test_split_is_warned_of_in_score_and_eval_set():
     with pytest.warns(UserWarning, match=CUT) as w:
         ranker.score(*test)
     assert w[0].filename == __file__
-    with pytest.warns(UserWarning, match="the first eval_set may keep too many trees"):
+    with pytest.warns(UserWarning, match="the first eval_set keeps too many trees: keep"):
         clone(RANKER).fit(*train, eval_set=test)
+
+
+def test_the_warning_leaves_open_whether_searches_came_back_with_other_documents():
+    ranker = clone(RANKER).fit(X, Y, WORDS[QID])
+    X_new, y_new, q_new = OTHERS
+    with pytest.warns(UserWarning, match=CUT) as w:
+        ranker.score(X_new, y_new, WORDS[q_new])
+    first, cut, back = str(w[0].message).split(". ")
+    assert first == "60 of 60 queries were trained on with other documents"
+    assert cut.startswith("If a split of rows cut them (KFold, train_test_split), the score is too")
+    assert "QueryKFold" in cut
+    assert back.startswith("If they are the same searches at another time, or other queries under")
+    assert "nothing is wrong" in back
+
+
+def test_numbers_of_the_same_popularity_in_two_sets_are_not_called_a_fault():
+    rng = np.random.default_rng(0)
+    rates = 60 / np.arange(1, 61) ** 0.5  # the query of the smallest number is the most frequent
+    known, other = (np.repeat(np.arange(60), 1 + rng.poisson(f * rates)) for f in (1.0, 0.5))
+    first, second = (rng.normal(size=(len(qid), 3)) for qid in (known, other))
+    ranker = clone(RANKER).fit(first, first[:, 0] > 0, known)
+    (message,) = warned(lambda: ranker.score(second, second[:, 0] > 0, other))
+    assert re.match(CUT, message)  # nothing tells such sets from a split of rows
+    assert "or other queries under the same ids, nothing is wrong" in message
 
 
 def test_the_training_set_itself_and_other_queries_do_not_warn(tmp_path):

@@ -1,8 +1,10 @@
 """A ranker knows queries of which other documents were trained on, and has few false alarms."""
 
 import warnings
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import (
@@ -34,7 +36,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 X, Y, QID = make_web_search(60, documents_per_query=20, n_features=8, random_state=0)
 OTHERS = make_web_search(60, documents_per_query=12, n_features=8, random_state=1)
 RANKER = TreeDirectRanker(LightGBMTrees(3, n_jobs=1), random_state=0)
-WORDS = np.array([f"red shoes {number} for winter" for number in range(60)])
+COLORS = ["red", "blue", "green", "black", "white", "gray", "pink", "brown", "beige", "violet"]
+THINGS = ["shoes 42", "hats", "coats", "socks", "gloves", "3 shirts"]
+WORDS = np.array([f"{color} {thing}" for color in COLORS for thing in THINGS])
 #: How the ids of queries 0 to 59 are spelled.
 SPELLED = {
     "from 0": QID,
@@ -43,6 +47,11 @@ SPELLED = {
     "text of numbers": QID.astype(str),
     "prefix": np.char.add("q", QID.astype(str)),
     "padded": np.array([f"session-{number:04d}" for number in QID], dtype=object),
+    "text of floats": QID.astype(float).astype(str),
+    "year": np.char.add("2024-", QID.astype(str)),
+    "shop": np.array([f"shop-{number:03d}-de" for number in QID]),
+    "user": np.array([f"user_7_{number}_s" for number in QID]),
+    "bytes of numbers": np.char.encode(np.char.add("q", QID.astype(str))),
     "apart, as in LETOR": 15 * QID + 1,
     "large": QID * 7919**2 % 10**9 + 17,
     "words": WORDS[QID],
@@ -56,6 +65,11 @@ SPLITS = {
     "KFold(3)": KFold(3),
     "StratifiedKFold(4)": StratifiedKFold(4, shuffle=True, random_state=0),
 }
+#: Spellings of text in which one number alone differs.
+COUNTED = [
+    *("text of numbers", "prefix", "padded", "text of floats"),
+    *("year", "shop", "user", "bytes of numbers"),
+]
 every_spelling = pytest.mark.parametrize("qid", SPELLED.values(), ids=SPELLED)
 CUT = r"(\d+) of (\d+) queries were trained on with other documents"
 
@@ -90,7 +104,10 @@ def test_whole_queries_are_not(qid):
 
 @pytest.mark.parametrize("n_tests", [10, 12, 60, 200])
 @pytest.mark.parametrize("size", [1, 8, 12, 20, 30])
-@pytest.mark.parametrize("spelling", ["from 0", "from 1", "text of numbers", "prefix", "padded"])
+@pytest.mark.parametrize(
+    "spelling",
+    ["from 0", "from 1", *COUNTED],
+)
 def test_a_test_set_that_counts_its_queries_anew_is_not_taken_for_the_same(spelling, size, n_tests):
     known = remembered(SPELLED[spelling], rows_of(QID))
     numbers = np.repeat(np.arange(n_tests), size)
@@ -100,6 +117,11 @@ def test_a_test_set_that_counts_its_queries_anew_is_not_taken_for_the_same(spell
         "text of numbers": numbers.astype(str),
         "prefix": np.char.add("q", numbers.astype(str)),
         "padded": np.array([f"session-{number:04d}" for number in numbers], dtype=object),
+        "text of floats": numbers.astype(float).astype(str),
+        "year": np.char.add("2024-", numbers.astype(str)),
+        "shop": np.array([f"shop-{number:03d}-de" for number in numbers]),
+        "user": np.array([f"user_7_{number}_s" for number in numbers]),
+        "bytes of numbers": np.char.encode(np.char.add("q", numbers.astype(str))),
     }
     qid = spelled[spelling]
     overlap = known.look_up(rows_of(numbers, seed=1), None, qid)
@@ -129,7 +151,7 @@ def test_lists_of_any_lengths_under_the_same_numbers_are_no_cut(sizes, of_tests)
 
 def test_the_next_queries_are_not_known_but_one_that_comes_back_with_other_documents_is():
     ranker = clone(RANKER).fit(X, Y, WORDS[QID])
-    new = np.array([f"blue hats {number}" for number in range(60)])
+    new = np.char.add("new ", WORDS)
     X_new, y_new, q_new = OTHERS
     assert overlap_with_training(ranker, X_new, y_new, new[q_new]) == QueryOverlap(60, 0, 0)
     some = np.where(q_new < 20, WORDS[q_new], new[q_new])
@@ -221,3 +243,21 @@ def test_lists_of_one_length_that_are_cut_are_recognized_and_halves_of_numbered_
     for train, test in KFold(2, shuffle=True, random_state=0).split(X):
         known = remembered(QID[train], rows_of(QID)[train])
         assert known.look_up(rows_of(QID)[test], None, QID[test]).n_cut == 0
+
+
+def test_text_that_is_a_number_in_no_one_form_is_no_word_either():
+    numbers = [str(n if n % 2 else -n / 4) for n in range(60)]  # "-0.0", "1", "-0.5", "3", ...
+    qid = np.repeat(numbers, 20)
+    known = remembered(qid, rows_of(qid))
+    other = np.repeat(numbers, 8)
+    assert known.look_up(rows_of(other, seed=1), None, other).n_cut == 0
+
+
+def test_dates_with_a_time_zone_are_read_without_a_warning():
+    naive = [datetime(2026, 1, 1, 12) + timedelta(days=n) for n in range(3)]
+    zone = timezone(timedelta(hours=-5))
+    aware = [each.replace(tzinfo=UTC).astimezone(zone) for each in naive]
+    with warnings.catch_warnings(action="error"):
+        hashes = hashes_of(aware)
+        np.testing.assert_array_equal(hashes_of(pd.DatetimeIndex(aware)), hashes)
+    np.testing.assert_array_equal(hashes, hashes_of(naive))

@@ -154,10 +154,11 @@ class Comparison:
         by_split = {o.split: o.test_to_train for o in self.outcomes.values()}
         return float(np.mean(list(by_split.values())))
 
-    def n_seen(self, ranker: str) -> int:
+    def seen(self, ranker: str) -> QueryOverlap:
         """Return to how many of the test queries a ranker was fitted before, as far as is known."""
         seen = [o.seen for o in self.outcomes.values() if o.ranker == ranker and o.seen]
-        return sum(each.n_same + each.n_cut for each in seen)
+        counts = [(each.n_queries, each.n_same, each.n_cut) for each in seen]
+        return QueryOverlap(*np.sum(counts or [(0, 0, 0)], axis=0).tolist())
 
     @cached_property
     def fitted_before(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from treerank.metrics.registry import FunctionMetric, in_words, with_convention
 from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_queries import overlap_with_training
+from treerank.rankers.training_queries import cut_or_not, overlap_with_training
 
 
 @check_arguments
@@ -352,12 +352,18 @@ def _check_labels(names, rankers, grid):
 def _warn_of_seen(comparison):
     """Warn of fitted rankers that were fitted to test queries."""
     for name in comparison.fitted_before:
-        if n_seen := comparison.n_seen(name):
-            total = sum(len(o.queries) for o in comparison.outcomes.values() if o.ranker == name)
+        seen = comparison.seen(name)
+        total = sum(len(o.queries) for o in comparison.outcomes.values() if o.ranker == name)
+        if seen.n_same:
             warn_user(
-                f"rankers[{name!r}] was fitted to {n_seen} of the {total} test queries, so its "
-                "values say little about new ones. Compare on queries that no ranker has seen, or "
+                f"rankers[{name!r}] was fitted to {seen.n_same} of the {total} test queries, so "
+                "its values are too good. Compare on queries that no ranker has seen, or "
                 "pass clone(ranker) of sklearn.base to fit it anew."
+            )
+        if seen.n_cut:
+            warn_user(
+                f"rankers[{name!r}] was fitted to {seen.n_cut} of the {total} test queries with "
+                f"other documents. {cut_or_not('its values are too good')}"
             )
 
 

@@ -334,8 +334,16 @@ def _fit_notes(comparison):
         fits = f"; {_listed(here)}: fitted to the training set of each split" if here else ""
         yield f"{_listed(before)}: fitted before, {as_it_is}{fits}."
     for name in before:
-        if n_seen := comparison.n_seen(name):
-            yield f"{name} was fitted to {n_seen} of the test queries: its values are too good."
+        seen = comparison.seen(name)
+        if seen.n_same:
+            yield (
+                f"{name} was fitted to {seen.n_same} of the test queries: its values are too good."
+            )
+        if seen.n_cut:
+            yield (
+                f"{name} was fitted to {seen.n_cut} of the test queries with other documents: its "
+                "values are too good if a split of rows cut them, not if searches came back later."
+            )
     unknown = {o.ranker for o in outcomes if o.fitted_before and o.seen is None}
     if unknown:
         names = _listed([name for name in before if name in unknown], "or")

@@ -1,7 +1,7 @@
 """Hashes of query ids: the same for the same id, in every process."""
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime
 from hashlib import blake2b
 from numbers import Real
 from typing import Any
@@ -57,6 +57,8 @@ def hashes_of(ids: Iterable[Any]) -> np.ndarray:
 def _hash_of(value: Any) -> int:
     """Return the hash of one id."""
     if isinstance(value, date | np.datetime64):
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)  # numpy has no time zones
         text = f"date {np.datetime64(value).astype('datetime64[ns]')}"
     elif isinstance(value, Real):
         is_whole = isinstance(value, int | np.integer) or float(value).is_integer()

@@ -262,7 +262,7 @@ def _checked_set(
         hashes, first = row_hashes(X), _first_that_counts(labels, (names or {"": 1.0}).values())
         warn_of_copied_queries(data.query_hashes, hashes, first, groups, X.shape[1])
         overlap = ranker.training_queries_.look_up(hashes, y, qid)
-        warn_of_cut_queries(overlap, "the first eval_set may keep too many trees")
+        warn_of_cut_queries(overlap, "the first eval_set keeps too many trees")
     documents = Rows(X, columns=ranker.columns_)
     if names is None and np.isnan(labels[""]).any():
         judged = np.flatnonzero(~np.isnan(labels[""]))

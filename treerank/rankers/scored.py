@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # they are imported where they are used
 
 
 #: What follows of queries that were trained on.
-_CONSEQUENCE = "the score may be too high"
+_CONSEQUENCE = "the score is too high"
 
 
 class Scored(BaseEstimator):
@@ -120,8 +120,9 @@ class Scored(BaseEstimator):
 
         Warns of queries of which other documents were trained on, as where ``KFold`` has cut them;
         :class:`~treerank.QueryKFold` keeps them whole. Ids that are text count as those of the same
-        query. Numbers, which many files count from 0, do so only where the split of the rows shows
-        it: a test set of its own is no reason to warn, and neither is the training set itself.
+        query, also where a search comes back at another time and nothing is wrong: the warning
+        tells both cases. Numbers, which many files count from 0, do so only where the rows look as
+        if they were split. The training set itself is no reason to warn.
         """
         hashes: list[np.ndarray] | None = None if self.training_queries_ is None else []
         scores, y, qid = self._read_and_score(X, y, qid, hashes)

@@ -3,6 +3,7 @@
 A tool that splits rows and not queries, such as ``KFold``, trains on some documents of a query and
 tests on the others. The score is then too high, because the model has seen the query. So ``fit``
 keeps a hash of the id and a hash of the documents of each query, and ``score`` looks its own up.
+Searches that come back at another time look the same, and nothing is wrong with them.
 """
 
 import re
@@ -35,7 +36,9 @@ _WHOLE_QUERIES = (
     'cross_val_score(ranker, X, y, cv=QueryKFold(5), params={"qid": qid}) or '
     "train, test = next(QueryShuffleSplit(1).split(X, y, qid))"
 )
-_NUMBERED = re.compile(r"(\D*)(\d{1,15})")
+#: Runs of digits that may be numbers, and text that is one.
+_DIGITS = re.compile(r"(\d{1,15})")
+_NUMBER = re.compile(r"[-+]?\d{1,15}(\.\d*)?")
 
 
 @dataclass(frozen=True)
@@ -120,13 +123,18 @@ class TrainingQueries:
 
         A known id with other documents is no proof that the query is the same: many files number
         their queries 1, 2, 3, and so on. Ids of text, such as the words of a query, are taken for
-        the same query. Numbers, also after a prefix as in "q17", are only
+        the same query. Numbers, also within text that is otherwise equal as in "q17", "2024-17" or
+        "17.0", are only
 
         * if the documents are distributed over the queries as a random split of rows would leave
           them: of each query about the same share, which is less than that of training, or
         * if the ids of test and training meet in one or two queries at their ends, as sorted rows
           do that are cut into blocks, or
         * if far more ids are known than such numbers would be by chance.
+
+        Neither is a proof. Of two sets in which a number stands for the same popularity, the sizes
+        are those of a random split; and a search that comes back with new documents is the same
+        query, but no row of it was split off. So what is said of ``n_cut`` must leave it open.
         """
         documents, sizes = hashes_of_queries(of_rows, groups, judged)
         hashes = hashes_of(ids)
@@ -161,9 +169,9 @@ class TrainingQueries:
     def _has_trained_on(
         self, ids: list[Any], hashes: np.ndarray, sizes: np.ndarray, n_cut: int
     ) -> bool:
-        """Tell whether equal ids are surely those of the same queries."""
+        """Tell whether equal ids are probably those of the same queries."""
         numbered = _numbering(ids)
-        if numbered is None and not all(isinstance(x, str) and len(x) <= _SHORT for x in ids):
+        if numbered is None and not all(_may_be_of_two_queries(value) for value in ids):
             return True
         if len(ids) < _FEWEST:
             return False
@@ -177,6 +185,8 @@ class TrainingQueries:
         Given all rows of a query, those of the test set are then binomial: the mean of the squared
         standardized deviations is about 1. It is 0 for lists of two fixed lengths. Numbers that
         have nothing to do with each other may have about 1, too, but they are not correlated.
+        Two Poisson numbers of the same rates cannot be told from a split: given their sum, one of
+        them is binomial.
         """
         every, query = np.unique(np.append(self.ids, hashes), return_inverse=True)
         tested = np.zeros(len(every))
@@ -276,18 +286,31 @@ def warn_of_cut_queries(overlap: QueryOverlap, consequence: str) -> None:
 
     Examples
     --------
-    >>> warn_of_cut_queries(QueryOverlap(20, 0, 20), "the score may be too high")
+    >>> warn_of_cut_queries(QueryOverlap(20, 0, 20), "the score is too high")
     Traceback (most recent call last):
     ...
-    UserWarning: 20 of 20 queries were trained on with other documents, so the score may be too \
-high. Keep queries whole: GridSearchCV(ranker, grid, cv=QueryKFold(3)).fit(...
+    UserWarning: 20 of 20 queries were trained on with other documents. If a split of rows cut \
+them (KFold, train_test_split), the score is too high: keep queries whole, as ...
     """
     if overlap.n_cut:
         counts = f"{overlap.n_cut} of {overlap.n_queries} queries"
-        warn_user(
-            f"{counts} were trained on with other documents, so {consequence}. Keep queries whole: "
-            f"{_WHOLE_QUERIES}."
-        )
+        warn_user(f"{counts} were trained on with other documents. {cut_or_not(consequence)}")
+
+
+def cut_or_not(consequence: str) -> str:
+    """Return what queries mean of which other documents were trained on: two cases.
+
+    Examples
+    --------
+    >>> print(cut_or_not("the score is too high").split(". ")[-1])
+    If they are the same searches at another time, or other queries under the same ids, nothing \
+is wrong: the ranker has not seen these documents.
+    """
+    return (
+        f"If a split of rows cut them (KFold, train_test_split), {consequence}: keep queries "
+        f"whole, as {_WHOLE_QUERIES} do. If they are the same searches at another time, or other "
+        "queries under the same ids, nothing is wrong: the ranker has not seen these documents."
+    )
 
 
 def warn_of_copied_queries(
@@ -347,23 +370,44 @@ def hashes_of_queries(
     return documents, sizes
 
 
+def _may_be_of_two_queries(value: Any) -> bool:
+    """Tell of text whether it says too little about a query to be the id of one alone."""
+    return isinstance(value, str) and (len(value) <= _SHORT or bool(_NUMBER.fullmatch(value)))
+
+
 def _numbering(ids: Sequence[Any]) -> tuple[list[int], Callable[[int], Any]] | None:
     """Return ids as whole numbers, and how one is spelled; ``None`` if they are something else.
+
+    Text is a number if it differs from the others in one run of digits alone.
 
     Examples
     --------
     >>> numbers, spelled = _numbering(["q08", "q12"])
     >>> numbers, spelled(9)
     ([8, 12], 'q09')
+    >>> numbers, spelled = _numbering(["2024-8-de", "2024-12-de"])
+    >>> numbers, spelled(9)
+    ([8, 12], '2024-9-de')
     """
     if all(isinstance(value, Real) for value in ids):
         whole = [int(value) for value in ids if is_whole(value) or float(value).is_integer()]
         return (whole, int) if len(whole) == len(ids) else None
-    matches = [isinstance(value, str) and _NUMBERED.fullmatch(value) for value in ids]
-    if not all(matches):
+    if all(isinstance(value, bytes) for value in ids):
+        numbered = _numbering([value.decode("latin-1") for value in ids])
+        if numbered is None:
+            return None
+        numbers, as_text = numbered
+        return numbers, lambda number: as_text(number).encode("latin-1")
+    if not all(isinstance(value, str) for value in ids):
         return None
-    prefixes, digits = zip(*(match.groups() for match in matches if match), strict=True)
-    if len(set(prefixes)) > 1:
+    parts = [_DIGITS.split(value) for value in ids]  # every second one is a run of digits
+    if len(parts[0]) == 1 or len({len(each) for each in parts}) > 1:
         return None
+    differ = [at for at, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1]
+    at = differ[0] if differ else len(parts[0]) - 2
+    if len(differ) > 1 or at % 2 == 0:
+        return None
+    digits = [each[at] for each in parts]
+    prefix, suffix = "".join(parts[0][:at]), "".join(parts[0][at + 1 :])
     zeros = len(digits[0]) if len({len(each) for each in digits}) == 1 else 0
-    return [int(each) for each in digits], lambda number: f"{prefixes[0]}{number:0{zeros}d}"
+    return [int(each) for each in digits], lambda number: f"{prefix}{number:0{zeros}d}{suffix}"
