@@ -133,7 +133,7 @@ def test_queries_of_mixed_names_stay_apart(ranker):
 
 def test_the_candidate_remembers_old_and_new_queries_by_their_ids(ranker):
     X, y, qid = rows(LATER)
-    names = np.array([f"red {query} shoes" for query in qid])
+    names = np.array([f"{'red' if query % 2 else 'blue'} {query} shoes" for query in qid])
     candidate = refresh(ranker, X, y, names).candidate
     assert overlap_with_training(candidate, *rows(OLD)).n_same == 60
     half = np.arange(len(y)) % 2 == 0
