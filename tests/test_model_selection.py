@@ -3,6 +3,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +39,30 @@ def test_every_row_is_in_one_of_the_sets_and_no_query_in_both(splitter, qid):
         assert len(train)
         assert len(test)
         assert not set(qid[train]) & set(qid[test])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["02/01/2026", "01/12/2026", "31/12/2026"],
+        ["Nov 15 2023", "Jan 3 2024", "Feb 1 2024"],
+        ["9", "10", "11"],
+        pd.Categorical(["new", "old", "older"], ["older", "old", "new"], ordered=True),
+        [b"9", b"10", b"11"],
+    ],
+)
+def test_texts_whose_order_is_not_that_of_times_are_refused(texts):
+    rule = r"^time must be numbers or dates, or texts like 2026-11-27 .* pd\.to_datetime\("
+    with pytest.raises(ValueError, match=rule):
+        list(QueryTimeSplit(texts, n_splits=2).split([1, 2, 3], qid=[1, 2, 3]))
+
+
+def test_iso_texts_are_dates():
+    zoned = ["2026-05-01T23:00-02:00", "2026-05-02T00:30Z", "2026-05-02T02:00Z"]
+    months = ["2026-02", "2026-01", "2026-03"]
+    for texts, gap in ((zoned, timedelta(minutes=30)), (months, timedelta(28))):
+        splits = list(QueryTimeSplit(texts, n_splits=2, gap=gap).split([1, 2, 3], qid=[1, 2, 3]))
+        assert [[part.tolist() for part in pair] for pair in splits] == [[[1], [0]], [[0, 1], [2]]]
 
 
 @every_splitter

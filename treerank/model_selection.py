@@ -20,6 +20,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_number, is_whole, quote
+from treerank.inputs.date_texts import checked_times
 from treerank.inputs.grouping import ByRow, QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
 
@@ -145,7 +146,8 @@ class QueryTimeSplit(QuerySplitter):
     Parameters
     ----------
     time : array-like of shape (n_documents,)
-        Time of each row, as numbers, dates or texts that sort. A query has its latest one.
+        Time of each row, as numbers, dates or texts of dates as ISO writes them. A query has its
+        latest one.
     n_splits : int, default=5
         Number of splits.
     gap : number or timedelta, default=None
@@ -168,8 +170,7 @@ class QueryTimeSplit(QuerySplitter):
 
     def _splits(self, groups):
         check_qid(self.time, groups.n_documents, name="time")
-        time = np.asarray(self.time)
-        time = np.array(time.tolist()) if time.dtype == object else time  # numbers are numbers
+        time = checked_times("time", self.time)
         is_span = isinstance(self.gap, timedelta | np.timedelta64)
         if self.gap is not None and time.dtype.kind not in ("mMO" if is_span else "iuf"):
             rule = "gap must be a timedelta where time is dates, and a number where it is numbers"

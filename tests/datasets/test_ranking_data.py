@@ -101,6 +101,35 @@ def test_a_split_by_time_tests_on_the_latest_queries(kind):
     assert parts[0].X.shape[1] == 5
 
 
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%b %d %Y"])
+def test_a_split_by_texts_that_do_not_sort_by_time_is_refused(form):
+    days = pd.Series(pd.to_datetime(DAY))
+    frame = pd.DataFrame(X, columns=NAMES).assign(day=days.dt.strftime(form))
+    rule = r"^by_time must be numbers or dates, or texts like .*; got '.* pd\.to_datetime\("
+    for texts in (frame["day"], frame["day"].astype("category"), "day"):
+        with pytest.raises(ValueError, match=rule):
+            RankingData(frame, Y, QID).split(test=0.2, by_time=texts)
+    numbers = (DAY - DAY.min()).astype(int).astype(str)
+    with pytest.raises(ValueError, match=rule):
+        RankingData(X, Y, QID).split(test=0.2, by_time=numbers)
+
+
+def test_a_table_with_a_column_of_dates_is_split_by_it(tmp_path):
+    path = tmp_path / "train.csv"
+    frame = pd.DataFrame(X, columns=NAMES).assign(label=Y, query=QID, day=DAY.astype(str))
+    frame.to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"column 'day': must hold numbers.* days, or drop it"):
+        read_csv(path)
+    days = pd.read_csv(path)["day"]
+    train, test = read_csv(path, drop="day").split(test=0.2, by_time=days)
+    expected = RankingData(X, Y, QID).split(test=0.2, by_time=DAY)
+    assert [part.qid.tolist() for part in (train, test)] == [part.qid.tolist() for part in expected]
+    frame.assign(day=DAY.astype(int)).to_csv(path, index=False)
+    by_name = read_csv(path).split(test=0.2, by_time="day")
+    assert by_name[1].qid.tolist() == test.qid.tolist()
+    assert by_name[1].X.column_names == NAMES
+
+
 def test_queries_of_one_time_stay_together():
     week = QID // 10
     train, test = RankingData(X, Y, QID).split(test=0.2, by_time=week)

@@ -203,6 +203,22 @@ def test_a_query_with_two_labels_is_held_out_and_another_one_left():
         clone(LIGHTGBM).fit(X[:40], Y[:40], eval_set=0.5)
 
 
+@pytest.mark.parametrize(
+    ("share", "n_judged", "held"), [(0.1, 1, "0 of 1"), (0.1, 2, "0 of 2"), (0.9, 1, "1 of 1")]
+)
+def test_a_label_that_no_held_out_or_remaining_query_has_is_named(share, n_judged, held):
+    y = {"grade": Y, "bought": np.where(QID < n_judged, Y, np.nan)}
+    rule = rf"^eval_set must .* label 'bought' is judged.* got {share}, which holds out {held} such"
+    with pytest.raises(ValueError, match=rf"{rule} queries\. Write eval_set=\(X, y, qid\)"):
+        clone(HISTOGRAM).fit(X, y, QID, eval_set=share)
+
+
+def test_a_label_of_no_weight_need_not_be_held_out():
+    y = {"grade": Y, "bought": np.where(QID < 1, Y, np.nan)}
+    ranker = clone(HISTOGRAM).set_params(label_weights={"grade": 1.0, "bought": 0.0})
+    assert ranker.fit(X, y, QID, eval_set=0.1).best_iteration_ > 0
+
+
 def test_clicks_are_not_held_out():
     position = np.arange(len(Y)) % 10 + 1
     with pytest.raises(ValueError, match=r"where position is given; got 0.2. A share of clicks"):

@@ -1,6 +1,5 @@
 """``treerank compare``: a table of rankers on data with labels, and which differ significantly."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
 from treerank.files.archive import is_archive
+from treerank.inputs.date_texts import checked_times
 from treerank.inputs.documents import feature_names_of
 from treerank.metrics.registry import CONVENTIONS
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
@@ -191,32 +191,8 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
         (column,) = files.columns([name])
         found[word] = as_ids(str(path), name, column)
     if "time" in found:
-        found["time"] = _as_times(f"{path}, column {names['time']!r}", found["time"])
+        found["time"] = checked_times(f"{path}, column {names['time']!r}: times", found["time"])
     return found | {"gap": gap}
-
-
-def _as_times(place: str, times: np.ndarray) -> np.ndarray:
-    """Return texts as dates, in UTC if they name zones, and other times as they are.
-
-    Examples
-    --------
-    >>> _as_times("log.csv", np.array(["2026-11-27T00:30+02:00"])).item()
-    datetime.datetime(2026, 11, 26, 22, 30)
-    """
-    if times.dtype.kind != "U":
-        return times
-    texts, row = np.unique(times, return_inverse=True)
-    try:
-        dates = [datetime.fromisoformat(text.replace(" UTC", "Z")) for text in texts.tolist()]
-        known = [
-            date.astimezone(UTC).replace(tzinfo=None) if date.tzinfo else date for date in dates
-        ]
-    except (OverflowError, ValueError) as error:
-        rule = "times must be numbers or dates, or texts like 2026-11-27 or 2026-11-27T10:00:00Z"
-        raise ValueError(f"{place}: {rule}; {error}.") from error
-    if len({date.tzinfo is None for date in dates}) == 2:
-        raise ValueError(f"{place}: times must all have a zone, or none; got both.")
-    return np.array(known, "datetime64[us]")[row]
 
 
 def _splits(

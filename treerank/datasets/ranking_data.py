@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from treerank.checks import check_seed, is_whole, quote, refuse_where
 from treerank.inputs.columns import as_frame, taken_rows
+from treerank.inputs.date_texts import checked_times
 from treerank.inputs.grouping import QueryGroups, check_qid
 from treerank.parameters import Seed
 
@@ -112,10 +113,10 @@ class RankingData:
             Share of the queries in the validation set and in the test set, or their number.
             ``None`` is no such part.
         by_time : array-like of shape (n_documents,) or str, default=None
-            Time of each document, as numbers, dates or texts that sort, or the name of a column of
-            ``X``, which is then no feature. A query has its latest one. The latest queries are the
-            test set and those before them the validation set; queries of the same time stay
-            together. ``None`` draws queries.
+            Time of each document, as numbers, dates or texts of dates as ISO writes them, or the
+            name of a column of ``X``, which is then no feature. A query has its latest one. The
+            latest queries are the test set and those before them the validation set; queries of
+            the same time stay together. ``None`` draws queries.
         random_state : int, RandomState instance or None, default=0
             Seed of the draw.
 
@@ -216,9 +217,7 @@ def _counts_of_parts(n_queries: int, valid: Any, test: Any) -> list[int]:
 def _parts_by_time(by_time: Any, queries: QueryGroups, counts: list[int]) -> np.ndarray:
     """Return the part of each query, the latest in the last one; equal times stay together."""
     check_qid(by_time, queries.n_documents, name="by_time")
-    time = np.asarray(by_time)
-    time = np.array(time.tolist()) if time.dtype == object else time
-    rank = np.unique(time, return_inverse=True)[1]
+    rank = np.unique(checked_times("by_time", by_time), return_inverse=True)[1]
     latest = np.maximum.reduceat(queries.sorted(rank), queries.indptr[:-1])
     starts = np.sort(latest)[np.cumsum(counts)[:-1]]
     part: np.ndarray = np.searchsorted(starts, latest, side="right")

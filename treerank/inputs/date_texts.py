@@ -2,6 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
 
 _CLOCK = r"([01]?\d|2[0-4]):[0-5]\d(:[0-6]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?"
 _ZONE = r"( ?(z|utc|gmt|[+-]\d\d(:?\d\d)?))?"
@@ -41,6 +45,42 @@ def first_date(texts: Sequence[str]) -> str | None:
     some = texts[:: len(texts) // _MOST + 1]
     dates = [text for text in some if _is_date(text)]
     return dates[0] if 2 * len(dates) > len(some) else None
+
+
+def checked_times(name: str, times: Any) -> np.ndarray:
+    """Return times as an array that sorts; ISO texts become dates, in UTC if they name zones.
+
+    Other texts are refused: ``"9"`` is after ``"10"``, and ``"02/01/2026"`` after
+    ``"01/12/2026"``.
+
+    Examples
+    --------
+    >>> checked_times("time", ["2026-11-27T00:30+02:00"]).item()
+    datetime.datetime(2026, 11, 26, 22, 30)
+    """
+    times = np.asarray(times)
+    times = np.array(times.tolist()) if times.dtype == object else times  # numbers are numbers
+    if times.dtype.kind not in "SUT":
+        return times
+    texts, row = np.unique(times.astype(str), return_inverse=True)
+    dates = [_date_of(name, text) for text in texts.tolist()]
+    if len({date.tzinfo is None for date in dates}) == 2:
+        raise ValueError(f"{name} must all have a zone, or none; got both.")
+    return np.array([date.replace(tzinfo=None) for date in dates], "datetime64[us]")[row]
+
+
+def _date_of(name: str, text: str) -> datetime:
+    """Return the date of an ISO text, in UTC if it names a zone; a month is its first day."""
+    first_day = f"{text}-01" if re.fullmatch(r"\d{4}-\d\d", text) else text
+    try:
+        date = datetime.fromisoformat(first_day.replace(" UTC", "Z"))
+        return date.astimezone(UTC) if date.tzinfo else date
+    except (OverflowError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be numbers or dates, or texts like 2026-11-27 or 2026-11-27T10:00:00Z; "
+            f"got {text!r}. Of other texts, make dates by pd.to_datetime(...), with dayfirst=True "
+            "if the day comes first, or numbers by np.asarray(..., dtype=float)."
+        ) from error
 
 
 def _is_date(text: str) -> bool:

@@ -234,9 +234,23 @@ def hold_out_share(
     if held.labels is not None:
         labels, by_name = held.labels, held.label_weights or {}
         weights = [by_name[name] for name in labels]
+        _check_judged(data, chosen, share)
     with naming("eval_set"):
         held_out = watching([(held.documents, labels, held.groups)], metrics, weights)
     return data.of_queries(~chosen), held_out
+
+
+def _check_judged(data: TrainingSet, chosen: np.ndarray, share: float) -> None:
+    """Refuse held-out queries, or those that are left, of which none has a label that counts."""
+    for name, y in (data.labels or {}).items():
+        is_judged = np.bincount(data.groups.codes[~np.isnan(y)], minlength=len(chosen)) > 0
+        n_judged, n_held = int(is_judged.sum()), int((is_judged & chosen).sum())
+        if n_judged and not 0 < n_held < n_judged:
+            raise ValueError(
+                f"eval_set must hold out a query in which label {name!r} is judged, and leave one; "
+                f"got {share!r}, which holds out {n_held} of {n_judged} such queries. "
+                "Write eval_set=(X, y, qid), another share or another random_state."
+            )
 
 
 def _checked_set(
