@@ -117,6 +117,14 @@ def test_engines_stop_early_by_the_validation_set(name, form):
     assert (alone.predict(split.test.X) != found.scores).any()
 
 
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
+def test_engines_that_stop_early_print_nothing(name, capfd):
+    split = split_of(DATA["array"])
+    watched = adapted(LONG[name]()).fit(*split.train, eval_set=tuple(split.validation))
+    assert watched.stops_
+    assert capfd.readouterr() == ("", "")
+
+
 def test_engines_stop_as_their_own_settings_say():
     split = split_of(DATA["array"])
     for name in ("lightgbm", "xgboost", "catboost"):

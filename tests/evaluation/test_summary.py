@@ -109,7 +109,9 @@ def test_splits_share_their_mean_ratio_and_their_mean_seconds_of_search_and_fit(
     outcomes = [outcome("1", 0.25, (1.0, 2.0, 9.0)), outcome("2", 0.75, (3.0, 4.0, 9.0))]
     comparison = comparison_of_outcomes(outcomes)
     assert comparison.test_to_train == 0.5
-    assert comparison.summary().seconds == {"a": 5.0}
+    summary = comparison.summary()
+    assert summary.seconds == {"a": 5.0}
+    assert summary.rows(lambda text, is_best: text)[0][-1] == "5.00"
 
 
 def test_summary_marks_what_is_significant():

@@ -311,6 +311,8 @@ def test_settings_that_cannot_work_are_refused(ensemble, message):
 
 def test_the_best_ranker_takes_the_settings_of_a_ranker():
     ranker = TreeDirectRanker.best(metric="map", random_state=0)
+    of_loss, of_labels, of_line = ranker.feature_part.shares
+    assert of_loss > of_labels > of_line > 0
     assert (type(ranker.feature_part), ranker.metric) == (Ensemble, "map")
     assert ranker.fit(X, Y, QID).score(X, Y, QID) > 0.5
 

@@ -101,10 +101,17 @@ def test_errors_call_an_objective_by_its_loss():
     assert (0.5 * own + make_objective([1, 0])).name == "plain_loss + logistic"
 
 
-@pytest.mark.parametrize("loss", [PairLoss(njit(lambda margin: 0.0)), njit(lambda a, b: a)])
+@pytest.mark.parametrize(
+    ("loss", "reason"),
+    [
+        (PairLoss(njit(lambda margin: 0.0)), "'float' object is not iterable"),
+        (njit(lambda a, b: a), "not enough arguments: expected 2, got 1"),
+    ],
+)
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain functions are all there is")
-def test_a_function_that_numba_cannot_call_is_refused_in_plain_words(loss):
-    with pytest.raises(ValueError, match=r"loss must be a function of the margin .*<lambda>"):
+def test_a_function_that_numba_cannot_call_is_refused_in_plain_words(loss, reason):
+    message = rf"loss must be a function of the margin .*<lambda>.*{reason}"
+    with pytest.raises(ValueError, match=message):
         make_objective(Y, QID, loss=loss)
 
 

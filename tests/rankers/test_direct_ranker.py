@@ -70,6 +70,15 @@ def test_an_objective_of_a_ranker_draws_as_one_that_is_made_alone():
         np.testing.assert_array_equal(first, second)
 
 
+def test_the_objective_of_several_labels_is_their_weighted_sum():
+    labels, scores = {"a": Y, "b": X[:, 1] > 0, "unused": -Y}, X.sum(axis=1)
+    ranker = TreeDirectRanker(label_weights={"a": 2.0, "b": 0.5, "unused": 0.0})
+    made = ranker.make_objective(labels, QID)
+    first, second = (TreeDirectRanker().make_objective(labels[name], QID) for name in ("a", "b"))
+    for found, one, other in zip(made(scores), first(scores), second(scores), strict=True):
+        np.testing.assert_allclose(found, 2.0 * np.asarray(one) + 0.5 * np.asarray(other))
+
+
 def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
     groups = QueryGroups.from_qid(QID)
     both = make_objective(Y, QID) + HalfSquare(Y - Y.mean(), groups=groups)

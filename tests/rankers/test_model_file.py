@@ -14,6 +14,7 @@ from treerank import NDCG, HistogramTrees, TreeDirectRanker, get_metric, load
 from treerank.baselines import RankSVM
 from treerank.objectives import ApproxNDCG, Pairs
 from treerank.rankers import saved_values
+from treerank.rankers.head import AntisymmetricHead
 
 
 class Chosen(Column):
@@ -206,6 +207,14 @@ def test_a_forged_file_creates_nothing_but_what_the_registries_hold(saved, tmp_p
 def test_a_ranker_whose_scores_overflow_is_refused(tmp_path):
     ranker = RankSVM().fit(*DATA)
     ranker.coef_[:] = 1e308
+    with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):
+        round_trip(ranker, tmp_path / "model")
+
+
+def test_a_head_whose_scores_overflow_is_refused_without_a_warning_of_numpy(tmp_path):
+    ranker = TreeDirectRanker("line").fit(*DATA)
+    ranker.head_ = AntisymmetricHead(np.array([1e308]))
+    ranker.feature_part_.coef_[:] = 10.0
     with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):
         round_trip(ranker, tmp_path / "model")
 

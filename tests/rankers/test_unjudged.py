@@ -12,6 +12,7 @@ from treerank import LightGBMTrees, TreeDirectRanker, compare, export, read_parq
 from treerank.baselines import RankSVM
 from treerank.datasets import make_web_search, write_parquet
 from treerank.inspection import permutation_importance
+from treerank.rankers import NestedRanker
 
 X, Y, QID = make_web_search(40, documents_per_query=12, n_features=5, random_state=0)
 KNOWN = np.random.default_rng(1).random(len(Y)) < 0.7
@@ -23,8 +24,13 @@ def ranker():
     return TreeDirectRanker(LightGBMTrees(n_estimators=8, num_leaves=4, n_jobs=1), random_state=0)
 
 
+def nested():
+    trees = LightGBMTrees(n_estimators=30, num_leaves=4, n_jobs=1)
+    return NestedRanker(TreeDirectRanker(trees, random_state=0), sizes=(4,), random_state=0)
+
+
 @pytest.mark.parametrize("options", [{}, {"sample_weight": 1.0 + (QID % 3)}])
-@pytest.mark.parametrize("make", [ranker, RankSVM])
+@pytest.mark.parametrize("make", [ranker, RankSVM, nested])
 def test_a_fit_is_that_to_the_judged_documents(make, options):
     there = make().fit(*ALL, eval_set=(X, ALL[1] + 1, QID), **options)
     kept = {name: value[KNOWN] for name, value in options.items()}

@@ -4,7 +4,9 @@ import pytest
 from treerank import HistogramTrees, TreeDirectRanker, get_metric, load, make_web_search
 from treerank.baselines import AdaRank, LambdaMART, PRank
 from treerank.feature_parts import Chain
-from treerank.rankers.held_out import Watched
+from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.rows import Rows
+from treerank.rankers.held_out import Watched, watching
 
 X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
 TRAIN, *SETS = (
@@ -67,6 +69,17 @@ def test_each_label_of_each_set_is_measured_by_each_metric():
     X_, labels, qid = both[2]
     expected = get_metric("ndcg@5")(labels["click"], ranker.predict(X_), qid)
     assert second["ndcg@5 of click"][-1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_queries", [(2, 1), (1, 2), (3, 1, 4)])
+def test_queries_of_several_sets_stay_apart(n_queries):
+    sets = [
+        (Rows(np.zeros((2 * n, 1))), {"": np.tile([0.0, 1.0], n)}, QueryGroups.from_qid(pairs))
+        for n, pairs in ((n, np.arange(n).repeat(2)) for n in n_queries)
+    ]
+    held = watching(sets, [get_metric("map")])
+    assert held.groups.sizes.tolist() == [2] * sum(n_queries)
+    assert held.groups.codes.tolist() == np.arange(sum(n_queries)).repeat(2).tolist()
 
 
 def test_outputs_are_added_up_before_they_are_measured():

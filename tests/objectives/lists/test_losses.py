@@ -50,6 +50,16 @@ def test_equal_labels_pull_scores_together_under_listnet():
     assert gradient[0] > 0 > gradient[1]
 
 
+@pytest.mark.parametrize("temperature", [0.5, 4.0])
+def test_slopes_under_approx_ndcg_are_in_units_of_the_temperature(temperature):
+    value, gradient, hessian = make_objective(Y, GROUPS, loss=ApproxNDCG(1.0))(SCORES)
+    objective = make_objective(Y, GROUPS, loss=ApproxNDCG(temperature))
+    scaled_value, scaled_gradient, scaled_hessian = objective(temperature * SCORES)
+    assert scaled_value == pytest.approx(value)
+    np.testing.assert_allclose(scaled_gradient * temperature, gradient)
+    np.testing.assert_allclose(scaled_hessian * temperature**2, hessian)
+
+
 def softmax(scores):
     weights = np.exp(scores - scores.max())
     return weights / weights.sum()
