@@ -73,3 +73,20 @@ class Plain:
 def test_a_ranker_of_another_class_gets_numbers():
     nested = NestedRanker(Plain(), sizes=(5,)).fit(FRAME, Y, QID)
     assert nested.predict(FRAME) == pytest.approx(nested.predict(FRAME[["shop", "price"]]))
+
+
+class Watching(Plain):
+    """A ranker of another package that takes an ``eval_set``."""
+
+    def fit(self, X, y, qid, eval_set):
+        self.labels = eval_set[1]
+        return super().fit(X, y, qid)
+
+
+def test_a_ranker_of_another_class_gets_the_held_out_documents_that_are_judged():
+    train, judged = QID < 30, np.arange(len(QID)) % 3 > 0
+    eval_set = FRAME[~train], np.where(judged, Y, np.nan)[~train], QID[~train]
+    nested = NestedRanker(Watching(), sizes=(5,)).fit(
+        FRAME[train], Y[train], QID[train], eval_set=eval_set
+    )
+    assert nested.rankers_[0].labels.tolist() == Y[~train & judged].tolist()
