@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from certificates import make_certificate
 from ranking_sample import make_ranking_sample
+from sklearn.base import clone
 from worker_fits import assert_equal_fits, model_of
 
 from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees, checkpointing
@@ -212,6 +213,28 @@ def test_a_fit_goes_on_from_a_checkpoint(client, tmp_path):
         longer = TreeDirectRanker(HistogramTrees(n_estimators=6, n_jobs=1), random_state=0)
         several = fit(longer, frame)
     assert model_of(several) == model_of(fit_alone(longer))
+
+
+def test_a_fit_without_a_random_state_has_no_use_of_a_checkpoint(client, tmp_path):
+    frame = partitions(FRAME, [len(Y)])
+    with (
+        checkpointing(tmp_path / "fit.checkpoint", every=2),
+        pytest.warns(UserWarning, match="random_state must be a number for a fit that goes on"),
+    ):
+        fit(clone(RANKER).set_params(random_state=None), frame)
+
+
+def test_a_fit_that_cannot_begin_leaves_the_workers_to_others(client, monkeypatch):
+    def lost(*_):
+        raise OSError("The scheduler is lost.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "subscribe_topic", lost)
+        with pytest.raises(OSError, match="The scheduler is lost"):
+            fit(RANKER, partitions(FRAME, [len(Y)]))
+    lock = distributed.MultiLock(names=sorted(client.nthreads()), client=client)
+    assert lock.acquire(timeout=5)
+    lock.release()
 
 
 @pytest.mark.parametrize(

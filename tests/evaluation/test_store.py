@@ -130,6 +130,92 @@ APART = {
 }
 
 
+#: Modules with a function that reads a global variable, with the text for one value and another.
+GLOBALS = {
+    "number": ("K = 1", "K = 2"),
+    "text": ("K = '1'", "K = '2'"),
+    "tuple": ("K = (0, (1, 2))", "K = (0, (1, 3))"),
+    "dict": ("K = {'a': [1]}", "K = {'a': [2]}"),
+    "array": ("K = numpy.arange(3)", "K = numpy.arange(3) * 2"),
+    "frame": ("K = pandas.DataFrame({'a': [1]})", "K = pandas.DataFrame({'a': [2]})"),
+    "fitted": (
+        "K = StandardScaler().fit([[1.0], [2.0]])",
+        "K = StandardScaler().fit([[1.0], [3.0]])",
+    ),
+    "module": ("import math as K", "import cmath as K"),
+    "class": ("K = int", "K = float"),
+    "function of another module": ("from math import sin as K", "from math import cos as K"),
+    "function": ("def K(): return 1", "def K(): return 2"),
+    "number of a function": ("N = 1\ndef K(): return N", "N = 2\ndef K(): return N"),
+    "cached function": (
+        "@functools.cache\ndef K(): return 1",
+        "@functools.cache\ndef K(): return 2",
+    ),
+    "functions in a dict": ("K = {'a': lambda: 1}", "K = {'a': lambda: 2}"),
+    "function that reads the first one": (
+        "N = 1\ndef K(): return read, K, N",
+        "N = 2\ndef K(): return read, K, N",
+    ),
+    "list that holds itself": ("K = [1]\nK.append(K)", "K = [2]\nK.append(K)"),
+}
+READERS = ["def read(x): return K", "def read(x): return [(lambda: K) for _ in x]"]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", GLOBALS)
+def test_functions_that_read_other_globals_are_described_apart(name, reader):
+    imports = "import functools, numpy, pandas\nfrom sklearn.preprocessing import StandardScaler\n"
+
+    def described(text):
+        names = {"__name__": "of_a_user"}
+        exec(imports + text + "\n" + reader, names)
+        return json.dumps(describe(functools.partial(names["read"], 1)), sort_keys=True)
+
+    first, second = GLOBALS[name]
+    assert described(first) == described(first) != described(second)
+
+
+def test_globals_that_cannot_be_described_count_by_their_classes():
+    names = {"__name__": "of_a_user", "K": threading.Lock()}
+    exec("def read(x): return K.locked", names)
+    one = describe(names["read"])
+    names["K"] = threading.Lock()
+    assert describe(names["read"]) == one
+    names["K"] = (n for n in range(3))
+    assert describe(names["read"]) != one
+
+
+def test_functions_that_read_each_other_are_described_in_time():
+    """Each function reads the two after it, so there are more ways through them than seconds."""
+    lines = [f"def f{i}(): return f{i + 1}, f{i + 2}" for i in range(60)]
+    names = {"__name__": "of_a_user", "f60": 1, "f61": 2}
+    exec("\n".join(lines), names)
+    one = describe(names["f0"])
+    names["f61"] = 3
+    assert describe(names["f0"]) != one
+
+
+FACTOR = 1.0
+
+
+def scaled(values):
+    return np.asarray(values) - FACTOR * np.abs(values)
+
+
+def test_a_fit_is_repeated_when_a_global_that_its_function_reads_has_changed(tmp_path, monkeypatch):
+    def compared(**options):
+        ranker = make_pipeline(FunctionTransformer(scaled), LinearRegression())
+        return compare({"same": ranker}, DATA, cv=2, **options).by_query("map")
+
+    first = compared(store=tmp_path)
+    monkeypatch.setitem(globals(), "FACTOR", 5.0)
+    np.testing.assert_array_equal(compared(store=tmp_path), compared())
+    assert len([*tmp_path.iterdir()]) == 4
+    monkeypatch.undo()
+    np.testing.assert_array_equal(compared(store=tmp_path), first)
+    assert len([*tmp_path.iterdir()]) == 4
+
+
 @pytest.mark.parametrize("name", APART)
 def test_what_gives_other_results_is_described_apart(name):
     one, again, two = (json.dumps(describe(APART[name](n)), sort_keys=True) for n in (1, 1, 2))

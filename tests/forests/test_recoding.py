@@ -80,6 +80,30 @@ def test_two_columns_of_one_name_are_refused():
         recoded(twice, columns, 5)
 
 
+def test_columns_are_found_in_a_time_that_is_not_the_square_of_their_number():
+    n_compared = 0
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            nonlocal n_compared
+            n_compared += 1
+            return str.__eq__(self, other)
+
+    n = 300
+    growing = GrowingForest()
+    for j in range(n):
+        left, right = growing.split(growing.add_tree(), j, 0.0, False)
+        growing.values[left], growing.values[right] = 1.0, -1.0
+    names = [tuple(Name(f"column {j}") for j in range(n)) for _ in range(2)]
+    forest = replace(growing.forest(n), feature_names=names[0])
+    n_compared = 0
+    found = recoded(forest, Columns({}, names=names[1][::-1]), n)
+    assert n_compared < 10 * n
+    np.testing.assert_array_equal(found.feature[::3], np.arange(n)[::-1])
+
+
 def one_split(codes):
     """Return a tree of XGBoost on a sparse matrix: 0 is a missing value, and goes right."""
     growing = GrowingForest()

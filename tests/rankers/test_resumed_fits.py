@@ -14,6 +14,7 @@ from treerank import (
     get_metric,
     make_web_search,
 )
+from treerank.baselines import RankSVM
 from treerank.datasets import Batches
 from treerank.feature_parts import Chain
 from treerank.metrics import NDCG
@@ -125,6 +126,20 @@ def test_a_fit_that_a_callback_has_ended_does_not_go_on_beyond_its_end(tmp_path)
         for _ in range(3):
             ranker = Fit()(callbacks=[stop])
             assert len(ranker.evals_result_["validation"]["ndcg@10"]) == KILLED
+
+
+def test_a_fit_without_a_random_state_warns_that_it_will_not_go_on(tmp_path):
+    ranker = TreeDirectRanker(part_of(HistogramTrees).set_params(n_estimators=5))
+    rule = r"random_state must be a number .* got None, .* Write TreeDirectRanker\(random_state=0\)"
+    ranker.set_params(feature_part__early_stopping_rounds=None).fit(X, Y, QID)
+    with checkpointing(tmp_path / "fit", every=5):
+        with pytest.warns(UserWarning, match=rule) as caught:
+            ranker.fit(X, Y, QID)
+        ranker.set_params(random_state=np.random.RandomState(0)).fit(X, Y, QID)
+        RankSVM().fit(X, Y, QID)  # without this parameter, all fits have one seed
+    assert [(len(caught), warning.filename) for warning in caught] == [(1, __file__)]
+    with checkpointing(None):
+        ranker.set_params(random_state=None).fit(X, Y, QID)
 
 
 @pytest.mark.parametrize(("one", "other"), [("hinge", "exponential"), ("logistic", "listnet")])

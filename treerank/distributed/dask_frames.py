@@ -61,12 +61,15 @@ def fit_frames(
         frames["eval_frame"] = eval_frame[task.columns.of_evaluation]
     lock = MultiLock(names=[*workers], client=client)
     lock.acquire()
-    fit = _Fit(client, workers)
     try:
-        return fit.outcomes(task, fit.shuffled(frames, task.columns.query))
+        fit = _Fit(client, workers)
+        try:
+            return fit.outcomes(task, fit.shuffled(frames, task.columns.query))
+        finally:
+            if client.status == "running":  # without a scheduler all is gone, and each call waits
+                fit.end()
     finally:
-        if client.status == "running":  # without a scheduler all is gone, and each call waits
-            fit.end()
+        if client.status == "running":
             lock.release()
 
 

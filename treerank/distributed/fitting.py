@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from treerank.checks import check_count, quote
 from treerank.distributed.columns import FrameColumns
@@ -19,6 +18,7 @@ from treerank.objectives.factory import get_loss
 from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.parameters import check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.ranker import seed_of
 from treerank.rankers.scored import Scored
 
 #: Settings of the ranker without which several workers would fit another model.
@@ -111,8 +111,7 @@ def fit(
             raise TypeError(f"eval_set must be of the engine of frame; got {type(eval_set)}.")
         columns.refuse_missing("eval_set", list(eval_set.columns))
         columns.refuse_kinds("eval_set", engine.kinds_of(eval_set))
-    seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
-    task = Task(clone(ranker), columns, seed, current_checkpoint())
+    task = Task(clone(ranker), columns, seed_of(ranker), current_checkpoint())
     settings = {"n_workers": n_workers, "client": client, "encrypted": encrypted}
     return fitted_from(ranker, engine.fit_frames(task, frame, eval_set, **settings))
 

@@ -3,13 +3,16 @@
 One file per ranker and split holds the scores of the test set. Its name ends in a key: a digest
 of the ranker's class and parameters, the search, the data and the versions of treerank and of the
 packages that it uses. So a fit whose configuration has changed is repeated, and another metric
-needs no new fit. A function of your own counts by its code, its defaults and the variables that it
-closes over, not by what it calls: empty the folder when you change that. Reading a file runs no
-code.
+needs no new fit. A function of your own counts by its code, its defaults, the variables that it
+closes over and the global variables that it reads, functions of its module in the same way.
+Modules, classes, functions of other modules and what cannot be described count by their names:
+empty the folder when you change those. Reading a file runs no code.
 """
 
 import contextlib
 import dataclasses
+import dis
+import inspect
 import io
 import json
 import math
@@ -17,11 +20,11 @@ import platform
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import joblib
@@ -40,6 +43,8 @@ _PACKAGES = sorted(
         package for package, _ in ENGINE_RANKERS.values()
     )
 )
+#: Modules whose functions count by the versions of their packages, not by global variables.
+_VERSIONED = {name.replace("-", "_") for name in _PACKAGES} | {"sklearn"}
 #: The memory address in the text of an object that tells nothing else of itself.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -130,10 +135,12 @@ class _Describer:
     """Describes values; ``within`` are the objects that hold the value at hand.
 
     An estimator is described by its parameters, or by its state where it is used as it was fitted.
+    ``functions`` are those whose global variables have been described, by their addresses.
     """
 
     within: tuple[int, ...] = ()
     is_fitted: bool = False
+    functions: dict[int, FunctionType] = field(default_factory=dict)
 
     def describe(self, value: Any) -> Any:
         """Return a value as JSON values."""
@@ -175,12 +182,48 @@ class _Describer:
         return inner.describe_object(value)
 
     def describe_function(self, function: FunctionType) -> Any:
-        """Return the name, the code, the defaults and the closure of a function."""
+        """Return the name, the code, the defaults, the closure and the globals of a function."""
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         held = {"defaults": function.__defaults__, "keywords": function.__kwdefaults__}
         given = {name: self.describe(each) for name, each in held.items() if each}
         given |= {"closure": self.describe(cells)} if cells else {}
+        given |= {"globals": values} if (values := self.describe_globals(function)) else {}
         return {"function": _path_of(function), "code": _code_of(function.__code__)} | given
+
+    def describe_globals(self, function: FunctionType) -> dict[str, Any]:
+        """Return the global variables that a function reads, those of each function once."""
+        package = str(function.__globals__.get("__name__")).partition(".")[0]
+        if package in _VERSIONED or id(function) in self.functions:
+            return {}
+        self.functions[id(function)] = function
+        names = sorted(_globals_of(function.__code__) & function.__globals__.keys())
+        values = function.__globals__
+        return {name: self.describe_global(values[name], values) for name in names}
+
+    def describe_global(self, value: Any, its_module: dict[str, Any]) -> Any:
+        """Return a global variable of a module: a digest, or the name of its class."""
+        inner = dataclasses.replace(self, within=(*self.within, id(value)))
+        match value:
+            case ModuleType():
+                return {"module": value.__name__}
+            case list() | tuple() | dict() if id(value) in self.within:
+                return {"within": self.within.index(id(value))}
+            case list() | tuple():
+                return [inner.describe_global(entry, its_module) for entry in value]
+            case dict():
+                items = ([*item] for item in value.items())
+                return {"items": [inner.describe_global(item, its_module) for item in items]}
+        kind = {"class": _path_of(type(value))}
+        try:  # what is compiled or decorated counts by the function that it was made of
+            is_local = getattr(value, "__globals__", None) is its_module
+            function = value if is_local else inspect.unwrap(value)
+            if not isinstance(function, FunctionType):
+                return kind | {"digest": joblib.hash(value)}
+        except Exception:  # of any kind: it may be any object, such as a lock
+            return kind
+        if function.__globals__ is its_module:
+            return self.describe_function(function)
+        return {"function": _path_of(function)}
 
     def describe_object(self, value: Any) -> Any:
         """Return the class of an object, and its parameters, fields or state."""
@@ -217,6 +260,16 @@ class _Describer:
 def _path_of(value: Any) -> str:
     """Return the import path of a class or of a function."""
     return f"{value.__module__}.{value.__qualname__}"
+
+
+def _globals_of(code: CodeType) -> set[str]:
+    """Return the names of the global variables that a function reads, and those within it."""
+    names = {
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
+    return names.union(*(_globals_of(each) for each in code.co_consts if type(each) is CodeType))
 
 
 def _code_of(code: CodeType) -> str:

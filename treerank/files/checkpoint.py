@@ -47,9 +47,10 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
     Where the file holds trees of a fit with the same settings, data, objective, metric and
     ``eval_set``, a fit in the block goes on from them. It ends in the model of an uninterrupted
     fit, bit for bit, with all curves of metrics. The number of trees may differ. A file of another
-    fit is replaced: the fit starts anew. The file holds the trees of one fit, so a chain or an
-    ensemble of several that are boosted starts anew, too. Trees of XGBoost and LightGBM must not be
-    grown from random samples of rows or columns.
+    fit is replaced: the fit starts anew. So does one of a ranker whose ``random_state`` is None,
+    which draws other random numbers each time, and ``fit`` warns of it. The file holds the trees of
+    one fit, so a chain or an ensemble of several that are boosted starts anew, too. Trees of
+    XGBoost and LightGBM must not be grown from random samples of rows or columns.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
     >>> X, y, qid = [[3.0], [1.0], [2.0]] * 20, [1, 0, 0] * 20, [7] * 60
     >>> path = getfixture("tmp_path") / "fit.checkpoint"
     >>> with checkpointing(path, every=5):
-    ...     ranker = TreeDirectRanker("histogram").fit(X, y, qid)
+    ...     ranker = TreeDirectRanker("histogram", random_state=0).fit(X, y, qid)
     >>> path.exists()
     True
     """

@@ -4,6 +4,7 @@ Trees know columns by numbers and categories by codes. Documents that were read 
 may have their columns in another order, more of them, or other categories.
 """
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -65,8 +66,9 @@ def _positions(
             )
         return {j: j for j in used.tolist()}
     index = {name: position for position, name in enumerate(columns.names)}
+    counts = Counter(names)
     for j in used.tolist():
-        if names[j] not in index or names.count(names[j]) > 1:
+        if names[j] not in index or counts[names[j]] > 1:
             problem = "is missing from" if names[j] not in index else "is not the only one in"
             raise ValueError(
                 f"X must have the columns of the given trees; {quote(names[j])} {problem} "

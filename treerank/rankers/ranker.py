@@ -18,8 +18,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, quote
+from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.datasets.ranking_data import Batches
+from treerank.files.checkpoint import current_checkpoint
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, check_columns, warn_of_new_categories
@@ -204,8 +205,7 @@ class Ranker(Scored):
                     raise ValueError("y, qid, sample_weight and position must be None: X has them.")
                 X, y, qid, position, sample_weight = X
         listener = together([current_listener(), *check_callbacks(callbacks)])
-        random_state = self.get_params(deep=False).get("random_state", 0)
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        seed = seed_of(self)
         if is_share(eval_set) and position is not None:
             raise ValueError(
                 "eval_set must be queries with labels, (X, y, qid), where position is given; got "
@@ -400,6 +400,18 @@ class Ranker(Scored):
             raise ValueError("given_pairs must be None where y has several labels.")
         weights_of_labels(self.label_weights, labels)
         return check_labels_by_name(labels, np.size(next(iter(labels.values()))))
+
+
+def seed_of(ranker: Ranker) -> int:
+    """Draw the seed of a fit; warn where no later fit can go on from the checkpoint of this one."""
+    random_state = ranker.get_params(deep=False).get("random_state", 0)
+    if random_state is None and current_checkpoint() is not None:
+        warn_user(
+            "random_state must be a number for a fit that goes on from its checkpoint; got None, "
+            f"which draws other random numbers each time. Write {type(ranker).__name__}"
+            "(random_state=0)."
+        )
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _with_pairs(calibrating: HeldOut) -> HeldOut:
