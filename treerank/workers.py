@@ -3,14 +3,14 @@
 Each worker holds whole queries. What depends on all documents (the position of a document in
 canonical order, the step of rounding, the sample for bins, the size of a typical query) is agreed
 on by all workers, so the model is the same for any number of them. The documents of a fit carry
-the workers along, see :class:`treerank.inputs.rows.Rows`.
+the workers along: only :class:`treerank.inputs.rows.Rows` asks them, and passes numbers on.
 """
 
 import numpy as np
 
 
 class Workers:
-    """One worker alone, and the base class of several, which replaces every method but ``any``.
+    """One worker alone, and the base class of several, which replaces every method.
 
     Every worker calls the same methods in the same order, with arrays of the same dtype.
 
@@ -23,8 +23,8 @@ class Workers:
 
     Examples
     --------
-    >>> ALONE.sum(np.array([1, 2])), ALONE.any(True)
-    (array([1, 2]), True)
+    >>> ALONE.sum(np.array([1, 2]))
+    array([1, 2])
     """
 
     rank, world_size = 0, 1
@@ -43,10 +43,6 @@ class Workers:
         The order of the terms is not defined: floats must have sums that are exact in any order.
         """
         return values
-
-    def any(self, flag: bool) -> bool:
-        """Return whether the flag of any worker is true."""
-        return bool(self.max(np.array([flag], dtype=np.int64))[0])
 
 
 #: The worker of a fit on one machine.

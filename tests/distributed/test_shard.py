@@ -33,7 +33,7 @@ from treerank.inputs.rows import Rows
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.progress import ignore_progress
 from treerank.rankers.calibration import fit_steepness
-from treerank.rankers.held_out import HeldOut, mean_over_workers
+from treerank.rankers.held_out import HeldOut, mean_over_all
 from treerank.rankers.training_set import places_among
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -132,9 +132,10 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
     def measured(workers):
         rows = parts[workers.rank]
         groups = QueryGroups.from_qid(QID[rows], len(rows))
-        held_out = HeldOut(Rows(X[rows], workers=workers), Y[rows], groups)
-        mean = mean_over_workers(metric, Y[rows], groups, workers)
-        return mean(scores[rows]), fit_steepness(*held_out.of_all_workers(scores[rows]))
+        documents = Rows(X[rows], workers=workers)
+        held_out = HeldOut(documents, Y[rows], groups)
+        mean = mean_over_all(metric, Y[rows], groups, documents)
+        return mean(scores[rows]), fit_steepness(*held_out.of_all(scores[rows]))
 
     expected = [(one, fit_steepness(scores, Y, QID))] * n_workers
     assert in_collective(n_workers, measured) == expected
@@ -147,14 +148,38 @@ def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
         parts = shards(QID, n_workers, np.random.default_rng(seed))
         orders = [canonical_order(X[r], QueryGroups.from_qid(QID[r], len(r)), Y[r]) for r in parts]
 
-        def placed_by(workers, orders=orders):
-            return places_among(workers, *orders[workers.rank])
+        def placed_by(workers, parts=parts, orders=orders):
+            documents = Rows(X[parts[workers.rank]], workers=workers)
+            return places_among(documents, *orders[workers.rank])
 
         placed = np.full(len(Y), -1)
         every_place = in_collective(n_workers, placed_by)
         for rows, (groups, _), places in zip(parts, orders, every_place, strict=True):
             placed[places] = rows[groups.order]
         np.testing.assert_array_equal(X[placed], X[whole])
+
+
+def test_rows_pass_on_what_depends_on_those_of_all_workers():
+    def numbers(workers):
+        n = 2 * workers.rank  # the first has no rows
+        values = np.arange(n) + 100 * workers.rank
+        places = np.arange(n) + (0 if workers.rank == 2 else 4)
+        rows = Rows(np.zeros((n, 1)), places=places, workers=workers)
+        every = rows.of_all(values)
+        np.testing.assert_array_equal(every[rows.numbers_of(n)], values)
+        numbers = rows.total(np.array([n])).tolist() + rows.largest(np.array([n])).tolist()
+        return [every.tolist(), *numbers, rows.n_total, rows.is_shard, rows.any(n == 2)], (
+            rows.holds_first
+        )
+
+    every = [100, 101, 200, 201, 202, 203]
+    answers, holds_first = zip(*in_collective(3, numbers), strict=True)
+    assert list(answers) == [[every, 6, 4, 6, True, True]] * 3
+    assert holds_first == (False, False, True)
+    alone = Rows(X)
+    assert alone.of_all(Y) is Y
+    assert (alone.is_shard, alone.holds_first, alone.n_total) == (False, True, len(X))
+    assert alone.any(False) is False
 
 
 def test_every_worker_gets_the_bin_sample_of_one(monkeypatch):

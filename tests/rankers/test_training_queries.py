@@ -29,7 +29,6 @@ from treerank.rankers.training_queries import (
     hashes_of_queries,
     overlap_with_training,
 )
-from treerank.workers import ALONE
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -77,7 +76,7 @@ CUT = r"(\d+) of (\d+) queries were trained on with other documents"
 def remembered(qid, hashes):
     groups = QueryGroups.from_qid(qid)
     ids = hashes_of(ids_of_queries(qid, groups))
-    return TrainingQueries(ids, *hashes_of_queries(hashes, groups)).remembered(ALONE)
+    return TrainingQueries(ids, *hashes_of_queries(hashes, groups)).smallest()
 
 
 def rows_of(qid, seed=0):

@@ -64,6 +64,10 @@ class Collective(Workers):
         """Return the sum of the workers' values, entry by entry."""
         return _reduced(values, collective.Op.SUM)
 
+    def any(self, flag: bool) -> bool:
+        """Return whether the flag of any worker is true."""
+        return bool(self.max(np.array([flag], dtype=np.int64))[0])
+
     def gather_json(self, value: Any) -> list[Any]:
         """Return a small value of each worker that JSON knows."""
         data = np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)

@@ -10,7 +10,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,7 +98,7 @@ def fit_shard(
         try:
             with (
                 collective_of(network | {"dmlc_task_id": f"{rank:06}"}) as workers,
-                using(task.checkpoint),
+                using(_checkpoint_of(task, workers)),
                 listening(listener),
                 kernel_threads(n_threads),
             ):
@@ -182,6 +182,11 @@ def _agreed(
         shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
     X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
     return Rows(X, columns=Columns(names=tuple(columns.features)), workers=workers), shard
+
+
+def _checkpoint_of(task: Task, workers: Collective) -> Checkpoint | None:
+    """Return where this worker finds the trees of the fit, which the first one alone saves."""
+    return task.checkpoint and replace(task.checkpoint, is_writer=workers.rank == 0)
 
 
 def _check_path(workers: Collective, checkpoint: Checkpoint | None) -> None:

@@ -13,10 +13,14 @@ from treerank.files.archive import one_error, read_archive, write_archive
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where the state of a fit is saved, and after how many iterations each time."""
+    """Where the state of a fit is saved, and after how many iterations each time.
+
+    Where several workers grow the same trees, those that are not ``is_writer`` only read.
+    """
 
     path: Path
     every: int
+    is_writer: bool = True
 
     def save(self, fit: str, state: dict[str, Any]) -> None:
         """Replace the file in one step; ``fit`` identifies settings and data."""

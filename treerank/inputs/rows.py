@@ -38,7 +38,9 @@ class Rows:
     places : ndarray of shape (n_rows,), default=None
         Place of each row among the rows of all workers; ``None`` where there is one worker.
     workers : Workers, default=ALONE
-        The workers of the fit, each of which has rows of its own.
+        The workers of the fit, each of which has rows of its own. Who needs what depends on the
+        rows of all of them calls :meth:`total`, :meth:`largest`, :meth:`any` or :meth:`of_all`,
+        which on one machine return what they are given.
 
     Examples
     --------
@@ -73,7 +75,41 @@ class Rows:
     @property
     def n_total(self) -> int:
         """Number of rows of all workers."""
-        return int(self.workers.sum(np.array([len(self)]))[0])
+        return int(self.total(np.array([len(self)]))[0])
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether other workers have further rows of the fit."""
+        return self.workers.world_size > 1
+
+    @property
+    def holds_first(self) -> bool:
+        """Whether the first row of all workers is here: this is so of one of them."""
+        return self.places is None or bool((self.places == 0).any())
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of the values of all workers, entry by entry.
+
+        Floats must have sums that are exact in any order.
+        """
+        return self.workers.sum(values)
+
+    def largest(self, values: np.ndarray) -> np.ndarray:
+        """Return the largest of the values of all workers, entry by entry."""
+        return self.workers.max(values)
+
+    def any(self, flag: bool) -> bool:
+        """Return whether the flag of any worker is true."""
+        return bool(self.largest(np.array([flag], dtype=np.int64))[0])
+
+    def of_all(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of all workers one after the other; those of one may be more."""
+        return np.concatenate(self.workers.gather(values)) if self.is_shard else values
+
+    def numbers_of(self, n: int) -> np.ndarray:
+        """Return where the ``n`` values of this worker stand in what :meth:`of_all` returns."""
+        counts = np.concatenate(self.workers.gather(np.array([n])))
+        return np.arange(n) + counts[: self.workers.rank].sum()
 
     @property
     def is_sparse(self) -> bool:

@@ -160,7 +160,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         validation = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = part.fit(data.documents, objective, validation=validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
-        if data.documents.places is None and self.head_.weight.any():
+        if not data.documents.is_shard and self.head_.weight.any():
             self._warn_of_equal_scores(data.documents)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
@@ -271,7 +271,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
         part = self.feature_part_
-        if not data.documents.workers.any(objective.has_anything_to_learn()):
+        if not data.has_anything_to_learn(objective):
             self._warn_of_nothing_to_learn()
             return np.zeros(part.n_outputs_)
         trained = traits_of(part).head_weight_

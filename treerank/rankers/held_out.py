@@ -27,7 +27,6 @@ from treerank.rankers.training_queries import (
     warn_of_cut_queries,
 )
 from treerank.rankers.training_set import TrainingSet
-from treerank.workers import Workers
 
 #: Documents, labels by name, and queries; the name of a single label is "".
 LabeledSet = tuple[Rows, dict[str, np.ndarray], QueryGroups]
@@ -65,17 +64,15 @@ class HeldOut:
     @property
     def has_pairs(self) -> bool:
         """Whether any query of any worker holds two different labels."""
-        return self.documents.workers.any(bool(self.groups.with_two_labels(self.y).any()))
+        return self.documents.any(bool(self.groups.with_two_labels(self.y).any()))
 
-    def of_all_workers(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
+    def of_all(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
         """Return scores, labels and queries of the documents of all workers, given own scores."""
-        workers = self.documents.workers
-        if workers.world_size == 1:
-            return scores, self.y, self.groups
-        codes = workers.gather(self.groups.codes.astype(np.int64))
-        n_queries = [int(n) for (n,) in workers.gather(np.array([self.groups.n_queries]))]
-        every, y = (np.concatenate(workers.gather(values)) for values in (scores, self.y))
-        return every, y, _joined(codes, n_queries)
+        rows, groups = self.documents, self.groups
+        if rows.is_shard:
+            numbers = rows.numbers_of(groups.n_queries)
+            groups = QueryGroups.from_qid(rows.of_all(numbers[groups.codes]))
+        return rows.of_all(scores), rows.of_all(self.y), groups
 
     def judged(self) -> Self:
         """Return the documents that have a label."""
@@ -293,7 +290,7 @@ def watching(
         part = f"validation_{number}" if number else "validation"
         for metric, (label, y) in product(metrics, labels.items()):
             name = f"{metric.name} of {label}" if label else metric.name
-            curves[part, name] = _curve(metric, y, groups, n_before, documents.workers)
+            curves[part, name] = _curve(metric, y, groups, n_before, documents)
         n_before += groups.n_documents
     settings = [metric if isinstance(metric, Metric) else metric.name for metric in metrics]
     described = f"{[*curves]} by {settings}, weighed by {weights}"
@@ -326,8 +323,7 @@ def _hashed(sets: Sequence[LabeledSet]) -> list[int]:
     for rows, labels, groups in sets:
         judged = rows.hashes() ^ row_hashes(np.column_stack([*labels.values()]))
         hashes.append(group_hashes(judged, groups).sum(dtype=np.uint64))
-    workers = sets[0][0].workers
-    sums: list[int] = workers.sum(np.array(hashes, dtype=np.uint64)).tolist()
+    sums: list[int] = sets[0][0].total(np.array(hashes, dtype=np.uint64)).tolist()
     return sums
 
 
@@ -339,37 +335,36 @@ def _joined(codes: Sequence[np.ndarray], n_queries: Sequence[int]) -> QueryGroup
 
 
 def _curve(
-    metric: Any, y: np.ndarray, groups: QueryGroups, start: int, workers: Workers
+    metric: Any, y: np.ndarray, groups: QueryGroups, start: int, documents: Rows
 ) -> Callable[[np.ndarray], float]:
     """Return a metric of documents as a function of all scores, of which theirs begin at start."""
     judged = np.flatnonzero(~np.isnan(y))
     own = y[judged], groups.among(judged)
-    if workers.world_size > 1:
-        mean = mean_over_workers(metric, *own, workers)
+    if documents.is_shard:
+        mean = mean_over_all(metric, *own, documents)
         return lambda scores: mean(scores[start + judged])
     prepared = metric.prepared(*own)
     return lambda scores: float(prepared(scores[start + judged]))
 
 
-def mean_over_workers(
-    metric: Metric, y: np.ndarray, groups: QueryGroups, workers: Workers
+def mean_over_all(
+    metric: Metric, y: np.ndarray, groups: QueryGroups, documents: Rows
 ) -> Callable[[np.ndarray], float]:
     """Return the mean of a metric over the queries of all workers, as a function of own scores.
 
     Its sum is rounded once, as that of one worker.
     """
     ends = np.array([-y.min(), y.max()]) if len(y) else np.full(2, -np.inf)
-    below, above = workers.max(ends)
+    below, above = documents.largest(ends)
     label_range = np.array([-below, above] if above >= -below else [])  # none has any label
     part = metric.prepared_part(y, groups, label_range)
-    if not workers.any(bool(part.ideal.any())):
-        raise metric.nothing_to_find(int(workers.sum(np.array([len(y)]))[0]))
+    if not documents.any(bool(part.ideal.any())):
+        raise metric.nothing_to_find(int(documents.total(np.array([len(y)]))[0]))
 
     def mean(scores: np.ndarray) -> float:
         values = part.per_query(scores)
         values = values[~np.isnan(values)]
-        n_queries = int(workers.sum(np.array([len(values)]))[0])
-        sums = workers.gather(np.array(exact_sum(values)))
-        return math.fsum(np.concatenate(sums)) / n_queries
+        n_queries = int(documents.total(np.array([len(values)]))[0])
+        return math.fsum(documents.of_all(np.array(exact_sum(values)))) / n_queries
 
     return mean

@@ -270,7 +270,7 @@ class Ranker(Scored):
             metrics = metrics_of(self, eval_metric)
             data, eval_set = hold_out_share(data, eval_set, metrics, seed, earlier_queries)
             eval_metric = None
-        remembered = data.queries and data.queries.remembered(data.documents.workers)
+        remembered = data.remembered
         self.training_queries_ = (
             earlier_queries if remembered is None else remembered.and_earlier(earlier_queries)
         )
@@ -288,7 +288,7 @@ class Ranker(Scored):
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
         """Fit the steepness of pair probabilities, if the scores differ."""
-        scores, y, groups = calibrating.of_all_workers(self.scores_of(calibrating.X))
+        scores, y, groups = calibrating.of_all(self.scores_of(calibrating.X))
         if np.ptp(scores) > 0:
             self.steepness_ = fit_steepness(scores, y, groups)
 

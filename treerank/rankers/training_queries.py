@@ -20,7 +20,6 @@ from treerank.inputs.canonical import group_hashes, row_hashes, with_columns
 from treerank.inputs.documents import split_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.id_hashes import hashes_of, ids_of_queries
-from treerank.workers import Workers
 
 #: Of more queries than this, those whose ids have the smallest hashes are remembered.
 MOST_REMEMBERED = 2**16
@@ -75,11 +74,10 @@ class TrainingQueries:
 
     Examples
     --------
-    >>> from treerank.workers import ALONE
     >>> qid = ["red shoes", "red shoes", "blue hat", "blue hat"]
     >>> groups, rows = QueryGroups.from_qid(qid), np.arange(1, 5, dtype=np.uint64)
     >>> ids = hashes_of(["blue hat", "red shoes"])
-    >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).remembered(ALONE)
+    >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).smallest()
     >>> queries.overlap(["red shoes"], rows[1:2], QueryGroups.from_qid(None, 1))
     QueryOverlap(n_queries=1, n_same=0, n_cut=1)
     >>> queries.overlap(["shoes, red"], rows[:2], QueryGroups.from_qid(None, 2))
@@ -94,12 +92,13 @@ class TrainingQueries:
         """Return some of the queries, by their numbers or by a mask."""
         return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
 
-    def remembered(self, workers: Workers) -> Self:
-        """Return what a ranker remembers of the queries of all workers."""
-        if workers.world_size == 1:
-            return self._smallest()
-        columns = (workers.gather(column) for column in (self.ids, self.documents, self.sizes))
-        return self._joined(list(zip(*columns, strict=True)))
+    def joined(self, of_all: Callable[[np.ndarray], np.ndarray]) -> Self:
+        """Return these queries and others; ``of_all`` adds to a column what others have in it."""
+        return type(self)(of_all(self.ids), of_all(self.documents), of_all(self.sizes))
+
+    def smallest(self) -> Self:
+        """Return those that are remembered: of many, those with the smallest hashes, ascending."""
+        return self.at(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
         """Return remembered queries and those of the fit that this one continues."""
@@ -229,11 +228,7 @@ class TrainingQueries:
         """Return the distinct queries of several parts."""
         ids, documents, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
         first = np.unique(np.column_stack([ids, documents]), axis=0, return_index=True)[1]
-        return type(self)(ids, documents, sizes).at(first)._smallest()
-
-    def _smallest(self) -> Self:
-        """Return those that are remembered, ascending."""
-        return self.at(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
+        return type(self)(ids, documents, sizes).at(first).smallest()
 
     def as_state(self) -> dict[str, np.ndarray]:
         """Return the arrays by name, as model files keep them."""

@@ -23,7 +23,6 @@ from treerank.objectives.judgments import Judgments, Totals
 from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
 from treerank.objectives.pairs.settings import PairSettings
 from treerank.rankers.training_queries import TrainingQueries, are_judged, hashes_of_queries
-from treerank.workers import Workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +92,16 @@ class TrainingSet:
     @property
     def totals(self) -> Totals:
         """Numbers and sizes of the queries of all workers, and the largest label."""
-        own, workers = Totals.of(self.y, self.groups), self.documents.workers
-        if workers.world_size == 1:
-            return own
-        documents, queries = workers.sum(np.array([own.n_documents, own.n_queries])).tolist()
-        squared = float(workers.sum(np.array([own.n_squared]))[0])  # of whole numbers: exact
-        longest, largest = workers.max(np.array([own.longest, own.largest_label])).tolist()
+        own, rows = Totals.of(self.y, self.groups), self.documents
+        documents, queries = rows.total(np.array([own.n_documents, own.n_queries])).tolist()
+        squared = float(rows.total(np.array([own.n_squared]))[0])  # of whole numbers: exact
+        longest, largest = rows.largest(np.array([own.longest, own.largest_label])).tolist()
         return Totals(documents, queries, squared, int(longest), largest)
+
+    @property
+    def remembered(self) -> TrainingQueries | None:
+        """What a ranker remembers of the queries of all workers, where they have ids."""
+        return self.queries and self.queries.joined(self.documents.of_all).smallest()
 
     def judgments(self, seed: int) -> Judgments:
         """Return labels, queries and weights, as objectives take them."""
@@ -113,6 +115,10 @@ class TrainingSet:
         if len(self.y) == 0:
             return NoDocuments()
         return bind_loss(loss, judgments, PairSettings(**settings))
+
+    def has_anything_to_learn(self, objective: Objective) -> bool:
+        """Whether the objective of these documents, or that of any worker, is not constant."""
+        return self.documents.any(objective.has_anything_to_learn())
 
     def labeled(self, name: str) -> Self:
         """Return the same documents with one of several labels."""
@@ -217,7 +223,7 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
     weighed = np.ones(len(data.y), dtype=bool)
     for weight in weights.values():
         weighed &= weight is None or weight > 0
-    if not data.documents.workers.any(bool(weighed.any())):
+    if not data.documents.any(bool(weighed.any())):
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
     kept = weighed & ~np.isnan(labels).all(axis=0)
     rows = _row_numbers(np.flatnonzero(kept))
@@ -227,15 +233,10 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
 def _without_unit_weights(data):
     """Leave out weights that are all one."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    workers = data.documents.workers
-    ones = [name for name, w in weights.items() if w is not None and _all_ones(w, workers)]
+    given = {name: values for name, values in weights.items() if values is not None}
+    ones = [n for n, values in given.items() if not data.documents.any(bool((values != 1).any()))]
     unset: dict[str, Any] = dict.fromkeys(ones)
     return replace(data, **unset)
-
-
-def _all_ones(weights: np.ndarray, workers: Workers) -> bool:
-    """Tell whether the weights of all workers are 1."""
-    return not workers.any(bool((weights != 1).any()))
 
 
 def _in_canonical_order(
@@ -256,14 +257,14 @@ def _in_canonical_order(
     if pairs is not None:
         pairs = pairs.at(np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i)))
     groups = QueryGroups(None, ordered.indptr)
-    workers = taken.documents.workers
-    places = places_among(workers, groups, hashes) if workers.world_size > 1 else None
-    documents = replace(taken.documents, places=places)
+    documents = taken.documents
+    if documents.is_shard:
+        documents = replace(documents, places=places_among(documents, groups, hashes))
     ordered_data = replace(taken, documents=documents, groups=groups, pairs=pairs)
     return ordered_data, ordered.order
 
 
-def places_among(workers: Workers, groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
+def places_among(documents: Rows, groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
     """Return the place of each document in the canonical order of all workers' documents.
 
     The other arguments are what ``canonical_order`` returns for this worker.
@@ -271,16 +272,14 @@ def places_among(workers: Workers, groups: QueryGroups, query_hashes: np.ndarray
     Examples
     --------
     >>> groups = QueryGroups(None, np.array([0, 2, 3]))
-    >>> places_among(Workers(), groups, np.array([5, 8], dtype=np.uint64))
+    >>> places_among(Rows(np.zeros((3, 1))), groups, np.array([5, 8], dtype=np.uint64))
     array([0, 1, 2])
     """
-    parts = workers.gather(query_hashes)
-    hashes, sizes = np.concatenate(parts), np.concatenate(workers.gather(groups.sizes))
+    hashes, sizes = documents.of_all(query_hashes), documents.of_all(groups.sizes)
     queries = np.lexsort((sizes, hashes))
     start = np.empty(len(sizes), dtype=np.int64)
     start[queries] = np.cumsum(sizes[queries]) - sizes[queries]
-    before = sum(map(len, parts[: workers.rank]))
-    own = start[before : before + groups.n_queries]
+    own = start[documents.numbers_of(groups.n_queries)]
     return own.repeat(groups.sizes) + groups.places
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives, extremes, rounded
-from treerank.workers import Workers
 
 # Ten orders of magnitude: as plain float32, their sum in doubles depends on the order.
 VALUES = np.random.default_rng(0).lognormal(0, 5, 20_000) * np.resize([1, -1, 1], 20_000)
@@ -59,8 +58,8 @@ def test_the_objective_gets_a_copy_of_the_scores_that_it_may_keep():
 
 
 def test_what_is_infinite_at_another_worker_is_refused_here_too():
-    workers = Workers()
-    workers.max = lambda values: np.maximum(values, [np.inf, 1, 0])
-    derivatives = FixedPointDerivatives(Squares(), 3, workers=workers)
+    derivatives = FixedPointDerivatives(
+        Squares(), 3, largest=lambda values: np.maximum(values, [np.inf, 1, 0])
+    )
     with pytest.raises(ValueError, match=r"gradient .* got inf from Squares"):
         derivatives(np.zeros(3))

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, by_column, find_bins
 from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import STRIDE, fill
-from treerank.feature_parts.histogram.packing import pack, unpack
+from treerank.feature_parts.histogram.packing import layout_of, magnitudes, pack, unpack
 from treerank.feature_parts.histogram.partition import partition
 from treerank.feature_parts.histogram.splitter import TreeRules, cut_gain, may_gain
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import kernel_for
-from treerank.workers import ALONE, Workers
 
 # Compiled as in the kernels that call them.
 unpack, fill, partition = map(kernel_for(error_model="numpy"), (unpack, fill, partition))
@@ -35,6 +34,11 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
     return X, gradient, np.round(rng.uniform(0.1, 1, size=n) * 2**10) / 2**10
 
 
+def packed(gradient, hessian, precision, key=(0, 0)):
+    layout = layout_of(*magnitudes(gradient, hessian), precision)
+    return pack(gradient, hessian, layout, key), layout
+
+
 def grown(
     X,
     gradient,
@@ -42,20 +46,20 @@ def grown(
     precision="float32",
     shape=(8, -1, False),
     rows=None,
-    workers=ALONE,
+    total=None,
     **rules,
 ):
     rows_of_X = as_rows(X)
     categorical = rules.pop("categorical", ())
     bins = find_bins(rows_of_X, categorical=categorical)
     binned = bin_rows(rows_of_X, bins)
-    words, layout = pack(gradient, hessian, precision, (0, 0))
+    words, layout = packed(gradient, hessian, precision)
     rules = TreeRules(*shape, **(RULES | rules))
     histograms = make_histograms(binned, layout.n_words, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
     groups = bins.places["feature"][None] >= 0
     data = Data(bins.places, bins.zeros, groups, binned, by_column(binned), histograms)
-    nodes, _ = grow(data, words, layout, rules, rows, workers)
+    nodes, _ = grow(data, words, layout, rules, rows, total)
     return nodes, rows, bins
 
 
@@ -218,7 +222,7 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
     n = int(rng.integers(1, 400))
     gradient = rng.normal(size=n) * 10.0 ** rng.integers(-6, 6)
     hessian = rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6)
-    words, layout = pack(gradient, hessian, precision, (seed, 0))
+    words, layout = packed(gradient, hessian, precision, (seed, 0))
     sums = np.empty((3, n))
     unpack(words.ravel(), 0, n, layout, sums)
     np.testing.assert_array_equal(sums[2], np.arange(1, n + 1))
@@ -232,12 +236,12 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
 def test_random_rounding_is_right_on_average():
     gradient = np.full(200_000, 0.3001)
     gradient[0] = 100.0
-    words, layout = pack(gradient, gradient, "int8", (1, 2))
+    words, layout = packed(gradient, gradient, "int8", (1, 2))
     sums = np.empty((3, len(gradient)))
     unpack(words.ravel(), 0, len(gradient), layout, sums)
     assert layout.gradient_step > 0.3
     np.testing.assert_allclose(sums[:2, -1] - sums[:2, 0], 0.3001 * 199_999, rtol=0.01)
-    assert (pack(gradient, gradient, "int8", (1, 3))[0] != words).any()
+    assert (pack(gradient, gradient, layout, (1, 3)) != words).any()
 
 
 @pytest.mark.parametrize("precision", ["float32", "int16"])
@@ -248,7 +252,7 @@ def test_a_histogram_is_the_naive_one(precision):
     codes[::3, WIDTH:] = zeros[WIDTH:]
     bins = codes.view(np.uint64), zeros.view(np.uint64)
     g, h = RNG.normal(size=n), RNG.uniform(size=n)
-    words, layout = pack(g, h, precision, (0, 0))
+    words, layout = packed(g, h, precision)
     rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)
     naive = np.zeros((n_blocks * WIDTH, STRIDE, layout.n_words), dtype=np.int64)
     for row in rows:
@@ -289,30 +293,22 @@ def test_histograms_are_kept_only_where_a_leaf_below_may_be_split(monkeypatch):
     assert not kept[:, 1].any()
 
 
-class Counting(Workers):
-    """The first of two workers, of which the other one has no rows."""
-
-    world_size = 2
-
-    def __init__(self):
-        self.messages = []
-
-    def sum(self, values):
-        self.messages.append(values.nbytes)
-        return values
-
-
 def test_workers_send_one_histogram_a_split_without_the_blocks_that_are_closed():
     X, gradient, hessian = random_case(n_features=2 * WIDTH, missing=0)
     X[:, WIDTH:] = np.arange(len(X))[:, None] < 3  # a block of features that hardly vary
     for precision in ("float32", "int16"):
-        workers = Counting()
+        messages = []
+
+        def total(values, messages=messages):  # the other worker has no rows
+            messages.append(values.nbytes)
+            return values
+
         settings = {"min_child_samples": 4, "precision": precision}
         alone, *_ = grown(X, gradient, hessian, **settings)
-        nodes, *_ = grown(X, gradient, hessian, workers=workers, **settings)
+        nodes, *_ = grown(X, gradient, hessian, total=total, **settings)
         np.testing.assert_array_equal(nodes, alone)
         n_splits = np.count_nonzero(nodes["place"] >= 0)
-        _, root, *others = workers.messages
+        _, root, *others = messages
         assert root == 2 * others[0]  # the second block is closed in the root
         assert set(others) == {WIDTH * STRIDE * 8 * (1 if precision == "int16" else 2)}
         assert len(others) <= n_splits

@@ -43,8 +43,7 @@ def sample_of(rows: Rows, seed: int) -> Rows:
         rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < share))
     if rows.places is None:
         return rows
-    gather = rows.workers.gather
-    places, values = (np.concatenate(gather(c)) for c in (rows.places, rows.array()))
+    places, values = rows.of_all(rows.places), rows.of_all(rows.array())
     return replace(rows, values=values[np.argsort(places)], order=None, places=None)
 
 

@@ -220,7 +220,7 @@ class BoostedTrees(BaseEstimator):
         task = GrowthTask(
             rows=rows,
             derivatives=FixedPointDerivatives(
-                objective, len(rows), start, self.largest_derivative, rows.workers
+                objective, len(rows), start, self.largest_derivative, rows.largest
             ),
             n_new=n_new,
             earlier=earlier,
@@ -325,7 +325,7 @@ class BoostedTrees(BaseEstimator):
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
         counts = np.array([len(rows), objective.n_queries])
-        n_documents, n_queries = rows.workers.sum(counts).tolist()
+        n_documents, n_queries = rows.total(counts).tolist()
         params = self.get_params(deep=False)
         known = params.keys() & set(Sizes._fields)
         given = {name: params[name] for name in known if params[name] != "auto"}

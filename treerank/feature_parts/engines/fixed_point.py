@@ -8,12 +8,12 @@ exactly. So trees are the same, bit for bit, for any number of threads. For the 
 derivatives the rounding is no coarser than that of float32 itself.
 """
 
+from collections.abc import Callable
 from math import frexp, inf, isfinite, ldexp
 
 import numpy as np
 
 from treerank.objectives.base import Objective, as_objective
-from treerank.workers import ALONE, Workers
 
 #: Largest number in single precision, which engines read.
 LARGEST = float(np.finfo(np.float32).max)
@@ -25,7 +25,8 @@ class FixedPointDerivatives:
     """The derivatives of an objective as an engine reads them: checked, rounded, counted.
 
     ``start`` is the number of iterations of an earlier fit, ``most`` the largest size of a
-    derivative with which the engine can compute.
+    derivative with which the engine can compute. ``largest`` returns the largest of values over
+    all documents of a fit, given those of these documents.
 
     Examples
     --------
@@ -44,9 +45,9 @@ class FixedPointDerivatives:
         n_documents: int,
         start: int = 0,
         most: float = LARGEST,
-        workers: Workers = ALONE,
+        largest: Callable[[np.ndarray], np.ndarray] = np.asarray,
     ):
-        self.workers = workers
+        self.largest = largest
         self.objective, self.most = as_objective(objective), most
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
@@ -60,8 +61,8 @@ class FixedPointDerivatives:
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
         (largest_gradient, _), (largest, negative) = extremes(gradient), extremes(hessian)
-        found = self.workers.max(np.array([largest_gradient, largest, -negative]))
-        largest_gradient, largest, below_zero = found.tolist()
+        extreme = self.largest(np.array([largest_gradient, largest, -negative]))
+        largest_gradient, largest, below_zero = extreme.tolist()
         self._refuse_too_large("gradient", gradient, largest_gradient)
         self._refuse_too_large("hessian", hessian, largest)
         if below_zero > 0 or (largest == 0 and largest_gradient > 0):

@@ -29,7 +29,7 @@ def warn_of_lost_values(
 9007199254740992.0 to 9007199254740994.0, and 1 other have one value each, of which nothing can \
 be learned. Subtract the smallest value and divide by the spread.
     """
-    if rows.is_sparse or rows.is_batched or rows.places is not None or len(rows) == 0:
+    if rows.is_sparse or rows.is_batched or rows.is_shard or len(rows) == 0:
         return
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         low, high = _ends(rows.batch(0, _FIRST))

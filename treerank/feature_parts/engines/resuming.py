@@ -16,7 +16,6 @@ from treerank.inputs.rows import Rows
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective
 from treerank.progress import Progress, description_of, say, values_of
-from treerank.workers import Workers
 
 #: Parameters that may differ between a fit and the one that goes on with it.
 _FREE = ("n_estimators", "n_jobs", "warm_start")
@@ -27,18 +26,17 @@ class Saver(NamedTuple):
 
     checkpoint: Checkpoint
     fit: str
-    workers: Workers
 
     def saved(self) -> dict[str, Any] | None:
-        """Return the state from which all workers go on, or None."""
+        """Return the state from which the fit goes on, or None."""
         state = self.checkpoint.load(self.fit)
-        if state is None and self.workers.rank == 0 and self.checkpoint.path.exists():
+        if state is None and self.checkpoint.path.exists():
             say(f"{self.checkpoint.path.name} is of another fit, and this one starts anew")
         return state
 
     def __call__(self, iteration: int, dump: Callable[[], Any], progress: Progress) -> None:
         """Save the trees and the values of the metric after an iteration, where it is time to."""
-        if iteration % self.checkpoint.every == 0 and self.workers.rank == 0:
+        if self.checkpoint.is_writer and iteration % self.checkpoint.every == 0:
             self.checkpoint.save(self.fit, {"model": dump(), "progress": progress.state()})
 
 
@@ -65,7 +63,7 @@ def saver_of(
     with np.printoptions(threshold=sys.maxsize):
         settings = f"{type(part).__name__} {params} of {columns} after {_earlier(part, start)}"
     learned, watched = _learned(rows, objective), _watched(rows, validation, objective.n_outputs)
-    return Saver(checkpoint, f"{settings}: {learned}, {watched}", rows.workers)
+    return Saver(checkpoint, f"{settings}: {learned}, {watched}")
 
 
 def _earlier(part: Any, start: int) -> str:
@@ -84,7 +82,7 @@ def _learned(rows: Rows, objective: Objective) -> str:
     # At equal scores, the derivatives of many losses are the same.
     derivatives = objective.derivatives(_tried(places, objective.n_outputs), iteration=0)
     by_place = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))
-    return str(_sum(rows.workers, by_place ^ rows.hashes()))
+    return str(_sum(rows, by_place ^ rows.hashes()))
 
 
 def _watched(rows: Rows, validation: Validation | None, n_outputs: int) -> str:
@@ -94,7 +92,7 @@ def _watched(rows: Rows, validation: Validation | None, n_outputs: int) -> str:
     X, metric = validation
     hashes = as_rows(X, sparse=True).hashes()
     values = values_of(metric, _tried(hashes, n_outputs))  # by content: in any order of the rows
-    return f"{description_of(metric)} {values} of {_sum(rows.workers, hashes)}"
+    return f"{description_of(metric)} {values} of {_sum(rows, hashes)}"
 
 
 def _tried(keys: np.ndarray, n_outputs: int) -> np.ndarray:
@@ -103,6 +101,6 @@ def _tried(keys: np.ndarray, n_outputs: int) -> np.ndarray:
     return np.column_stack(columns) if n_outputs > 1 else columns[0]
 
 
-def _sum(workers: Workers, hashes: np.ndarray) -> int:
-    """Return the sum of hashes of all workers."""
-    return int(workers.sum(hashes.sum(dtype=np.uint64, keepdims=True))[0])
+def _sum(rows: Rows, hashes: np.ndarray) -> int:
+    """Return the sum of hashes of documents over all workers."""
+    return int(rows.total(hashes.sum(dtype=np.uint64, keepdims=True))[0])

@@ -117,7 +117,7 @@ def make_matrix(
             if share_of_sample(rows) < 1:
                 sample = Rows(quantile_rows(sample, max_bin, n_threads=n_threads))
             # XGBoost merges what the workers hold, so only one of them holds the sample.
-            held = sample if rows.workers.rank == 0 else sample.take(np.arange(0))
+            held = sample if rows.holds_first else sample.take(np.arange(0))
             reference = quantized(held, None)
     return quantized(rows, reference)
 

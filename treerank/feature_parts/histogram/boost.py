@@ -10,8 +10,8 @@ from treerank.feature_parts.histogram import sampling
 from treerank.feature_parts.histogram.binning import Bins, bin_rows, by_column
 from treerank.feature_parts.histogram.forest import make_forest
 from treerank.feature_parts.histogram.grower import grow
-from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree
-from treerank.feature_parts.histogram.packing import PRECISIONS, pack
+from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree, leaf_sums
+from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, magnitudes, pack
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.files.scratch import leave_memory
@@ -72,20 +72,22 @@ def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
 
 def _grow_tree(part, task, data, rules, sampler, scores):
     """Grow a tree and add it to the scores; return it."""
-    sizes, key = task.sizes, (task.seed, task.derivatives.iteration)
+    sizes, every, key = task.sizes, task.rows, (task.seed, task.derivatives.iteration)
     leave_memory(data.binned)  # they are large, and so is what an objective needs
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))
     g, h = sampling.project(gradient, hessian, key)
-    rounding = sampling.key_for(sampling.ROUNDING, key)
-    words, layout = pack(g, h, part.precision, rounding, task.rows.places, task.rows.workers)
+    sums, largest = magnitudes(g, h)
+    layout = layout_of(every.total(sums), every.largest(largest), part.precision)
+    words = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), every.places)
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
     rows = sampler.rows(key)
     exists = data.places["feature"] >= 0
     usable = sampling.sample_features(exists, float(sizes.colsample_bytree), key)
     data = data._replace(groups=data.groups & usable)
-    nodes, goes_left = grow(data, words, layout, rules, rows, task.rows.workers)
-    rate = float(sizes.learning_rate)
-    values = add_leaves(nodes, rows, (gradient, hessian), rules, rate, scores, task.rows.workers)
+    total = every.total if every.is_shard else None
+    nodes, goes_left = grow(data, words, layout, rules, rows, total)
+    of_leaves = every.total(leaf_sums(nodes, rows, (gradient, hessian)))
+    values = add_leaves(nodes, rows, of_leaves, rules, float(sizes.learning_rate), scores)
     tree = GrownTree(nodes, goes_left, values)
     if len(rows) < len(scores) and len(nodes) > 1:
         others = np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True)

@@ -13,13 +13,15 @@ Blocks whose features are 0 in nearly all documents of a leaf can split neither 
 there they are not filled any more, and their histogram is not kept.
 
 Threads share the first two steps, and the one that finishes the last piece of the second one does
-the third, see ``pieces``. Workers do so with their own rows. Before they search, they add up the
-histograms of the smaller leaf, one message for each split. Sums of integers are exact in any order,
-so every worker then searches the same numbers and finds the same split.
+the third, see ``pieces``. Where the rows are those of one worker of several, a function adds up the
+histograms of the smaller leaf over all workers before they search, one message for each split. Sums
+of integers are exact in any order, so every worker then searches the same numbers and finds the
+same split.
 """
 
 import os
 import time
+from collections.abc import Callable
 from functools import partial
 
 import numba as nb
@@ -33,7 +35,6 @@ from treerank.feature_parts.histogram.splitter import SPLIT, TreeRules
 from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
-from treerank.workers import ALONE, Workers
 
 #: From how many rows times blocks on threads share a step; fewer take less time than to meet.
 _SHARED = 10_000
@@ -46,7 +47,7 @@ _TOGETHER, _MOST_TOGETHER = 16, 24
 
 #: Lets a thread run that has taken a piece and has no core.
 _give_way = os.sched_yield if hasattr(os, "sched_yield") else partial(time.sleep, 0)
-#: The kinds of steps. Several workers add up their histograms before ``_SEARCH``. ``_START`` has
+#: The kinds of steps. Histograms of several workers are added up before ``_SEARCH``. ``_START`` has
 #: one piece without work: when it is finished, the root is searched.
 _START, _PARTS, _FILL, _SEARCH, _END = range(5)
 
@@ -57,13 +58,14 @@ def grow(
     layout: Layout,
     rules: TreeRules,
     rows: np.ndarray,
-    workers: Workers = ALONE,
+    total: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grow one tree on ``rows``, and sort ``rows`` by leaf; ``words`` are those of all rows.
 
+    ``total`` returns the sum of an array over all workers; None if these are the rows of all.
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
-    tree = _new_tree(data, words, layout, rows, workers)
+    tree = _new_tree(data, words, layout, rows, total)
     step, how = tree.step[0], splitter.record_of(layout, rules)
 
     def work(first: int, last: int) -> None:
@@ -76,21 +78,25 @@ def grow(
 
     while step["kind"] != _END:
         in_parts(work, nb.get_num_threads())
-        if step["kind"] == _SEARCH:
-            _add_histograms(workers, tree)
+        if total is not None and step["kind"] == _SEARCH:
+            _add_histograms(total, tree)
     n = step["n_nodes"]
     is_split = tree.nodes["place"][:n, None] >= 0
     return tree.nodes[:n].copy(), tree.splits["goes_left"][:n] * is_split
 
 
 def _new_tree(
-    data: Data, words: np.ndarray, layout: Layout, rows: np.ndarray, workers: Workers
+    data: Data,
+    words: np.ndarray,
+    layout: Layout,
+    rows: np.ndarray,
+    total: Callable[[np.ndarray], np.ndarray] | None,
 ) -> Growth:
     """Return a tree that is only a root, whose sums are those over the rows of all workers."""
     n_most = 2 * len(data.histograms) - 1
     words = words if len(rows) == len(words) else words[rows]
-    sums = np.empty((3, 1))
-    unpack(workers.sum(np.array([column.sum() for column in words.T])), 0, 1, layout, sums)
+    sums, of_rows = np.empty((3, 1)), np.array([column.sum() for column in words.T])
+    unpack(of_rows if total is None else total(of_rows), 0, 1, layout, sums)
     nodes, splits = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     for name, value in zip(("gradient", "hessian", "n_documents"), sums[:, 0], strict=True):
@@ -98,8 +104,8 @@ def _new_tree(
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_words = data.histograms.shape
-    n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (workers.world_size > 1)
-    step = _START, 1, n_threads, workers.world_size, 0, 1, (0, -1)
+    n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (total is not None)
+    step = _START, 1, n_threads, total is not None, 0, 1, (0, -1)
     return Growth(
         nodes,
         splits,
@@ -114,14 +120,14 @@ def _new_tree(
     )
 
 
-def _add_histograms(workers: Workers, tree: Growth) -> None:
+def _add_histograms(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> None:
     """Add up the histograms that workers have filled, and let threads search them.
 
-    Blocks that can split neither leaf are left out; all workers know the same of them.
+    Blocks that can split neither leaf are left out, which are the same for all.
     """
     step, histogram = tree.step[0], tree.filled[-1]
     is_open = tree.slots[step["pair"][0]] >= 0
-    histogram[is_open] = workers.sum(histogram[is_open])
+    histogram[is_open] = total(histogram[is_open])
     tree.counters[:] = pieces.new_counters(step["n_pieces"])
 
 
@@ -142,7 +148,7 @@ def _do_piece(piece, data, words, how, rows, tree):
     """Fill the histogram of a part of the rows, or fill and search some blocks."""
     step, n_parts, n = tree.step[0], tree.step[0].n_parts, tree.step[0].n_pieces
     small, bins = tree.nodes[step.pair[0]], (data.binned, data.zeros)
-    own, is_alone = rows[small.begin : small.end], step.n_workers == 1
+    own, is_alone = rows[small.begin : small.end], step.adds_up == 0
     first, last = 0, tree.filled.shape[1]
     if step.kind == _PARTS:
         part = own[len(own) * piece // n_parts : len(own) * (piece + 1) // n_parts]
@@ -194,7 +200,7 @@ def _end_step(data, words, how, rows, tree):
     if step.kind == _PARTS:
         step.kind = _FILL
         return step.n_pieces
-    if step.kind == _FILL and step.n_workers > 1:
+    if step.kind == _FILL and step.adds_up:
         step.kind = _SEARCH
         return -1
     if step.kind != _START:

@@ -8,7 +8,6 @@ from treerank.feature_parts.histogram.binning import WIDTH
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
-from treerank.workers import ALONE, Workers
 
 _BYTE = np.uint64(255)
 
@@ -21,30 +20,46 @@ class GrownTree(NamedTuple):
     values: np.ndarray  # of shape (n_nodes, n_outputs), 0 in nodes that are no leaves
 
 
+def leaf_sums(
+    nodes: np.ndarray, rows: np.ndarray, derivatives: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """Return the sums of derivatives over the leaves of a tree, of shape (2, n_leaves, n_outputs).
+
+    ``rows``, which grew the tree, are sorted by leaf. ``derivatives`` are gradient and hessian of
+    all rows, of shape (n_rows, n_outputs), which have not been packed.
+    """
+    spans, ends = _spans(nodes[nodes["place"] < 0])
+    sums = np.empty((2, len(spans), derivatives[0].shape[1]))
+    in_parts(_sum_leaves, ends, spans, rows, derivatives, sums)  # one thread sums one leaf
+    return sums
+
+
+def _spans(leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the rows of each leaf begin and end, and how many there are up to each."""
+    spans = np.column_stack([leaves["begin"], leaves["end"]])
+    return spans, np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
+
+
 def add_leaves(
     nodes: np.ndarray,
     rows: np.ndarray,
-    derivatives: tuple[np.ndarray, np.ndarray],
+    sums: np.ndarray,
     rules: TreeRules,
     learning_rate: float,
     scores: np.ndarray,
-    workers: Workers = ALONE,
 ) -> np.ndarray:
     """Add the values of leaves to the scores of the rows that grew a tree; return them by node.
 
-    ``rows`` are sorted by leaf. ``derivatives``, gradient and hessian of all rows, which have not
-    been packed, and ``scores`` are of shape (n_rows, n_outputs).
+    ``rows`` are sorted by leaf; ``sums`` are those of the leaves, as :func:`leaf_sums` returns
+    them; ``scores`` are of shape (n_rows, n_outputs).
     """
     values = np.zeros((len(nodes), scores.shape[1]))
     if len(nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
         return values
     is_leaf = nodes["place"] < 0
     leaves = nodes[is_leaf]
-    spans = np.column_stack([leaves["begin"], leaves["end"]])
-    ends = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
-    sums = np.empty((2, len(leaves), scores.shape[1]))
-    in_parts(_sum_leaves, ends, spans, rows, derivatives, sums)  # one thread sums one leaf
-    g, h = workers.sum(sums)
+    spans, ends = _spans(leaves)
+    g, h = sums
     # As ``newton_step``. A leaf may be too light in one output of several.
     shrunk = np.copysign(np.maximum(np.abs(g) - rules.reg_alpha, 0.0), g)
     heavy = h >= rules.min_child_weight

@@ -24,7 +24,6 @@ import numpy as np
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.random_keys import stream, uniform_of
 from treerank.numerics.threads import in_parts
-from treerank.workers import ALONE, Workers
 
 #: Largest magnitude of a single derivative in steps, and number of words per document.
 PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
@@ -42,21 +41,36 @@ class Layout(NamedTuple):
     hessian_step: float
 
 
-def layout_of(
-    gradient: np.ndarray, hessian: np.ndarray, precision: str, workers: Workers = ALONE
-) -> Layout:
-    """Return the layout with the smallest steps with which no sum over all rows overflows.
+def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a layout depends on.
+
+    The first array are the number of rows and the sums of the magnitudes of both derivatives, the
+    second one the largest of the magnitudes.
 
     Examples
     --------
-    >>> layout_of(np.ones(1000), np.ones(1000), "int16")
+    >>> magnitudes(np.array([-2.0, 1.0]), np.array([1.0, 1.0]))
+    (array([2., 3., 2.]), array([2., 1.]))
+    """
+    sizes = [np.abs(values) for values in (gradient, hessian)]
+    sums = np.array([len(gradient), *(size.sum() for size in sizes)])
+    return sums, np.array([size.max(initial=0.0) for size in sizes])
+
+
+def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:
+    """Return the layout with the smallest steps with which no sum over all rows overflows.
+
+    ``sums`` and ``largest`` are the :func:`magnitudes` of all rows, those of other workers
+    included.
+
+    Examples
+    --------
+    >>> layout_of(*magnitudes(np.ones(1000), np.ones(1000)), "int16")
     Layout(n_words=1, hessian_shift=10, gradient_shift=37, gradient_step=6.103515625e-05,
            hessian_step=6.103515625e-05)
     """
     most, n_words = PRECISIONS[precision]
-    sizes = np.array([_size(gradient), _size(hessian)])
-    n_rows, *totals = map(float, workers.sum(np.array([len(gradient), *sizes[:, 0]])))
-    largest = workers.max(sizes[:, 1])
+    n_rows, *totals = map(float, sums)
     count_bits, wide = int(n_rows).bit_length(), n_words == 2
     hessian_bits = 63 - count_bits if wide else (64 - count_bits) // 2
     gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # one bit is for the sign
@@ -68,12 +82,6 @@ def layout_of(
     return Layout(n_words, count_bits, 0 if wide else count_bits + hessian_bits, *steps)
 
 
-def _size(values: np.ndarray) -> tuple[float, float]:
-    """Return the sum of the magnitudes and the largest of them."""
-    sizes = np.abs(values)
-    return sizes.sum(), sizes.max(initial=0.0)
-
-
 def _step(finest: float) -> float:
     """Return the power of two above a number."""
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
@@ -82,21 +90,19 @@ def _step(finest: float) -> float:
 def pack(
     gradient: np.ndarray,
     hessian: np.ndarray,
-    precision: str,
+    layout: Layout,
     key: tuple[int, int],
     numbers: np.ndarray | None = None,
-    workers: Workers = ALONE,
-) -> tuple[np.ndarray, Layout]:
-    """Return the words of all rows, of shape (n_rows, n_words), and their layout.
+) -> np.ndarray:
+    """Return the words of all rows, of shape (n_rows, n_words).
 
     ``key``, seed and iteration, and the number of a row are the key of its rounding. Rows are
     numbered in order if ``numbers`` are None.
     """
-    layout = layout_of(gradient, hessian, precision, workers)
     words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
     draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
     in_parts(_pack_rows, len(words), (gradient, hessian), draws, layout, words)
-    return words, layout
+    return words
 
 
 @njit(error_model="numpy", nogil=True)

@@ -25,12 +25,12 @@ class RowSampler:
 
     def __init__(self, rows: Rows, objective: Objective, share: float, share_of_queries: float):
         places = np.arange(len(rows)) if rows.places is None else rows.places
-        self.workers = rows.workers
+        self.largest = rows.largest
         self.n_rows, self.draws = len(rows), []  # purpose and share, and the number of each row
         if share_of_queries < 1:
             groups = as_objective(objective).groups
             starts = groups.first_of(places)
-            every = np.sort(np.concatenate(self.workers.gather(starts)))
+            every = np.sort(rows.of_all(starts))
             queries = np.searchsorted(every, starts)  # their numbers among those of all
             self.draws.append((_QUERIES, share_of_queries, queries[groups.codes]))
         if share < 1:
@@ -41,7 +41,7 @@ class RowSampler:
         keep = np.ones(self.n_rows, dtype=bool)
         for purpose, share, numbers in self.draws:
             keys = uniforms(*key_for(purpose, key), numbers)
-            smallest = -self.workers.max(np.array([-keys[keep].min(initial=np.inf)]))[0]
+            smallest = -self.largest(np.array([-keys[keep].min(initial=np.inf)]))[0]
             keep &= keys <= max(share, smallest)
         return np.flatnonzero(keep).astype(np.uint32)
 

@@ -29,10 +29,11 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #:
 #: - kind: see ``grower``.
 #: - n_nodes: number of nodes so far.
-#: - n_threads, n_workers: how many there are.
+#: - n_threads: how many there are.
+#: - adds_up: whether histograms are added up over workers before they are searched.
 #: - n_parts, n_pieces: parts of the rows, 0 or at least 2; pieces of the blocks.
 #: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
-_FIELDS = ("kind", "n_nodes", "n_threads", "n_workers", "n_parts", "n_pieces")
+_FIELDS = ("kind", "n_nodes", "n_threads", "adds_up", "n_parts", "n_pieces")
 STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
 
 
@@ -62,7 +63,7 @@ class Growth(NamedTuple):
     slots: np.ndarray
     n_kept: np.ndarray  # number of histograms of each block
     found: np.ndarray  # best splits of the new leaves that each piece has found
-    #: A histogram for each part of the rows; with workers one more, of all rows of this one.
+    #: A histogram for each part of the rows; one more, of all of them, if workers add them up.
     filled: np.ndarray
     near: np.ndarray  # histograms of some blocks for each piece, which stay in its cache
     step: np.ndarray  # the step that threads are in
