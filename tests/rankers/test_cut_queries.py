@@ -124,7 +124,29 @@ def test_the_training_set_itself_and_other_queries_do_not_warn(tmp_path):
         ranker.score(X[shuffled], gaps[shuffled], WORDS[QID[shuffled]])
         ranker.score(X[:995], gaps[:995], WORDS[QID[:995]])  # the last one is cut
         ranker.score(*OTHERS)
-        clone(RANKER).fit(X[:500], Y[:500]).score(X[600:], Y[600:])  # one query, without an id
+        one = clone(RANKER).fit(X[:500], Y[:500], np.zeros(500))  # one query, and that is said
+        one.score(X[600:], Y[600:])
+        one.score(X[600:], Y[600:], np.zeros(600))
+        clone(RANKER).fit(X[:500], Y[:500]).score(X[:500], Y[:500])
+
+
+@pytest.mark.parametrize("scoring", [None, RankingScorer("map")], ids=["score", "RankingScorer"])
+@pytest.mark.parametrize("ranker", [RANKER, make_pipeline(StandardScaler(), RANKER)])
+def test_folds_of_rows_without_qid_are_warned_of_below_the_size_that_is_certain(ranker, scoring):
+    def validate():
+        cross_val_score(ranker, X[:600], Y[:600], cv=3, scoring=scoring)
+
+    messages = warned(validate)
+    assert len(messages) == 3
+    for message in messages:
+        assert message.startswith("qid is None, so all rows are taken for one query, and fit took")
+        assert "pass qid, the query of each row, and keep queries whole, as GridSearchCV" in message
+        assert "qid=np.zeros(len(y)) in fit and here says so" in message
+
+
+def test_a_validation_set_of_rows_of_the_query_without_an_id_is_warned_of():
+    with pytest.warns(UserWarning, match="qid is None, so all rows are taken for one query, and"):
+        clone(RANKER).fit(X[:400], Y[:400], eval_set=(X[400:600], Y[400:600]))
 
 
 @pytest.mark.parametrize("weighed", ["sample_weight", "query_weight", "several labels", "gaps"])

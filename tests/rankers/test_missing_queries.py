@@ -51,9 +51,10 @@ def test_a_ranker_of_several_queries_warns_without_qid_also_when_it_is_loaded(tm
 
 
 def test_metrics_of_one_large_query_do_not_warn_beside_the_ranker():
-    many = np.tile(np.arange(160), 7)
+    many, ranker = np.tile(np.arange(160), 7), clone(KINDS["RankSVM"])
+    ranker.fit(X, Y, np.zeros(160))
     with warnings.catch_warnings(action="error"):
-        fitted("RankSVM", several=False).score(X[many], Y[many])
+        ranker.score(X[many], Y[many])
 
 
 @every_kind
@@ -80,7 +81,7 @@ def test_an_eval_set_without_qid_is_refused_where_training_has_several_queries()
             ranker.fit(X, Y, QID, eval_set=eval_set)
     for eval_set in ((2 * X, Y, QID), (2 * X, Y, np.zeros(160))):
         ranker.fit(X, Y, QID, eval_set=eval_set)
-    ranker.fit(X, Y, eval_set=(2 * X, Y))
+    ranker.fit(X, Y, np.zeros(160), eval_set=(2 * X, Y))
 
 
 def test_a_fit_of_one_query_of_many_documents_warns():

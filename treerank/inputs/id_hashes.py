@@ -51,20 +51,24 @@ def hashes_of(ids: Iterable[Any]) -> np.ndarray:
     >>> len(set(hashes_of([1, 1.0, "1"]).tolist()))
     2
     """
-    return np.array([_hash_of(value) for value in ids], dtype=np.uint64)
+    # Text may hold a lone surrogate, such as of a file in Latin-1.
+    texts = (_text_of(value).encode(errors="surrogatepass") for value in ids)
+    digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-def _hash_of(value: Any) -> int:
-    """Return the hash of one id."""
+def _text_of(value: Any) -> str:
+    """Return a text for an id that is equal for equal ids."""
+    kind = type(value)  # the usual kinds first: the checks below take longer than the hash
+    if kind is str or kind is np.str_:
+        return f"str {value}"
+    if kind is int or kind is np.int64:
+        return f"number {int(value)}"
     if isinstance(value, date | np.datetime64):
         if isinstance(value, datetime) and value.tzinfo is not None:
             value = value.astimezone(UTC).replace(tzinfo=None)  # numpy has no time zones
-        text = f"date {np.datetime64(value).astype('datetime64[ns]')}"
-    elif isinstance(value, Real):
+        return f"date {np.datetime64(value).astype('datetime64[ns]')}"
+    if isinstance(value, Real):
         is_whole = isinstance(value, int | np.integer) or float(value).is_integer()
-        text = f"number {int(value) if is_whole else float(value)}"  # type: ignore[call-overload]
-    else:
-        text = f"{type(value).__name__.removesuffix('_')} {value}"
-    # Text may hold a lone surrogate, such as of a file in Latin-1.
-    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
+        return f"number {int(value) if is_whole else float(value)}"  # type: ignore[call-overload]
+    return f"{kind.__name__.removesuffix('_')} {value}"

@@ -8,7 +8,7 @@ Searches that come back at another time look the same, and nothing is wrong with
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -52,11 +52,15 @@ class QueryOverlap:
         Queries of which the very same documents were trained on, under any id.
     n_cut : int
         Queries of which other documents were trained on; 0 where equal ids may be a coincidence.
+    without_ids : bool
+        Whether neither ``fit`` nor the test set had query ids, so that all rows of either are one
+        query, and it was cut.
     """
 
     n_queries: int
     n_same: int
     n_cut: int
+    without_ids: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +83,9 @@ class TrainingQueries:
     >>> ids = hashes_of(["blue hat", "red shoes"])
     >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).smallest()
     >>> queries.overlap(["red shoes"], rows[1:2], QueryGroups.from_qid(None, 1))
-    QueryOverlap(n_queries=1, n_same=0, n_cut=1)
+    QueryOverlap(n_queries=1, n_same=0, n_cut=1, without_ids=False)
     >>> queries.overlap(["shoes, red"], rows[:2], QueryGroups.from_qid(None, 2))
-    QueryOverlap(n_queries=1, n_same=1, n_cut=0)
+    QueryOverlap(n_queries=1, n_same=1, n_cut=0, without_ids=False)
     """
 
     ids: np.ndarray
@@ -138,7 +142,7 @@ class TrainingQueries:
         documents, sizes = hashes_of_queries(of_rows, groups, judged)
         hashes = hashes_of(ids)
         found = np.flatnonzero((sizes > 0) & (hashes <= self._largest))
-        known = np.isin(hashes[found], self.ids)
+        known = _are_in(hashes[found], self.ids)
         known &= np.array([ids[query] is not None for query in found.tolist()], dtype=np.bool_)
         same = self._have_documents(documents[found], hashes[found])
         n_cut = int((known & ~same).sum())
@@ -155,15 +159,20 @@ class TrainingQueries:
         """Return how many queries are known, given labels and query ids as ``score`` takes them."""
         groups = QueryGroups.from_qid(qid, len(of_rows))
         ids = [None] if qid is None else ids_of_queries(qid, groups)
-        return self.overlap(ids, of_rows, groups, None if y is None else are_judged(y))
+        overlap = self.overlap(ids, of_rows, groups, None if y is None else are_judged(y))
+        if qid is None and len(of_rows) > 1 and not overlap.n_same:
+            return replace(overlap, without_ids=bool((self.ids == hashes_of([None])).any()))
+        return overlap
 
     def _have_documents(self, documents: np.ndarray, hashes: np.ndarray) -> np.ndarray:
         """Tell which queries have the documents of a training query, under its id or another."""
-        distinct, counts = np.unique(self.documents, return_counts=True)
+        # Few queries are looked up as a rule: only those of the many that they meet are sorted.
+        trained = _are_in(self.documents, np.sort(documents))
+        distinct, counts = np.unique(self.documents[trained], return_counts=True)
         # Lists of the same items for all users say nothing about the query.
-        same = np.isin(documents, distinct[counts == 1])
-        same |= np.isin(_pair_hashes(hashes, documents), _pair_hashes(self.ids, self.documents))
-        return same
+        same = _are_in(documents, distinct[counts == 1])
+        pairs = _pair_hashes(self.ids[trained], self.documents[trained])
+        return same | _are_in(_pair_hashes(hashes, documents), np.sort(pairs))
 
     def _has_trained_on(
         self, ids: list[Any], hashes: np.ndarray, sizes: np.ndarray, n_cut: int
@@ -211,7 +220,7 @@ class TrainingQueries:
             drawn = np.random.default_rng(0).random(_MOST_PROBES)
             probes = [int(share * width) for share in drawn]
         hashes = hashes_of(spelled(low + probe) for probe in probes)
-        known = np.isin(hashes, self.ids)
+        known = _are_in(hashes, self.ids)
         are_all = width <= _MOST_PROBES
         if are_all and known.sum() == n_cut and set(np.flatnonzero(known)) <= {0, width - 1}:
             return True
@@ -262,7 +271,7 @@ def overlap_with_training(
     >>> X, y, qid = make_web_search(20, documents_per_query=10, random_state=0)
     >>> ranker = TreeDirectRanker("line").fit(X[qid < 15], y[qid < 15], qid[qid < 15])
     >>> overlap_with_training(ranker, X, y, qid)
-    QueryOverlap(n_queries=20, n_same=15, n_cut=0)
+    QueryOverlap(n_queries=20, n_same=15, n_cut=0, without_ids=False)
     """
     steps = getattr(estimator, "steps", [])
     if steps:
@@ -277,7 +286,7 @@ def overlap_with_training(
 
 
 def warn_of_cut_queries(overlap: QueryOverlap, consequence: str) -> None:
-    """Warn of queries of which other documents were trained on.
+    """Warn of queries of which other documents were trained on, or that have no ids.
 
     Examples
     --------
@@ -287,6 +296,13 @@ def warn_of_cut_queries(overlap: QueryOverlap, consequence: str) -> None:
     UserWarning: 20 of 20 queries were trained on with other documents. If a split of rows cut \
 them (KFold, train_test_split), the score is too high: keep queries whole, as ...
     """
+    if overlap.without_ids:
+        warn_user(
+            "qid is None, so all rows are taken for one query, and fit took other rows for it, "
+            "without qid, too. If they are of several queries, pass qid, the query of each row, "
+            f"and keep queries whole, as {_WHOLE_QUERIES} do. If they are of a single one, the "
+            "ranker has trained on a part of it; qid=np.zeros(len(y)) in fit and here says so."
+        )
     if overlap.n_cut:
         counts = f"{overlap.n_cut} of {overlap.n_queries} queries"
         warn_user(f"{counts} were trained on with other documents. {cut_or_not(consequence)}")
@@ -321,6 +337,23 @@ def warn_of_copied_queries(
     if 2 * found.sum() > len(found):
         counts = f"{found.sum()} of {len(found)} queries of the first eval_set, which decides,"
         warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")
+
+
+def _are_in(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Tell which values are in a sorted array; ``np.isin`` would sort all of both.
+
+    Examples
+    --------
+    >>> _are_in(np.array([3, 1, 9]), np.array([1, 2, 3]))
+    array([ True,  True, False])
+    >>> _are_in(np.array([3]), np.array([], dtype=int))
+    array([False])
+    """
+    if not len(ascending):
+        return np.zeros(len(values), dtype=np.bool_)
+    index = np.searchsorted(ascending, values)
+    found: np.ndarray = ascending[np.minimum(index, len(ascending) - 1)] == values
+    return found
 
 
 def _pair_hashes(ids: np.ndarray, documents: np.ndarray) -> np.ndarray:
