@@ -71,6 +71,24 @@ def test_documents_without_a_label_are_left_out_as_by_one_worker():
     assert_same(ranker, 3, X, y, QID, (2 * X, np.where(QID % 3 == 2, np.nan, Y), QID))
 
 
+def test_warnings_count_the_documents_of_all_workers_and_come_once():
+    many = np.repeat(np.arange(len(Y)), 30)  # 1,000 rows and more at each worker
+    X_many, qid = X[many] + np.random.default_rng(0).normal(size=(len(many), 5)), QID[many]
+    X_many[:, 2] = Y[many]
+    frame = frame_of(X_many, Y[many], qid)
+    valid = frame.assign(query=qid + 100)  # other ids, so that others hold the same documents
+    valid.loc[qid < 3, "f0"] += 1.0
+    ranker = TreeDirectRanker(HistogramTrees(2, n_jobs=1), random_state=0)
+    with pytest.warns(UserWarning) as caught:
+        fit_in_threads(ranker, 3, frame, valid)
+    messages = sorted(str(each.message) for each in caught)
+    assert messages == [
+        "12 of 15 queries of the first eval_set, which decides, are in the training set, too: hold "
+        "others out, or write it last.",
+        "Column 'f2' of X equals y in all rows. Leave it out of X.",
+    ]
+
+
 HISTOGRAM_SETTINGS = {
     "default": {},
     "documents and features drawn": {"subsample": 0.5, "colsample_bytree": 0.6},

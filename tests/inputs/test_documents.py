@@ -21,7 +21,7 @@ def test_copies_of_the_labels_and_missing_queries_are_told_from_1000_documents_o
     told = [str(each.message) for each in caught]
     assert len(told) == (2 if n_documents == 1000 else 0)
     if told:
-        assert "equals y in all 1000 rows" in told[0]
+        assert "equals y in all rows" in told[0]
         assert "all 1000 documents are taken for one query" in told[1]
 
 

@@ -77,7 +77,7 @@ def warn_of_query_ids(estimator: Any, X: Any, qid: Any) -> None:
             if not np.array_equal(X[rows, column], codes):
                 break
         else:
-            _warn_of_copy(estimator, column, "qid", len(X))
+            _warn_of_copy(estimator, column, "qid")
 
 
 def _warn_of_copies(estimator, X, name, values):
@@ -85,13 +85,14 @@ def _warn_of_copies(estimator, X, name, values):
     some = slice(None, None, len(values) // 100)
     for column in np.flatnonzero((X[some] == values[some, None]).all(axis=0)):
         if np.ptp(values) > 0 and np.array_equal(X[:, column], values):
-            _warn_of_copy(estimator, column, name, len(X))
+            _warn_of_copy(estimator, column, name)
 
 
-def _warn_of_copy(estimator, column, name, n_rows):
+def _warn_of_copy(estimator, column, name):
+    """Warn without the number of rows: each of several workers has some, and all say this."""
     names = feature_names_of(estimator)
     shown = column if names is None else quote(str(names[column]))
-    warn_user(f"Column {shown} of X equals {name} in all {n_rows} rows. Leave it out of X.")
+    warn_user(f"Column {shown} of X equals {name} in all rows. Leave it out of X.")
 
 
 def check_features(

@@ -379,7 +379,8 @@ class Ranker(Scored):
         if eval_set is not None and data.query_hashes is not None:
             first = eval_set.first
             hashes, width = row_hashes(first.X), first.X.shape[1]
-            warn_of_copied_queries(data.query_hashes, hashes, first.y, first.groups, width)
+            known, total = data.documents.of_all(data.query_hashes), data.documents.total
+            warn_of_copied_queries(known, hashes, first.y, first.groups, width, total)
         return eval_set
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:

@@ -325,17 +325,24 @@ is wrong: the ranker has not seen these documents.
 
 
 def warn_of_copied_queries(
-    known: np.ndarray, of_rows: np.ndarray, y: np.ndarray, groups: QueryGroups, n_features: int
+    known: np.ndarray,
+    of_rows: np.ndarray,
+    y: np.ndarray,
+    groups: QueryGroups,
+    n_features: int,
+    total: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> None:
     """Warn if most queries of an ``eval_set`` are in training: same documents and same labels.
 
     ``known`` are hashes of the training queries, ``of_rows`` those of the rows without labels.
+    ``total`` adds what other workers count of their part of the ``eval_set``.
     """
     of_rows = with_columns(of_rows, n_features, y)
     documents, sizes = hashes_of_queries(of_rows, groups, ~np.isnan(y))
-    found = np.isin(documents[sizes > 0], known)
-    if 2 * found.sum() > len(found):
-        counts = f"{found.sum()} of {len(found)} queries of the first eval_set, which decides,"
+    is_copy = np.isin(documents[sizes > 0], known)
+    n_copies, n_queries = total(np.array([is_copy.sum(), len(is_copy)], dtype=np.int64))
+    if 2 * n_copies > n_queries:
+        counts = f"{n_copies} of {n_queries} queries of the first eval_set, which decides,"
         warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")
 
 
