@@ -253,6 +253,17 @@ def test_a_fit_that_cannot_begin_leaves_the_workers_to_others(client, monkeypatc
         (RANKER, {"sample_weight": "w"}, "sample_weight must be a column of frame"),
         (RANKER, {"drop": NAMES}, "frame must have columns of features"),
         (RANKER, {"drop": "z"}, "drop must be a column of frame"),
+        (
+            RANKER,
+            {"drop": [3, "a"]},
+            "drop must be the name of a column of frame.*got <class 'int'>",
+        ),
+        *(
+            (RANKER, {name: series}, f"{name} must be the name of a column of frame.* Write fit")
+            for name in ("label", "query", "document", "sample_weight", "query_weight", "drop")
+            for series in (FRAME["label"], dd.from_pandas(FRAME, npartitions=2)["label"], 3)
+            if (name, type(series)) != ("drop", int)
+        ),
         (RANKER, {"n_workers": 0}, "n_workers must be"),
         (RANKER, {"n_workers": 3}, "n_workers must be at most the number of workers.*, 2; got 3"),
         (RANKER, {"frame": FRAME}, "frame must be a data frame of Dask or of Spark; got"),
@@ -273,6 +284,22 @@ def test_what_cannot_be_fitted_is_refused_before_a_row_moves(client, ranker, opt
     options = {"frame": frame, "label": "label", "query": "query", "eval_set": frame} | options
     with pytest.raises((TypeError, ValueError), match=message):
         fit(ranker, **options)
+
+
+def test_the_methods_of_a_ranker_name_the_functions_that_take_frames_of_dask():
+    frame, ranker = dd.from_pandas(FRAME, npartitions=2), fit_alone(RANKER)
+    X_dask, y, qid = frame[NAMES], frame["label"], frame["query"]
+    for call in (
+        lambda: RANKER.fit(frame),
+        lambda: RANKER.fit(frame, "label", "query"),
+        lambda: RANKER.fit(X_dask, y, qid),
+        lambda: RANKER.fit(FRAME[NAMES], FRAME["label"], FRAME["query"], eval_set=(X_dask, y, qid)),
+        lambda: ranker.predict(X_dask),
+        lambda: ranker.score(X_dask, y, qid),
+        lambda: ranker.rank(X_dask, qid),
+    ):
+        with pytest.raises(TypeError, match=r"treerank.distributed.fit\(ranker, frame, label, qu"):
+            call()
 
 
 @pytest.mark.parametrize("kind", ["category", "string", "datetime64[ns]"])

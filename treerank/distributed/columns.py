@@ -87,3 +87,22 @@ class FrameColumns:
                 f"{name} must hold features that are numbers, for several workers; got {kind} in "
                 f"the column {column!r}. Turn it into numbers, or write drop=[{column!r}]."
             )
+
+
+def check_column_name(argument: str, column: Any) -> None:
+    """Refuse a column itself, or anything else but the name of one.
+
+    Examples
+    --------
+    >>> check_column_name("label", [0, 1, 2])
+    Traceback (most recent call last):
+    ...
+    TypeError: label must be the name of a column of frame, which holds the features, the labels \
+and the queries; got <class 'list'>. Write fit(ranker, frame, "label", "query").
+    """
+    if not isinstance(column, str):
+        raise TypeError(
+            f"{argument} must be the name of a column of frame, which holds the features, the "
+            f"labels and the queries; got {type(column)}. "
+            'Write fit(ranker, frame, "label", "query").'
+        )

@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.base import clone
 
 from treerank.checks import check_count, quote
-from treerank.distributed.columns import FrameColumns
+from treerank.distributed.columns import FrameColumns, check_column_name
 from treerank.distributed.shard import Task, fitted_from
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
@@ -96,18 +96,22 @@ def fit(
     >>> with Client() as client:  # doctest: +SKIP
     ...     ranker = fit(TreeDirectRanker("histogram"), train, "label", "query")
     """
-    engine = _engine_of("frame", frame)
+    engine = _engine_of("frame", frame, "fit(X, y, qid)")
     ranker.check_settings()
     _check_supported(ranker, with_metric=eval_set is not None)
     if n_workers is not None:
         check_count("n_workers", n_workers)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
+    given = {"label": label, "query": query, "document": document} | weights
     drop = [drop] if isinstance(drop, str) else drop
+    for argument, column in (*given.items(), *(("drop", column) for column in drop)):
+        if column is not None:
+            check_column_name(argument, column)
     dropped = {"document": [] if document is None else [document], "drop": drop}
     columns = FrameColumns.of(list(frame.columns), label, query, weights, dropped)
     columns.refuse_kinds("frame", engine.kinds_of(frame))
     if eval_set is not None:
-        if _engine_of("eval_set", eval_set) is not engine:
+        if _engine_of("eval_set", eval_set, "fit(X, y, qid)") is not engine:
             raise TypeError(f"eval_set must be of the engine of frame; got {type(eval_set)}.")
         columns.refuse_missing("eval_set", list(eval_set.columns))
         columns.refuse_kinds("eval_set", engine.kinds_of(eval_set))
@@ -146,7 +150,7 @@ def predict(ranker: Scored, frame: Any) -> Any:
     >>> scores.npartitions, len(scores)
     (2, 60)
     """
-    engine = _engine_of("frame", frame)
+    engine = _engine_of("frame", frame, "predict(X)")
     check_fitted("ranker", ranker)
     names = feature_names_of(ranker)
     if names is None:
@@ -163,8 +167,11 @@ def predict(ranker: Scored, frame: Any) -> Any:
     return engine.predict_frame(ranker, frame, list(names))
 
 
-def _engine_of(name: str, frame: Any) -> Any:
-    """Return the module that works with the engine of a data frame."""
+def _engine_of(name: str, frame: Any, here: str) -> Any:
+    """Return the module that works with the engine of a data frame.
+
+    ``here`` is the method of a ranker that does the same on one machine.
+    """
     package, has_columns = type(frame).__module__.partition(".")[0], hasattr(frame, "columns")
     if package in ("dask", "dask_expr") and has_columns and hasattr(frame, "shuffle"):
         from treerank.distributed import dask_frames
@@ -176,7 +183,7 @@ def _engine_of(name: str, frame: Any) -> Any:
         return spark_frames
     raise TypeError(
         f"{name} must be a data frame of Dask or of Spark; got {type(frame)}. "
-        "ranker.fit(X, y, qid) takes what one machine holds, dask.dataframe.from_dask_array arrays "
+        f"ranker.{here} takes what one machine holds, dask.dataframe.from_dask_array arrays "
         "of Dask."
     )
 

@@ -318,7 +318,14 @@ def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
         return None
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(f"{name} must be in memory; got {type(X)}. Collect its rows first.")
+        advice = "Collect its rows first."
+        if type(X).__module__.partition(".")[0] in ("dask", "dask_expr", "pyspark"):
+            advice = (
+                "treerank.distributed.fit(ranker, frame, label, query) fits to a frame of Dask or "
+                "Spark, in which two columns are the label and the query, and "
+                "treerank.distributed.predict(ranker, frame) scores one."
+            )
+        raise TypeError(f"{name} must be in memory; got {type(X)}. {advice}")
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

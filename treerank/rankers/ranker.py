@@ -23,7 +23,7 @@ from treerank.datasets.ranking_data import Batches
 from treerank.files.checkpoint import current_checkpoint
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns, check_columns, warn_of_new_categories
+from treerank.inputs.columns import Columns, as_frame, check_columns, warn_of_new_categories
 from treerank.inputs.documents import (
     check_documents,
     feature_names_of,
@@ -230,6 +230,7 @@ class Ranker(Scored):
             refuse_arrays(y, qid, position, given_pairs, *weights.values())
             X, y, qid = documents_of_batches(self, X, reset=reset, earlier=earlier)
         else:
+            as_frame(X)  # refuses frames that are not in memory, before anything is said of y
             X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
