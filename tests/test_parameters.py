@@ -114,7 +114,11 @@ def refuse_each_bad_value(parameter, fit):
 def test_a_ranker_names_a_wrong_parameter_before_training(name, parameter, monkeypatch):
     cls = ranker_class(name)
     monkeypatch.setattr(cls, "_learn", begin)
-    needed = {"ForestRanker": {"trees": one_leaf(2)}, "NestedRanker": {"ranker": RankSVM()}}
+    needed = {
+        "ColumnRanker": {"column": 0},
+        "ForestRanker": {"trees": one_leaf(2)},
+        "NestedRanker": {"ranker": RankSVM()},
+    }
     make = partial(cls, **needed.get(name, {}))
     refuse_each_bad_value(parameter, lambda value: make(**{parameter: value}).fit(X, Y, QID))
 

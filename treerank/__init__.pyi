@@ -6,6 +6,7 @@ from treerank.datasets.judgments import read_judgments as read_judgments
 from treerank.datasets.letor import read_letor as read_letor
 from treerank.datasets.parquet import read_csv as read_csv
 from treerank.datasets.parquet import read_parquet as read_parquet
+from treerank.datasets.runs import read_runs as read_runs
 from treerank.datasets.web_search import make_web_search as make_web_search
 from treerank.evaluation.given_scores import compare_scores as compare_scores
 from treerank.evaluation.running import compare as compare

@@ -15,6 +15,7 @@ from treerank.rankers.ranker import Ranker
 
 RANKERS = {
     **BASELINES,
+    "ColumnRanker": "treerank.rankers.column_ranker:ColumnRanker",
     "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
     "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",

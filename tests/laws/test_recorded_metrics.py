@@ -73,8 +73,8 @@ def labels():
 KINDS = [far, gaps, categories, sparse, unjudged, labels]
 #: What has no iterations, or records none.
 RECORDS_NOTHING = {
-    *("CoordinateAscent", "ForestRanker", "GivenTrees", "NestedRanker", "RankSVM", "SortNet"),
-    "line",
+    *("ColumnRanker", "CoordinateAscent", "ForestRanker", "GivenTrees", "NestedRanker"),
+    *("RankSVM", "SortNet", "line"),
 }
 
 

@@ -8,7 +8,7 @@ from treerank import NDCG, TreeDirectRanker, get_metric, report
 from treerank.baselines import RankSVM
 from treerank.evaluation import refresh
 from treerank.feature_parts import MLP, Chain, HistogramTrees, LightGBMTrees, XGBoostTrees
-from treerank.rankers import DirectRanker, ForestRanker, NestedRanker, Ranker
+from treerank.rankers import ColumnRanker, DirectRanker, ForestRanker, NestedRanker, Ranker
 from treerank.registry import RANKERS, load, ranker_class
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -191,7 +191,7 @@ ONE_LABEL = [name for name in RANKERS if not issubclass(ranker_class(name), Dire
 @pytest.mark.parametrize("name", ONE_LABEL)
 def test_rankers_of_a_single_label_say_so(name):
     kind = ranker_class(name)
-    needed = {NestedRanker: ranker(), ForestRanker: one_leaf(X.shape[1])}
+    needed = {NestedRanker: ranker(), ForestRanker: one_leaf(X.shape[1]), ColumnRanker: 0}
     model = kind(needed[kind]) if kind in needed else kind()
     for y, names in ((LABELS, r"\['relevance', 'margin'\]"), (TABLE, r"\['0', '1'\]")):
         with pytest.raises(ValueError, match=f"y must be a single label for {name}; got {names}"):

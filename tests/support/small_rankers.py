@@ -25,6 +25,7 @@ PART_SETTINGS = {
 #: Settings that make a ranker quick.
 SETTINGS = {
     "AdaRank": {"n_estimators": 4},
+    "ColumnRanker": {"column": 1},
     "CoordinateAscent": {"n_restarts": 1, "n_sweeps": 1, "n_steps": 3},
     "ESRank": {"n_generations": 10},
     "FRank": {"n_estimators": 4},

@@ -22,8 +22,9 @@ from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
-#: Rankers that can be made without settings; a nested ranker needs the ranker of its stages.
-NAMES = sorted(RANKERS.keys() - {"ForestRanker", "NestedRanker"}) + installed_rankers()
+#: Rankers that can be made without settings: others need a column, trees, or a ranker of stages.
+_NEED_SETTINGS = {"ColumnRanker", "ForestRanker", "NestedRanker"}
+NAMES = sorted(RANKERS.keys() - _NEED_SETTINGS) + installed_rankers()
 
 _HELP = {
     "paths": "Models that were fitted before, if any, and then the data: a folder with Fold1, "

@@ -11,6 +11,10 @@ from treerank.datasets.parquet import write_parquet as write_parquet
 from treerank.datasets.qrels import Qrels as Qrels
 from treerank.datasets.ranking_data import Batches as Batches
 from treerank.datasets.ranking_data import RankingData as RankingData
+from treerank.datasets.runs import Candidates as Candidates
+from treerank.datasets.runs import read_runs as read_runs
+from treerank.datasets.runs import runs_as_features as runs_as_features
+from treerank.datasets.trec import TrecRun as TrecRun
 from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
 from treerank.datasets.trec import read_trec_run as read_trec_run
 from treerank.datasets.trec import write_trec_run as write_trec_run

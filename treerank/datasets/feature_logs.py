@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from treerank.checks import check_instance, check_sequence, quote, warn_user
 from treerank.datasets.judgments import json_of, read_judgments
-from treerank.datasets.qrels import Qrels, pairs_of, texts_of
+from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.search_answers import (
     LoggedDocument,
@@ -18,8 +18,6 @@ from treerank.datasets.search_answers import (
     json_of_client,
     logged_documents,
 )
-
-_NO_JUDGMENTS = Qrels(np.empty(0, dtype=str), np.empty(0, dtype=str), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +38,7 @@ class FeatureLog(RankingData):
     (['bm25'], array(['shoes'], dtype='<U5'), array(['a'], dtype='<U1'), array([nan]))
     """
 
-    unlogged: Qrels = _NO_JUDGMENTS
+    unlogged: Qrels = NO_JUDGMENTS
 
     def unjoined(self) -> dict[str, np.ndarray]:
         """Return a table of what stands in the log alone or in the judgments alone."""
@@ -144,7 +142,7 @@ def read_feature_log(
     n_bare = sum(each is None for _, each in found)
     if n_bare:
         warn_user(f"{n_bare} documents of the answers have no features logged; they are left out.")
-    return _joined(X, qid, doc_ids, _NO_JUDGMENTS if judgments is None else judgments)
+    return _joined(X, qid, doc_ids, NO_JUDGMENTS if judgments is None else judgments)
 
 
 def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:

@@ -94,6 +94,10 @@ class Qrels(NamedTuple):
         return first, pair.reshape(-1)
 
 
+#: What there is without a file of judgments.
+NO_JUDGMENTS = Qrels(np.empty(0, dtype=str), np.empty(0, dtype=str), np.empty(0))
+
+
 def pairs_of(qid: ArrayLike, doc_ids: ArrayLike) -> list[tuple[str, str]]:
     """Return queries and documents as pairs of text; refuse missing ones.
 

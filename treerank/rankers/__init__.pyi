@@ -1,3 +1,4 @@
+from treerank.rankers.column_ranker import ColumnRanker as ColumnRanker
 from treerank.rankers.direct_ranker import DirectRanker as DirectRanker
 from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
 from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead

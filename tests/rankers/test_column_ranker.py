@@ -1,0 +1,103 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_matrix
+
+from treerank import NDCG, TreeDirectRanker, compare, load, read_runs, report
+from treerank.rankers import ColumnRanker
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "bm25": RNG.normal(size=240),
+        "price": RNG.lognormal(size=240),
+        "brand": RNG.choice(["a", "b"], size=240),
+    }
+)
+FRAME.loc[::7, "bm25"] = np.nan
+Y, QID = RNG.integers(0, 3, size=240), np.repeat(np.arange(24), 10)
+
+
+def test_predictions_are_the_column_and_missing_values_come_last():
+    ranker = ColumnRanker("bm25").fit(FRAME, Y, QID)
+    scores, values = ranker.predict(FRAME), FRAME["bm25"].to_numpy()
+    present = ~np.isnan(values)
+    np.testing.assert_array_equal(scores[present], values[present])
+    low, high = values[present].min(), values[present].max()
+    assert set(scores[~present]) == {low - (high - low)}
+    assert ranker.score(FRAME, Y, QID) == NDCG(10)(Y, scores, QID)
+    # By its name, wherever it stands; and the negative where smaller is better.
+    others = FRAME[["brand", "price", "bm25"]]
+    np.testing.assert_array_equal(ranker.predict(others), scores)
+    np.testing.assert_array_equal(ranker.predict(pl.from_pandas(others)), scores)
+    cheap = ColumnRanker("price", smaller_is_better=True).fit(FRAME, Y, QID)
+    np.testing.assert_array_equal(cheap.predict(FRAME), -FRAME["price"])
+
+
+def test_arrays_have_numbers_of_columns_also_sparse_ones():
+    X = RNG.integers(0, 3, size=(240, 4)).astype(float)
+    ranker = ColumnRanker(2).fit(X, Y, QID)
+    np.testing.assert_array_equal(ranker.predict(X), X[:, 2])
+    np.testing.assert_array_equal(ranker.predict(csr_matrix(X)), X[:, 2])
+    again = ColumnRanker(2).fit(csr_matrix(X), Y, QID)
+    np.testing.assert_array_equal(again.predict(X), X[:, 2])
+
+
+@pytest.mark.parametrize("values", [np.full(240, np.nan), np.full(240, 7.0)])
+def test_a_column_of_one_value_gives_finite_scores(values):
+    with_missing = np.where(np.arange(240) == 3, np.nan, values)
+    ranker = ColumnRanker(0).fit(values[:, None], Y, QID)
+    scores = ranker.predict(with_missing[:, None])
+    assert np.isfinite(scores).all()
+    assert scores.argmin() == (3 if values[0] == 7 else 0)
+
+
+def test_a_saved_ranker_and_a_report_have_its_scores(tmp_path):
+    ranker = ColumnRanker("price", smaller_is_better=True, metric="map")
+    train, test = QID < 16, QID >= 16
+    ranker.fit(FRAME[train], Y[train], QID[train], eval_set=(FRAME[test], Y[test], QID[test]))
+    ranker.save(tmp_path / "price.treerank")
+    loaded = load(tmp_path / "price.treerank")
+    np.testing.assert_array_equal(loaded.predict(FRAME), ranker.predict(FRAME))
+    assert loaded.get_params() == ranker.get_params()
+    page = report(loaded, FRAME[test], Y[test], QID[test])
+    assert "price" in page.html
+
+
+def test_comparisons_take_it_beside_what_learns():
+    queries = [str(q) for q in range(40)]
+    truth = {q: {str(d): int(RNG.integers(0, 2)) for d in range(12)} for q in queries}
+    runs = {
+        name: {
+            q: {d: y * skill + RNG.normal() for d, y in labels.items()}
+            for q, labels in truth.items()
+        }
+        for name, skill in {"bm25": 0.5, "dense": 1.0}.items()
+    }
+    data = read_runs(runs, truth)
+    rankers = {
+        "RRF": ColumnRanker("rrf"),
+        "BM25": ColumnRanker("bm25"),
+        "linear": TreeDirectRanker("line"),
+    }
+    comparison = compare(rankers, data, cv=2, metrics=["ndcg@10"])
+    scores = np.array(data.X["bm25"].to_pylist())
+    expected = NDCG(10).per_query(data.y, scores, data.qid)
+    np.testing.assert_array_equal(comparison.by_query("ndcg@10")[:, 1], expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "X", "message"),
+    [
+        ("bm26", FRAME, r"column must be one of \['bm25', .*; got 'bm26'. Did you mean 'bm25'"),
+        ("bm25", FRAME[["price"]].to_numpy(), "column must be a number where X has no names"),
+        (3, FRAME, "column must be below 3, the number of columns; got 3"),
+        (-1, FRAME, "column must be a whole number of at least 0; got -1"),
+        (1.0, FRAME, "column must be the name of a column or its number from 0; got 1.0"),
+        ("brand", FRAME, "column must hold numbers; 'brand' holds categories"),
+    ],
+)
+def test_a_wrong_column_is_named(column, X, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        ColumnRanker(column).fit(X, Y, QID)

@@ -1,0 +1,110 @@
+"""Column ranker: a score that is given, such as BM25 or that of the system in production."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+
+from treerank.checks import check_choice, check_count, is_whole, quote
+from treerank.files.states import number
+from treerank.inputs.documents import feature_names_of
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Rule
+from treerank.rankers.held_out import HeldOut
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_set import TrainingSet
+
+
+def _check_column(name: str, value: Any) -> None:
+    """Refuse what is neither the name of a column nor its number."""
+    if not isinstance(value, str):
+        if not is_whole(value):
+            raise TypeError(
+                f"{name} must be the name of a column or its number from 0; got {quote(value)}."
+            )
+        check_count(name, value, at_least=0)
+
+
+def _check_index(name: str, value: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is no number of a column."""
+    check_count(name, value, at_least=0, at_most=sizes["n_features"] - 1)
+
+
+@dataclass(eq=False, repr=False)
+class ColumnRanker(Ranker):
+    """Rank by one column of ``X``: the baseline of :func:`treerank.compare` and of reports.
+
+    The column may be BM25, reciprocal rank fusion, a cross-encoder or the score of the system in
+    production. ``predict`` returns its values. ``fit`` finds the column by its name, and the value
+    that a missing one counts as: below all values of the training set, by as much as these range
+    over. With an ``eval_set``, it also fits probabilities of pairs.
+
+    ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker`.
+
+    Parameters
+    ----------
+    column : str or int
+        Name of the column, or its number from 0. Higher values are better.
+    smaller_is_better : bool, default=False
+        Whether the column holds distances, prices or the like. Then ``predict`` returns the
+        negative.
+
+    Attributes
+    ----------
+    column_index_ : int
+        Number of the column.
+    missing_score_ : float
+        Score of a document whose value is missing.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker, compare, make_web_search
+    >>> data = make_web_search(60, documents_per_query=10, n_features=5, random_state=0)
+    >>> rankers = {"fifth column": ColumnRanker(4), "linear": TreeDirectRanker("line")}
+    >>> compare(rankers, data).by_query("ndcg@10").shape
+    (60, 2)
+    """
+
+    column: Annotated[str | int, Rule(_check_column)]
+    _: KW_ONLY
+    smaller_is_better: bool = False
+    metric: AnyMetric = "ndcg@10"
+
+    _learned: ClassVar = {"column_index_": _check_index, "missing_score_": number()}
+    learns_from_clicks, reads_sparse = False, True
+
+    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+        self.column_index_ = self._index()
+        scores = self._values(data.X)[data.rows]
+        present = scores[~np.isnan(scores)]
+        low, high = (present.min(), present.max()) if len(present) else (0.0, 0.0)
+        self.missing_score_ = float(low - ((high - low) or 1.0))
+
+    def _index(self) -> int:
+        """Return the number of the column; refuse one that is not there, or holds categories."""
+        names, index = feature_names_of(self), self.column
+        if isinstance(index, str):
+            if names is None:
+                raise ValueError(
+                    f"column must be a number where X has no names of columns; got {index!r}."
+                )
+            check_choice("column", index, [*names])
+            index = [*names].index(index)
+        if index >= self.n_features_in_:
+            raise ValueError(
+                f"column must be below {self.n_features_in_}, the number of columns; got {index}."
+            )
+        if index in self.columns_.categories:
+            raise ValueError(f"column must hold numbers; {self.column!r} holds categories.")
+        return int(index)
+
+    def _values(self, X: Any) -> np.ndarray:
+        """Return the values of the column, of which higher is better."""
+        column = X[:, [self.column_index_]]
+        values = (column.toarray() if issparse(column) else column).ravel().astype(np.float64)
+        return -values if self.smaller_is_better else values
+
+    def _scores(self, X: Any) -> np.ndarray:
+        scores = self._values(X)
+        return np.where(np.isnan(scores), self.missing_score_, scores)
