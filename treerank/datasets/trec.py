@@ -27,6 +27,11 @@ class TrecRun(NamedTuple):
         Query and document of each line.
     scores : ndarray of shape (n_lines,)
         Scores; higher is better.
+
+    Examples
+    --------
+    >>> TrecRun(np.array(["shoes"]), np.array(["a"]), np.array([7.5])).doc_ids
+    array(['a'], dtype='<U1')
     """
 
     qid: np.ndarray
