@@ -1,6 +1,7 @@
 import gzip
 import os
 import re
+import warnings
 from unittest.mock import ANY
 
 import numpy as np
@@ -98,7 +99,9 @@ WRONG = {
     "label,query,a\n" + "1,q,2\n" * 20 + "0,q,1O\n": "'a': must hold numbers.*'1O' in row 20",
     "label,query,a\n1,q,2024-01-31\n": "'a': must hold numbers, .*date32.* such as days, or drop",
     "label,query,doc_id,a\n1,q,7,2\n": "'doc_id': an id must not be a feature.*document='doc_id'",
-    "label|query|a\n1|q|7\n": r"column 'label': the column for label must exist.*label\|query",
+    "label:query:a\n1:q:7\n": r"column 'label': the column for label must exist.*label:query",
+    "label,query,a\n5%,q,1\n3%,q,2\n": r"'5%' in row 0 \(line 2\)\. Write .* signs and units\.$",
+    "label,query,a\n5,q,1\nbad,q,2\n3,q,2\n": r"the label must .* got 'bad' in row 1 \(line 3\)",
 }
 
 
@@ -114,6 +117,7 @@ NO_DIGITS = {
     ('"1,5"', "2"): "1,5",
     ("1e999", "2"): "1e999",
     ("1 000", ""): "1 000",
+    ("7", "(5)"): "(5)",
 }
 
 
@@ -136,7 +140,9 @@ def test_hexadecimal_digits_are_found_wherever_the_file_is_cut(tmp_path):
         pad = at - len(head) - len(rows) - len("1,q,")
         path.write_text(f"{head}{rows}{' ' * pad}1,q,0x1F\n")
         assert path.read_bytes()[at : at + 2] == b"0x"
-        with pytest.raises(ValueError, match=r"'a': must hold numbers .* got '0x1F' in row \d+\."):
+        with pytest.raises(
+            ValueError, match=r"'a': must hold numbers .* got '0x1F' in row \d+ \(line"
+        ):
             read_csv(path)
 
 
@@ -146,6 +152,53 @@ def test_text_stays_text_beside_numbers_and_missing_values_have_the_names_of_spr
     X = read_csv(path).X.to_pydict()
     assert X == {"a": ["5%", "much", "1.2.3"], "b": ["1-2", "3", "x"], "c": [ANY, 2, np.inf]}
     assert np.isnan(X["c"][0])
+
+
+@pytest.mark.parametrize("marker", [r"\N", "#DIV/0!", "--"])
+def test_markers_of_databases_and_spreadsheets_are_missing_values(tmp_path, marker):
+    path = tmp_path / "a.csv"
+    path.write_text(f"label,query,a\n1,q,2.5\n0,q,{marker}\n")
+    np.testing.assert_array_equal(read_csv(path).X["a"].to_numpy(), [2.5, np.nan])
+
+
+@pytest.mark.parametrize("text", ["1.5kg", "1/2", "#REF!", "unknown"])
+def test_a_column_that_becomes_a_category_for_some_cells_is_warned_of(tmp_path, text):
+    path = tmp_path / "a.csv"
+    rows = [f'{i % 2},q,{i}.5,"x{chr(10)}y"' for i in range(5)]
+    path.write_text("label,query,a,b\n" + "\n".join([*rows, "", f"0,q,{text},z"]) + "\n")
+    with pytest.warns(UserWarning, match=r"column 'a': is read as text.*category") as caught:
+        assert read_csv(path).X["a"].to_pylist()[-1] == text
+    # Two lines of each of five rows, the head and an empty line stand before.
+    assert f"got '{text}' in row 5 (line 13). Write a number, or leave the" in str(
+        caught[0].message
+    )
+    assert f"na_values=['{text}']" in str(caught[0].message)
+    with warnings.catch_warnings(action="error"):  # one that is left out may hold anything
+        read_csv(path, drop="a")
+
+
+def test_a_column_of_numbers_with_one_unit_is_warned_of_and_codes_are_not(tmp_path):
+    path, lines = tmp_path / "a.csv", ["label,query,a,b"]
+    codes = ["007", "12", "13", "A4"]
+    lines += [f"{i % 2},q,{i}.5 kg,{code}" for i, code in enumerate(codes)]
+    path.write_text("\n".join(lines))
+    with pytest.warns(
+        UserWarning, match=r"'a': is read .* '0.5 kg' in row 0 \(line 2\).*units"
+    ) as caught:
+        assert read_csv(path).X["b"].to_pylist() == codes
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_cells_end_at_what_the_first_line_says_and_suffixes_have_any_case(tmp_path, separator):
+    text = "label,query,a\n1,q,2.5\n0,q,3\n".replace(",", separator)
+    for name, content in {"a.csv": text.encode(), "b.CSV.GZ": gzip.compress(text.encode())}.items():
+        (tmp_path / name).write_bytes(content)
+        X, y, qid = read_ranking_data(tmp_path / name)
+        assert [X.to_pydict(), y.tolist(), qid.tolist()] == [{"a": [2.5, 3]}, [1, 0], ["q", "q"]]
+    write_parquet(tmp_path / "c.Csv.Gz", X, y, qid)
+    assert (tmp_path / "c.Csv.Gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert read_csv(tmp_path / "c.Csv.Gz").X == X
 
 
 WORDS = [
@@ -248,7 +301,7 @@ def test_the_shell_reads_text_by_names_of_columns_prints_ids_and_refuses_others(
 
 @pytest.mark.posix
 def test_a_pipe_and_words_of_other_readers_are_refused(tmp_path):
-    with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas or semicolons"):
+    with pytest.raises(TypeError, match=r"read_csv has no sep; .* commas, semicolons"):
         read_csv("a.csv", sep=";")
     os.mkfifo(tmp_path / "a.csv")
     with pytest.raises(ValueError, match=r"a.csv: must be a regular file, which can be read twice"):

@@ -19,7 +19,7 @@ def test_an_option_of_another_format_is_refused_with_the_names_of_tables():
         formats.read_ranking_data("shop.parquet", sparse=True)
 
 
-@pytest.mark.parametrize("name", ["a.xls", "a.txt.bz2", "a.gz", "A.PARQUET", "a.parquet.gz"])
+@pytest.mark.parametrize("name", ["a.xls", "a.txt.bz2", "a.gz", "a.PARQ", "a.parquet.gz"])
 def test_no_file_is_written_under_the_suffix_of_no_format(tmp_path, name):
     (tmp_path / "a.txt").write_text("no LETOR file")  # the formats are named before it is read
     said = refusal("convert", tmp_path / "a.txt", tmp_path / name)

@@ -56,6 +56,25 @@ def test_columns_are_labels_by_their_names_and_judges_by_what_they_hold(tmp_path
             read(tmp_path, f"query,docid,{two}\nq,a,1,3\n", "e.csv")
 
 
+@pytest.mark.parametrize(
+    "name", ["clicks", "Position", "bm25_score", "relevance score", "n_clicks"]
+)
+def test_clicks_positions_and_scores_are_no_judges_unless_label_names_them(tmp_path, name):
+    for text in (f"query,docid,{name}\nq,a,3\n", f"query,docid,Ann,{name}\nq,a,3,3\n"):
+        message = rf"label must name the column of labels.* '{name}' is by its name no judge\. Col"
+        with pytest.raises(ValueError, match=message):
+            read(tmp_path, text, "a.csv")
+        assert read(tmp_path, text, "a.csv", label=name).y.tolist() == [3]
+    rated = f"query,docid,{name},rating\nq,a,9,3\n"
+    assert read(tmp_path, rated, "a.csv").y.tolist() == [3]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_cells_of_tables_end_at_what_the_first_line_says(tmp_path, separator):
+    text = "query,docid,rating\nshoes,a,3\n".replace(",", separator)
+    assert [*zip(*read(tmp_path, text, "a.CSV"), strict=True)] == [("shoes", "a", 3)]
+
+
 def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_ones(tmp_path):
     write_letor(tmp_path / "a.txt", [[1.0]], [2], ["q"], comments=["docid = GX1 inc = 1"])
     assert [*zip(*read_judgments(tmp_path / "a.txt"), strict=True)] == [("q", "GX1", 2)]

@@ -1,5 +1,6 @@
 import re
 import warnings
+from datetime import date, datetime, time, timedelta
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from treerank import TreeDirectRanker
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_features
+from treerank.rankers.nested_ranker import NestedRanker
 
 NUMBERS = {"price": [9.5, 7.0, np.nan], "stock": [3, 0, 1], "sale": [True, False, True]}
 COLORS = ["red", None, "blue"]
@@ -126,7 +128,14 @@ def test_categories_of_other_kinds_are_refused():
 
 
 DATES = [
-    *("2026-05-01", "2026/5/1", "2026-05-01T12:30", "2026-05-01 12:30:00.5+02:00", "01/05/2026"),
+    *(
+        "20260501",
+        "2026-05-01",
+        "2026/5/1",
+        "2026-05-01T12:30",
+        "2026-05-01 12:30:00.5+02:00",
+        "01/05/2026",
+    ),
     *("20260501T123000Z", "12/31/26 11:59 PM", "31.12.2026", "Fri, 01 May 2026 12:30:00 GMT"),
     *("01-May-26", "May 1, 2026", "2026-05", "2026-W18", "2026-Q2", "12:30", "12:30:59", "1:05 am"),
 ]
@@ -156,6 +165,151 @@ def test_dates_are_refused_before_training_and_categories_that_look_so_are_taken
 )
 def test_other_texts_with_digits_are_categories(texts):
     assert Columns.of(pd.DataFrame({"a": texts})).categories == {0: texts}
+
+
+def series(kind, values, dtype=None):
+    """Return a table of one column, of strings or of another type."""
+    if kind is pd.DataFrame:
+        return pd.DataFrame({"a": pd.Series(values, dtype=dtype or object)})
+    return pl.DataFrame({"a": pl.Series(values, dtype=dtype or pl.String)})
+
+
+def advised(X, message):
+    """Do what a message says to write for a data frame."""
+    statement = re.search(r"(X(\['a'\])? = .*?\))(\.?$|\. If| makes)", message)[1]
+    names = {"X": X.copy() if isinstance(X, pd.DataFrame) else X, "pd": pd, "pl": pl}
+    exec(statement, names)
+    return names["X"]
+
+
+#: Texts of numbers, the one that is named, and the numbers that they are.
+NUMBER_TEXTS = [
+    (["1,000", "2,500.5", "3"], "1,000", [1000, 2500.5, 3]),
+    (["12.50", "9.75", "100"], "12.50", [12.5, 9.75, 100]),
+    (["5%", "12%", "100%"], "100%", [5, 12, 100]),
+    (["$5", "$6.50", "$1,000"], "$1,000", [5, 6.5, 1000]),
+    (["1.234,5", "7,25", "3"], "1.234,5", [1234.5, 7.25, 3]),
+    (["1,5", "2.5", "3"], "1,5", [1.5, 2.5, 3]),
+    (["1 000", "2 500", "3"], "1 000", [1000, 2500, 3]),
+    (["(5)", "6", "\N{MINUS SIGN}2"], "(5)", [-5, 6, -2]),
+    ([r"\N", "1.5", "2"], "1.5", [np.nan, 1.5, 2]),
+    (["1e-3", "2", "#DIV/0!"], "1e-3", [0.001, 2, np.nan]),
+]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(("texts", "example", "numbers"), NUMBER_TEXTS)
+def test_numbers_as_text_are_refused_with_what_makes_numbers_of_them(kind, texts, example, numbers):
+    X = series(kind, texts)
+    rule = f"Column 'a' of X must be numbers, not numbers as text; got '{re.escape(example)}'"
+    with pytest.raises(ValueError, match=f"{rule}. Make numbers of it: .* categorical") as caught:
+        Columns.of(X)
+    table = advised(X, str(caught.value))
+    columns = Columns.of(table)
+    np.testing.assert_array_equal(columns.numbers(table)[:, 0], numbers)
+    assert columns.categories == {}
+    with pytest.raises(TypeError, match="must hold numbers, as in fit; got String") as caught:
+        columns.numbers(X)  # of a frame to rank, which was read again
+    np.testing.assert_array_equal(columns.numbers(advised(X, str(caught.value)))[:, 0], numbers)
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["281", "77", "5"], "text such as '281'"),
+        (["1.5", "2", "3", "1.5kg"], "text such as '1.5', beside '1.5kg'"),
+        (["36", "38", "40", "M"], "text such as '36', beside 'M'"),
+        (["64 GB", "128 GB", "256 GB"], "text such as '128 GB'"),
+    ],
+)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_numbers_that_may_be_categories_are_warned_of(kind, texts, said):
+    X = series(kind, texts)
+    with pytest.warns(UserWarning, match=f"Column 'a' of X becomes a category.* {said}"):
+        assert Columns.of(X).categories == {0: sorted(texts)}
+    dtype = "category" if kind is pd.DataFrame else pl.Categorical
+    assert Columns.of(series(kind, texts, dtype)).categories == {0: sorted(texts)}
+
+
+@pytest.mark.parametrize(
+    "texts", [["02139", "10001", "90210"], ["0", "1"], ["2WD", "4WD"], ["1st", "2nd", "3rd", "4th"]]
+)
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_codes_and_flags_are_categories(kind, texts):
+    assert Columns.of(series(kind, texts)).categories == {0: sorted(texts)}
+
+
+def test_numbers_as_text_beside_other_columns_are_refused_before_training():
+    prices = [f"{price:,}" for price in range(900, 1500, 10)]
+    frame = pd.DataFrame({"color": ["red", "blue"] * 30, "stock": np.arange(60), "price": prices})
+    y, qid = np.arange(60) % 3, np.arange(60) // 10
+    for ranker in (TreeDirectRanker(), NestedRanker(TreeDirectRanker("line"), sizes=(5,))):
+        with pytest.raises(ValueError, match="'price' of X must be numbers, not numbers as text"):
+            ranker.fit(frame, y, qid)
+    codes = frame.astype({"price": "category"})
+    ranker = TreeDirectRanker("line", random_state=0).fit(codes, y, qid)
+    np.testing.assert_array_equal(ranker.predict(frame), ranker.predict(codes))
+    with pytest.raises(
+        TypeError, match=r"must hold categories, .* Write X\['price'\] = .*astype\('str'\)"
+    ):
+        ranker.predict(frame.assign(price=np.arange(60)))
+
+
+DAYS = [date(2026, 5, 1), None, date(2026, 5, 3)]
+#: Columns that are no numbers, by a word of their type, and the numbers that they become.
+NO_NUMBERS = {
+    "period": (pd.DataFrame, pd.Series(pd.PeriodIndex(DAYS, freq="D")), [20574, np.nan, 20576]),
+    "date": (pd.DataFrame, pd.Series(DAYS, dtype=object), [20574, np.nan, 20576]),
+    "datetime64": (
+        pd.DataFrame,
+        pd.Series([np.datetime64("2026-05-01"), None], dtype=object),
+        [20574, np.nan],
+    ),
+    "Datetime": (pd.DataFrame, pd.to_datetime(pd.Series(DAYS)), [20574, np.nan, 20576]),
+    "zone": (
+        pd.DataFrame,
+        pd.Series(pd.to_datetime(DAYS)).dt.tz_localize("UTC"),
+        [20574, np.nan, 20576],
+    ),
+    "Duration": (pd.DataFrame, pd.Series(pd.to_timedelta(["36h", None])), [1.5, np.nan]),
+    "time": (pd.DataFrame, pd.Series([time(6, 30), None], dtype=object), [6.5, np.nan]),
+    "interval": (pd.DataFrame, pd.Series(pd.interval_range(0, 2)), [0, 1]),
+    "Sparse": (pd.DataFrame, pd.Series(pd.arrays.SparseArray([0, 2])), [0, 2]),
+    "polars Date": (pl.DataFrame, pl.Series(DAYS), [20574, np.nan, 20576]),
+    "polars Datetime": (
+        pl.DataFrame,
+        pl.Series([datetime(2026, 5, 1, 12), None]),
+        [20574.5, np.nan],
+    ),
+    "polars Time": (pl.DataFrame, pl.Series([time(6, 30), None]), [6.5, np.nan]),
+    "polars Duration": (pl.DataFrame, pl.Series([timedelta(hours=36), None]), [1.5, np.nan]),
+}
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_what_is_no_number_is_refused_with_what_makes_numbers_of_it(name):
+    kind, column, numbers = NO_NUMBERS[name]
+    X = kind({"a": column})
+    with pytest.raises(TypeError, match="Column 'a' of X must hold numbers, text or cat") as caught:
+        Columns.of(X).numbers(X)
+    assert name.split()[-1] in str(caught.value) or name == "zone"
+    np.testing.assert_array_equal(Columns().numbers(advised(X, str(caught.value)))[:, 0], numbers)
+
+
+def test_text_among_numbers_is_refused_with_what_makes_one_kind_of_it():
+    X = pd.DataFrame({"a": ["1,000", 5, None]})
+    with pytest.raises(TypeError, match="got objects such as '1,000'") as caught:
+        Columns.of(X).numbers(X)
+    numbers = Columns().numbers(advised(X, str(caught.value)))
+    np.testing.assert_array_equal(numbers[:, 0], [1000, 5, np.nan])
+    X = pd.DataFrame({"a": ["red", 5, None]})
+    with pytest.raises(TypeError, match="Make it text, and so categories") as caught:
+        Columns.of(X).numbers(X)
+    assert Columns.of(advised(X, str(caught.value))).categories == {0: ["5", "red"]}
+    periods = pd.DataFrame({"a": pd.PeriodIndex(["2026-05", None], freq="M").astype("category")})
+    with pytest.raises(TypeError, match=r"got Period\('2026-05', 'M'\)") as caught:
+        Columns.of(periods)
+    assert Columns.of(advised(periods, str(caught.value))).categories == {0: ["2026-05"]}
 
 
 def text_frame(kind, n_rows, n_values):

@@ -1,19 +1,22 @@
-"""CSV and TSV files: tables of text, which are read as Parquet files in memory.
+r"""CSV and TSV files: tables of text, which are read as Parquet files in memory.
 
 The first line names the columns. Types are those of the cells: a column is of numbers, of truth
 values or of dates if all its cells are, and of text otherwise. One of ids is of numbers if all are
 plain, and else of text: 007 is not 7. A cell without text, or with ``NA``, ``NaN``, ``None``,
-``null``, ``-`` or ``?`` alone, is missing. A column of numbers with separators of thousands, ``%``
-or hexadecimal digits is refused: as text, it would be a category. Cells of a CSV file end at commas
-or, if its first line has none, at semicolons; numbers may then have decimal commas. A file is held
-in memory while it is read.
+``null``, ``\N``, ``#DIV/0!``, ``-``, ``--`` or ``?`` alone, is missing. A column of numbers with
+separators of thousands, ``%`` or hexadecimal digits is refused: as text, it would be a category.
+One that becomes a category though half of its cells are numbers is warned of. Cells of a CSV file
+end at commas or, if its first line has none, at semicolons, tabs or bars; where they end at
+semicolons, numbers may have decimal commas. A file is held in memory while it is read.
 """
 
+import csv as python_csv
 import io
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +24,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import compute, csv
 
-from treerank.checks import quote
+from treerank.checks import quote, warn_user
 from treerank.files.compression import open_text
+from treerank.inputs.number_texts import (
+    FEW,
+    HEXADECIMAL,
+    MISSING_TEXTS,
+    MOSTLY,
+    NUMBER,
+    WRITTEN,
+    numbers_among,
+)
 
 #: The character between two cells, by the suffix of a file's name.
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-#: A column of text with a larger share of numbers is one of numbers with a wrong cell.
-_MOSTLY = 0.9
+#: Others, of files whose first line does not have the usual one.
+OTHER_DELIMITERS = (";", "\t", "|")
 #: Bytes of the first line that are looked at.
 _LONGEST_LINE = 1 << 20
 #: Bytes that are parsed at a time; a row that is longer needs more.
 _BLOCK_SIZES = (2**20, 2**25, 2**31 - 1)
-#: What stands in a cell without a value.
-MISSING = (
-    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "None", "null", "NULL"),
-    *("-", "?"),
-)
 #: Ids that are numbers: no character of them is lost, as in 007, 1.10 or 1e5.
 _PLAIN = {
     pa.int64(): r"^(0|-?[1-9]\d{0,17})$",
     pa.float64(): r"^(0|-?[1-9]\d{0,9})(\.0|\.\d{0,4}[1-9])?$",
 }
-_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-_HEXADECIMAL = r"^\s*[-+]?0[xX][0-9a-fA-F]+\s*$"
-#: Numbers with separators of thousands, decimal commas, %, a sign of money or a typographic minus.
-_WRITTEN = (
-    r"^\s*[-+\x{2212}]?\s*\p{Sc}?\s*"
-    r"(\d{1,3}([,._'\x{2019}\x{a0}\x{202f} ]\d{3})+([.,]\d+)?|\d+([.,]\d+)?|[.,]\d+)"
-    r"([eE][-+\x{2212}]?\d+)?\s*[%\x{2030}]?\s*\p{Sc}?\s*$"
-)
 #: What is no text, by the bytes that such a file begins with.
 _NO_TEXT = {
     rb"PAR1": "a Parquet file",
@@ -64,7 +63,7 @@ _NO_TEXT = {
 
 def is_csv(path: str | Path) -> bool:
     """Tell by the name of a file whether it is a table of text."""
-    return str(path).endswith(tuple(DELIMITERS))
+    return str(path).lower().endswith(tuple(DELIMITERS))
 
 
 def column_error(path: str | Path, name: str, rule: str) -> ValueError:
@@ -73,12 +72,15 @@ def column_error(path: str | Path, name: str, rule: str) -> ValueError:
 
 
 def csv_as_parquet(
-    path: Path, ids: Collection[str] = (), is_used: Callable[[str], bool] = lambda name: True
+    path: Path,
+    ids: Collection[str] = (),
+    is_used: Callable[[str], bool] = lambda name: True,
+    label: str | None = None,
 ) -> io.BytesIO:
     """Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
 
     Columns ``ids`` are of numbers only if no character is lost; they have no decimal commas. Those
-    that are not used may hold anything.
+    that are not used may hold anything. The column ``label`` holds nothing but numbers.
     """
     delimiter = _delimiter_in(path)
     table = _table(path, delimiter, dict.fromkeys(ids, pa.string()))
@@ -90,12 +92,12 @@ def csv_as_parquet(
         if name in ids:
             column = _plain(column)
         elif is_used(name):
-            column = _pointed(path, name, column) if delimiter == ";" else column
-            _check_column(path, name, column)
+            column = _pointed(path, delimiter, name, column) if delimiter == ";" else column
+            _check_column(path, delimiter, name, column, is_label=name == label)
             if pa.types.is_integer(column.type) or _has_infinity(column):
                 misread.append(name)
         columns.append(column)
-    _refuse_misread(path, delimiter, misread, table)
+    _refuse_misread(path, delimiter, misread, table, label)
     table = pa.table(columns, names=table.column_names)  # texts that became numbers go
     del columns
     parquet = io.BytesIO()
@@ -116,7 +118,7 @@ def _table(path: Path, delimiter: str, types: dict[str, Any], names: Iterable[st
                     parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                     convert_options=csv.ConvertOptions(
                         column_types=types,
-                        null_values=MISSING,
+                        null_values=MISSING_TEXTS,
                         strings_can_be_null=True,
                         include_columns=[*names],
                     ),
@@ -133,7 +135,8 @@ def csv_writer(path: str | Path) -> Any:
 
 
 def _delimiter(path):
-    return next(char for suffix, char in DELIMITERS.items() if str(path).endswith(suffix))
+    name = str(path).lower()
+    return next(char for suffix, char in DELIMITERS.items() if name.endswith(suffix))
 
 
 def _delimiter_in(path):
@@ -146,7 +149,8 @@ def _delimiter_in(path):
                 f"{path}: a CSV file must be text in UTF-8, plain or gzip; got {kind}."
             )
     usual = _delimiter(path)
-    return ";" if usual.encode() not in first and b";" in first else usual
+    others = (other for other in OTHER_DELIMITERS if other.encode() in first)
+    return usual if usual.encode() in first else next(others, usual)
 
 
 def _plain(ids):
@@ -158,54 +162,94 @@ def _plain(ids):
     return ids
 
 
-def _pointed(path, name, column):
+def _pointed(path, delimiter, name, column):
     """Return numbers with decimal commas as floats, and any other column as it is."""
     if not pa.types.is_string(column.type):
         return column
     pointed = compute.replace_substring(compute.utf8_trim_whitespace(column), ",", ".")
-    is_number = compute.match_substring_regex(pointed, _NUMBER)
+    is_number = compute.match_substring_regex(pointed, NUMBER)
     if not compute.all(is_number).as_py():
         return column
     with_point = compute.match_substring(column, ".")
     if compute.any(with_point).as_py():  # 1.000 is one, or a thousand
-        row = compute.index(with_point, True).as_py()
-        found = f"{quote(column[row].as_py())} in row {row}"
+        found = _first(path, delimiter, column, with_point)
         rule = f"must have decimal commas or decimal points, not both; got {found}."
         raise column_error(path, name, rule)
     return pointed.cast(pa.float64())
 
 
-def _check_column(path, name, column):
-    """Refuse bytes that are no text, and text among numbers."""
+def _check_column(path, delimiter, name, column, *, is_label):
+    """Refuse bytes that are no text, and text among numbers; warn of numbers among text."""
     if pa.types.is_binary(column.type):
         raise column_error(path, name, "must be text in UTF-8; got other bytes.")
     if not pa.types.is_string(column.type):
         return
     n_values = len(column) - column.null_count
-    is_number = compute.match_substring_regex(column, _NUMBER)
-    if n_values > (n_numbers := _count(is_number)) > _MOSTLY * n_values:
-        found = _first(column, compute.invert(is_number))
-        raise column_error(path, name, f"must hold numbers, as most of it does; got {found}.")
+    is_number = compute.match_substring_regex(column, NUMBER)
     is_written = compute.or_(
-        compute.match_substring_regex(column, _HEXADECIMAL),
-        compute.match_substring_regex(column, _WRITTEN),
+        compute.match_substring_regex(column, HEXADECIMAL),
+        compute.match_substring_regex(column, WRITTEN),
     )
-    if n_numbers < n_values and _count(compute.or_(is_number, is_written)) > _MOSTLY * n_values:
-        found = _first(column, compute.and_(is_written, compute.invert(is_number)))
-        raise _other_notation(path, name, found)
+    is_either, n_numbers = compute.or_(is_number, is_written), _count(is_number)
+    if is_label or n_values > n_numbers > MOSTLY * n_values:
+        is_wrong = compute.invert(is_number)
+        if n_numbers < n_values and _count(is_either) == n_values:
+            raise _other_notation(path, name, _first(path, delimiter, column, is_wrong), is_label)
+        if n_numbers < n_values:
+            found = _first(path, delimiter, column, is_wrong)
+            rule = (
+                "the label must hold numbers"
+                if is_label
+                else "must hold numbers, as most of it does"
+            )
+            raise column_error(
+                path, name, f"{rule}; got {found}. {_missing_advice(column, is_wrong)}"
+            )
+        return
+    if n_numbers < n_values and _count(is_either) > MOSTLY * n_values:
+        is_wrong = compute.and_(is_written, compute.invert(is_number))
+        raise _other_notation(path, name, _first(path, delimiter, column, is_wrong), is_label)
+    _warn_of_numbers(path, delimiter, name, column, is_either)
 
 
-def _other_notation(path, name, found):
+def _warn_of_numbers(path, delimiter, name, column, is_number):
+    """Warn of a column that becomes a category though it may be one of numbers."""
+    n_values, n_numbers = len(column) - column.null_count, _count(is_number)
+    has_codes = _count(compute.match_substring_regex(column, r"^\s*0\d")) > 0
+    is_mixed = 2 * n_numbers >= n_values and n_numbers >= FEW and not has_codes
+    texts = sorted(compute.unique(column).drop_null().to_pylist())
+    if n_numbers == n_values or not (is_mixed or numbers_among(texts)):
+        return
+    is_wrong, advice = compute.invert(is_number), "Write the numbers alone, without units."
+    if _count(is_number):
+        advice = _missing_advice(column, is_wrong)
+    warn_user(
+        f"{path}, column {quote(name)}: is read as text, so it becomes a category, in which "
+        f"numbers have no order; got {_first(path, delimiter, column, is_wrong)}. {advice}"
+    )
+
+
+def _missing_advice(column, is_wrong):
+    """Return what to write for a value that is missing."""
+    text = column[compute.index(is_wrong, True).as_py()].as_py()
+    return (
+        "Write a number, or leave the cell empty if the value is missing; pandas.read_csv(..., "
+        f"na_values=[{quote(text)}]) reads the text as missing."
+    )
+
+
+def _other_notation(path, name, found, is_label):
     """Return the error of numbers that are written in another way."""
+    drop = "" if is_label else f", or write drop={name!r} to leave the column out"
     return column_error(
         path,
         name,
         f"must hold numbers in digits, such as -1234.5; got {found}. Write them without separators "
-        f"of thousands, signs and units, or write drop={name!r} to leave the column out.",
+        f"of thousands, signs and units{drop}.",
     )
 
 
-def _refuse_misread(path, delimiter, names, table):
+def _refuse_misread(path, delimiter, names, table, label):
     """Refuse hexadecimal numbers, and numbers beyond all floats, in columns read as numbers."""
     counts = Counter(table.column_names)
     names = [name for name in names if counts[name] == 1]
@@ -216,16 +260,16 @@ def _refuse_misread(path, delimiter, names, table):
     texts = _table(path, delimiter, dict.fromkeys(names, pa.string()), names)
     for name in names:
         text = texts.column(name)
-        is_hexadecimal = compute.match_substring_regex(text, _HEXADECIMAL)
+        is_hexadecimal = compute.match_substring_regex(text, HEXADECIMAL)
         if _count(is_hexadecimal):
-            found = _first(text, is_hexadecimal)
-            raise _other_notation(path, name, found)
+            found = _first(path, delimiter, text, is_hexadecimal)
+            raise _other_notation(path, name, found, name == label)
         digits = compute.replace_substring(text, ",", ".") if delimiter == ";" else text
-        is_number = compute.match_substring_regex(digits, _NUMBER)
+        is_number = compute.match_substring_regex(digits, NUMBER)
         values = compute.if_else(is_number, compute.utf8_trim_whitespace(digits), "0")
         is_infinite = compute.is_inf(values.cast(pa.float64()))
         if _count(is_infinite):
-            found = _first(text, is_infinite)
+            found = _first(path, delimiter, text, is_infinite)
             raise column_error(path, name, f"must hold numbers below 1.8e308; got {found}.")
 
 
@@ -261,7 +305,18 @@ def _count(is_so):
     return compute.sum(is_so).as_py() or 0
 
 
-def _first(column, is_so):
-    """Return the text and the row of the first cell that is so, for a message."""
+def _first(path, delimiter, column, is_so):
+    """Return the text, the row and the line of the first cell that is so, for a message."""
     row = compute.index(is_so, True).as_py()
-    return f"{quote(column[row].as_py())} in row {row}"
+    return f"{quote(column[row].as_py())} in row {row} (line {_line_of(path, delimiter, row)})"
+
+
+def _line_of(path, delimiter, row):
+    """Return the line of a file, from 1, at which a row ends; cells may hold lines themselves."""
+    with open_text(path) as text:
+        lines = io.TextIOWrapper(text.stream, encoding="utf-8", errors="replace", newline="")
+        reader = python_csv.reader(lines, delimiter=delimiter)
+        rows = (reader.line_num for cells in reader if cells)  # Arrow leaves out empty lines, too
+        line = next(islice(rows, row + 1, None), None)
+        lines.detach()
+    return line

@@ -46,7 +46,8 @@ def format_of(path: str | Path) -> FileFormat:
 
     A folder of files has the format of the first of them.
     """
-    matches = [suffix for suffix in FORMATS if str(path).endswith(suffix)]
+    name = str(path).lower()
+    matches = [suffix for suffix in FORMATS if name.endswith(suffix)]
     if matches:
         return FORMATS[max(matches, key=len)]
     is_folder = Path(path).is_dir() and any(Path(path).glob("*.parquet"))
@@ -67,7 +68,7 @@ def format_to_write(path: str | Path) -> FileFormat:
 (.parquet, .csv, .csv.gz, .tsv, .tsv.gz); got the suffix '.xls'.
     """
     suffix = Path(path).suffix
-    if suffix and not str(path).endswith(tuple(FORMATS)):
+    if suffix and not str(path).lower().endswith(tuple(FORMATS)):
         raise ValueError(
             f"{path}: the name must be that of {format_names()}; got the suffix {suffix!r}."
         )

@@ -21,15 +21,19 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import quote
+from treerank.datasets.csv_files import OTHER_DELIMITERS
 from treerank.datasets.qrels import Qrels
 from treerank.datasets.trec import finite_number, read_trec_qrels
 from treerank.files.compression import is_regular_file, open_text
+from treerank.inputs.columns import BEHAVIOR_NAMES
 
 Triples = Iterator[tuple[Any, Any, Any]]
 #: Names that columns of CSV files have, in small letters.
 _QUERY = ("query", "query_text", "keywords", "qid", "query_id")
 _DOCUMENT = ("docid", "doc_id", "document", "document_id", "corpus_id", "id")
 _LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
+#: Last words of names of columns that hold what an engine or a program has computed.
+_COMPUTED = ("score", "scores", "rank", "ranking", "probability", "confidence", "weight", "count")
 #: What a judge writes, if no column has the name of a label.
 _GRADE = re.compile(r"\s*(10|[0-9])(\.0*)?\s*")
 #: Begin of a line that only training sets have, and a whole line of qrels.
@@ -64,7 +68,8 @@ def read_judgments(
     label : str or sequence of str, default=None
         Column of the labels of a CSV file, or a column for each judge; by default, the one named
         "rating", "grade" or the like, such as "relevance_label". If there is none, all others are
-        judges, as in Quepid's books, unless a cell is no whole number from 0 to 10.
+        judges, as in Quepid's books, unless a cell is no whole number from 0 to 10, or a name is
+        that of clicks, of positions or of scores.
 
     Examples
     --------
@@ -77,12 +82,15 @@ def read_judgments(
     >>> judges.merged().y
     array([2.5, 0. ])
     """
-    name = str(path).removesuffix(".gz")
+    name = str(path).lower().removesuffix(".gz")
     if name.endswith(".tsv") and _has(path, _QRELS, n_lines=1):
         name = "qrels"
     if name.endswith((".csv", ".tsv")):
-        delimiter = "," if name.endswith(".csv") else "\t"
-        triples = _of_table(_text(path), delimiter, query, document, label)
+        text, usual = _text(path), "," if name.endswith(".csv") else "\t"
+        first_line = text.partition("\n")[0]
+        others = (other for other in OTHER_DELIMITERS if other in first_line)
+        delimiter = usual if usual in first_line else next(others, usual)
+        triples = _of_table(text, delimiter, query, document, label)
     elif query or document or label:
         raise ValueError(
             f"query, document and label must be None for {path}, which is no CSV file."
@@ -184,7 +192,19 @@ def _of_table(text, delimiter, query, document, label):
 
 def _is_label(name: str) -> bool:
     """Tell whether a column is one of labels by its name, such as "relevance_label"."""
-    return not {*re.split(r"[\W_]+", name.lower())}.isdisjoint(_LABEL)
+    words = re.split(r"[\W_]+", name.lower())
+    return not {*words}.isdisjoint(_LABEL) and not _is_behavior_or_computed(name)
+
+
+def _is_behavior_or_computed(name: str) -> bool:
+    """Tell by its name whether a column holds what users did, positions, or an engine's scores.
+
+    A column named "score" alone may well hold grades, as in the files of BEIR.
+    """
+    words = re.split(r"[\W_]+", name.lower())
+    if words == ["score"]:
+        return False
+    return "_".join(words) in BEHAVIOR_NAMES or words[-1] in (*BEHAVIOR_NAMES, *_COMPUTED)
 
 
 def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) -> None:
@@ -197,6 +217,13 @@ def _check_judges(names: list[str], judges: list[int], rows: list[list[str]]) ->
                     f"is named {' or '.join(_LABEL[:3])}, since {quote(names[column])} holds no "
                     f"grades; got {quote(row[column])} in it. Columns are {quote(names)}."
                 )
+    for column in judges:
+        if _is_behavior_or_computed(names[column]):
+            raise ValueError(
+                f"label must name the column of labels, or one for each judge, where no column is "
+                f"named {' or '.join(_LABEL[:3])}, since {quote(names[column])} is by its name no "
+                f"judge. Columns are {quote(names)}."
+            )
 
 
 def _column(what: str, wanted: str | None, names: list[str], known: Sequence[str]) -> int:

@@ -105,7 +105,7 @@ def read_csv(path: str | Path, **options: Any) -> RankingData:
     if unknown:
         raise TypeError(
             f"read_csv has no {unknown[0]}; it takes label, query, features, document, drop and "
-            "comments, and sees whether cells end at commas or semicolons, or at tabs in .tsv."
+            "comments, and sees whether cells end at commas, semicolons, tabs or bars."
         )
     return read_parquet(path, **options)
 

@@ -86,7 +86,7 @@ class ParquetFiles:
             is_feature = name not in dropped and (chosen is None or name in chosen)
             return is_feature or name in (label, query, document)
 
-        files = {each: _part(each, of_ids, is_used) for each in map(str, _paths(Path(path)))}
+        files = {each: _part(each, of_ids, is_used, label) for each in map(str, _paths(Path(path)))}
         first = next(iter(files))
         schema = files[first].schema
         for each, file in files.items():
@@ -326,14 +326,16 @@ def _paths(path):
     return paths
 
 
-def _part(path: str, ids: Collection[str], is_used: Callable[[str], bool]) -> _Part:
-    """Return a file; ``ids`` are columns of a CSV file that hold ids."""
+def _part(
+    path: str, ids: Collection[str], is_used: Callable[[str], bool], label: str | None
+) -> _Part:
+    """Return a file; of a CSV file, columns ``ids`` hold ids, and the column ``label`` labels."""
     if not is_regular_file(path):
         raise ValueError(f"{path}: must be a regular file, which can be read twice.")
     with open(path, "rb"):  # an error of the system names the file
         pass
     with naming_file(path):
-        source = csv_as_parquet(Path(path), ids, is_used) if is_csv(path) else path
+        source = csv_as_parquet(Path(path), ids, is_used, label) if is_csv(path) else path
         with _parquet_file(source) as file:
             file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
             return _Part(source, file.metadata, file.schema_arrow)

@@ -44,7 +44,7 @@ def open_text(path: str | Path) -> Iterator[Text]:
         buffered = io.BufferedReader(file)
         name = "standard input" if str(path) == STANDARD_INPUT else str(path)
         try:
-            is_gzip = str(path).endswith(".gz") or buffered.peek(1)[:1] == _GZIP_START
+            is_gzip = str(path).lower().endswith(".gz") or buffered.peek(1)[:1] == _GZIP_START
             stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
             size = _expected_size(file, is_gzip) if is_regular_file(path) else 0
             yield Text(name, stream, size)
@@ -103,7 +103,7 @@ def compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Any]:
 
     The same text gives the same bytes: neither a name nor a time is stored.
     """
-    if not str(path).endswith(".gz"):
+    if not str(path).lower().endswith(".gz"):
         return nullcontext(file)
     return gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
 

@@ -8,7 +8,7 @@ Arrays and lists are returned unchanged; scikit-learn checks them later. A spars
 sparse. Only its values count, not how they are stored.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -18,8 +18,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, quote, warn_user
+from treerank.inputs.conversions import conversion_of, shown_type, text_conversion
 from treerank.inputs.date_texts import first_date
 from treerank.inputs.grouping import is_missing
+from treerank.inputs.number_texts import numbers_among
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: A column of text with more distinct values, which are also more than half as many as its rows,
@@ -152,11 +154,15 @@ class Columns:
             return _numbers_from_objects(column)
         if all(map(is_missing, column.to_list())):
             return np.nan  # the type of a column without values means nothing
-        known = column.dtype.is_numeric() or column.dtype in (*_CATEGORICAL, nw.Boolean, nw.Object)
-        rule = f"{expected}, as in fit" if known else "numbers, text or categories"
+        readable = (*_CATEGORICAL, nw.Boolean, nw.Object)
+        is_readable = column.dtype.is_numeric() or column.dtype in readable
+        rule = f"{expected}, as in fit" if is_readable else "numbers, text or categories"
+        if expected == "categories" and is_readable:
+            advice = _category_advice(column, self.categories[place])
+        else:
+            advice = conversion_of(column)
         raise TypeError(
-            f"Column {column.name!r} of X must hold {rule}; got {column.dtype}. Leave it out, or "
-            "encode it as numbers: a date as days, a sparse column of pandas by sparse.to_dense()."
+            f"Column {column.name!r} of X must hold {rule}; got {shown_type(column)}. {advice}"
         )
 
     def _refuse_nameless_columns(self):
@@ -174,6 +180,7 @@ class _Values:
     def __init__(self, name: str):
         self.name = name
         self.n_rows, self.is_text = 0, False
+        self.sample: Any = None
         self.distinct: dict[Any, None] = {}
 
     def add(self, column: Any) -> None:
@@ -182,13 +189,21 @@ class _Values:
         self.distinct |= dict.fromkeys(value for value in values if not is_missing(value))
         self.n_rows += len(column)
         self.is_text |= column.dtype == nw.String
+        self.sample = column[:0]
 
     def sorted(self) -> list[Any]:
         """Return the values in an order that does not depend on the rows."""
         if not all(isinstance(value, str | int | float) for value in self.distinct):
-            raise TypeError(f"Categories of column {self.name!r} of X must be text or numbers.")
+            wrong = next(each for each in self.distinct if not isinstance(each, str | int | float))
+            name = f"X[{self.name!r}]"
+            raise TypeError(
+                f"Categories of column {self.name!r} of X must be text or numbers; got {wrong!r}. "
+                f"Encode it as numbers; in pandas, {name} = {name}.astype('string')"
+                ".astype('category') makes text of them."
+            )
         if self.is_text:
             self._refuse_dates()
+            self._check_numbers()
             self._refuse_free_text()
         try:
             return sorted(self.distinct)
@@ -206,6 +221,26 @@ class _Values:
                 "categorical dtype if its values are categories all the same."
             )
 
+    def _check_numbers(self) -> None:
+        """Refuse numbers as text, and warn of what may be some: categories have no order."""
+        texts = sorted(self.distinct)
+        numbers = numbers_among(texts)
+        if numbers is None:
+            return
+        conversion = text_conversion(self.sample, texts)
+        if numbers.is_sure:
+            raise ValueError(
+                f"Column {self.name!r} of X must be numbers, not numbers as text; got "
+                f"{numbers.example!r}. {conversion} If its values are categories all the same, "
+                "give it a categorical dtype."
+            )
+        beside = "" if numbers.other is None else f", beside {numbers.other!r}"
+        warn_user(
+            f"Column {self.name!r} of X becomes a category, in which numbers have no order: it "
+            f"holds text such as {numbers.example!r}{beside}. {conversion} If its values are "
+            "categories, give it a categorical dtype."
+        )
+
     def _refuse_free_text(self) -> None:
         """Refuse text that is hardly ever repeated, such as ids, titles and addresses."""
         n_distinct = len(self.distinct)
@@ -215,6 +250,15 @@ class _Values:
                 f"distinct values in {self.n_rows} rows. Drop the column, encode it as numbers, or "
                 "give it a categorical dtype if its values are categories all the same."
             )
+
+
+def _category_advice(column: Any, levels: Sequence[Any]) -> str:
+    """Return what to write for a column of numbers where ``fit`` had categories."""
+    are_text = all(isinstance(level, str) for level in levels)
+    if not column.implementation.is_pandas_like() or column.dtype.is_float():
+        return f"The categories of fit are {quote([*levels])}."
+    kind = "str" if are_text else "category"
+    return f"Write X[{column.name!r}] = X[{column.name!r}].astype({kind!r})."
 
 
 def _extended(levels: Iterable[Any], others: Iterable[Any]) -> list[Any]:
@@ -427,11 +471,13 @@ def _numbers_from_objects(column):
     """Return a column of Python objects as numbers."""
     values = [np.nan if is_missing(value) else value for value in column.to_list()]
     try:
+        if any(isinstance(value, np.datetime64 | np.timedelta64) for value in values):
+            raise TypeError("a date is no number, though NumPy makes one of it")
         return np.fromiter(values, np.float64, len(values))
     except (OverflowError, TypeError, ValueError) as error:
         raise TypeError(
-            f"Column {column.name!r} of X must hold numbers, text or categories; got mixed objects "
-            f"({error})."
+            f"Column {column.name!r} of X must hold numbers, text or categories; got "
+            f"{shown_type(column)}. {conversion_of(column)}"
         ) from error
 
 

@@ -13,7 +13,7 @@ _DAY, _MONTH, _YEAR = r"(0?[1-9]|[12]\d|3[01])", r"(0?[1-9]|1[0-2])", r"(1[89]|2
 _WORD = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATES = (
     rf"{_YEAR}(?P<a>[-/.]){_MONTH}(?P=a){_DAY}",  # 2026-05-01
-    rf"{_YEAR}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=t)",  # 20260501T120000
+    rf"{_YEAR}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",  # 20260501, 20260501T120000
     rf"{_DAY}(?P<a>[-/.]){_MONTH}(?P=a){_YEAR}",  # 31.12.2026
     rf"{_MONTH}(?P<a>[-/.]){_DAY}(?P=a){_YEAR}",  # 12/31/2026
     rf"({_DAY}/{_MONTH}|{_MONTH}/{_DAY})/\d\d",  # 31/12/26; 1.2.34 may be a version

@@ -1,0 +1,92 @@
+"""Texts of numbers: which columns of text hold numbers, as spreadsheets and programs write them."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+#: What stands for a missing value in files of other programs.
+MISSING_TEXTS = (
+    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NaN", "nan", "-NaN", "-nan"),
+    *("None", "null", "NULL", "-", "--", "?", r"\N", "#DIV/0!"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+#: A number as Python reads it. The patterns mean the same to Python and to RE2, which Arrow has.
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+HEXADECIMAL = r"^\s*[-+]?0[xX][0-9a-fA-F]+\s*$"
+_MONEY = "[$\u00a2-\u00a5\u0e3f\u20a0-\u20c0]"
+#: Numbers with separators of thousands, decimal commas, %, a sign of money, a typographic minus, or
+#: the parentheses by which accountants mark what is negative.
+WRITTEN = (
+    f"^\\s*\\(?\\s*[-+\u2212]?\\s*{_MONEY}?\\s*"
+    "(\\d{1,3}([,._'\u2019\u00a0\u202f ]\\d{3})+([.,]\\d+)?|\\d+([.,]\\d+)?|[.,]\\d+)"
+    f"([eE][-+\u2212]?\\d+)?\\s*[%\u2030]?\\s*{_MONEY}?\\s*\\)?\\s*$"
+)
+#: A column of text with a larger share of numbers is one of numbers with a wrong cell.
+MOSTLY = 0.9
+_WHOLE = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
+_CODE = re.compile(r"0\d+", re.ASCII)
+_MEASURE = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*([a-zA-Z\u00b5\u00b0]{1,4}[\u00b2\u00b3]?)\s*")
+_ORDINALS = ("st", "nd", "rd", "th")
+_NUMERIC = [re.compile(text, re.ASCII) for text in (NUMBER, HEXADECIMAL, WRITTEN)]
+#: Of more texts than this, some are looked at.
+_MOST = 1000
+#: Fewer texts may well be categories: they are flags, or sizes.
+FEW = 3
+
+
+class NumberTexts(NamedTuple):
+    """What distinct texts have of numbers: one of them, and one that is none, if there is any."""
+
+    example: str
+    other: str | None
+    #: Whether the texts are numbers beyond doubt; if not, they may be codes, or have two meanings.
+    is_sure: bool
+
+
+def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
+    r"""Return what distinct texts have of numbers, or None where they are words or codes.
+
+    Numbers are sure where hardly any text is another one, and some number has a fraction, a
+    separator, a sign or a unit. Whole numbers may be codes; so surely are those that begin with 0.
+
+    Examples
+    --------
+    >>> numbers_among(["1,000", "250", r"\N"])
+    NumberTexts(example='1,000', other='\\N', is_sure=True)
+    >>> numbers_among(["281", "77", "5"])
+    NumberTexts(example='281', other=None, is_sure=False)
+    >>> numbers_among(["02139", "10001"]), numbers_among(["1.2.3", "red"])
+    (None, None)
+    """
+    some = texts[:: len(texts) // _MOST + 1]
+    values = [text for text in some if text.strip() not in MISSING_TEXTS]
+    numbers = [text for text in values if is_number_text(text)]
+    if any(_CODE.fullmatch(text.strip()) for text in numbers):
+        return None
+    others = [*({*some}.difference(numbers))]
+    other = min(others, key=str) if others else None
+    if numbers and len(numbers) > MOSTLY * len(values):
+        written = [text for text in numbers if not _WHOLE.fullmatch(text.strip())]
+        if written:
+            # The one that shows most of the notation.
+            example = max(written, key=lambda text: len(re.sub(r"[\d.\s]", "", text)))
+            return NumberTexts(example, other, is_sure=True)
+    if 2 * len(numbers) >= len(values) and len(numbers) >= FEW:
+        words = [text for text in values if text not in numbers]
+        return NumberTexts(numbers[0], min(words, default=other), is_sure=False)
+    measures = [match for match in map(_MEASURE.fullmatch, values) if match]
+    units = {match[2] for match in measures}
+    if len(units) == 1 and len(values) == len(measures) >= FEW and units.isdisjoint(_ORDINALS):
+        return NumberTexts(values[0], other, is_sure=False)
+    return None
+
+
+def is_number_text(text: str) -> bool:
+    """Tell whether a text is a number, in whatever notation.
+
+    Examples
+    --------
+    >>> [is_number_text(text) for text in ("1,000", "5%", "(5)", "1.5kg", "1.2.3")]
+    [True, True, True, False, False]
+    """
+    return any(pattern.search(text) for pattern in _NUMERIC)
