@@ -139,6 +139,8 @@ def test_what_given_trees_cannot_read_is_refused_with_the_way_out():
     with pytest.raises(TypeError, match=r"'shop' of X must hold categories, as the given trees"):
         kept(forest, FRAME.assign(shop=SHOP))
     with pytest.raises(TypeError, match=r"'price' of X must hold numbers, as the given trees"):
+        kept(forest, FRAME.assign(price="cheap"))
+    with pytest.raises(ValueError, match="'price' of X must be numbers, not numbers as text"):
         kept(forest, FRAME.assign(price=FRAME["price"].round().astype(str)))
     with pytest.raises(ValueError, match="X must have 3 columns, as the given trees; got 2"):
         kept(forest, FRAME[["price", "age"]].to_numpy())

@@ -225,7 +225,7 @@ class _Values:
         """Refuse numbers as text, and warn of what may be some: categories have no order."""
         texts = sorted(self.distinct)
         numbers = numbers_among(texts)
-        if numbers is None:
+        if numbers is None or str(self.name).lower() in ID_NAMES:  # which are warned of as ids
             return
         conversion = text_conversion(self.sample, texts)
         if numbers.is_sure:
