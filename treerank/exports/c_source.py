@@ -6,7 +6,8 @@ time, so that the processor works on several at once. Before, missing values are
 numbers that go to the right side, so that a step is one comparison. Every operation is that of the
 ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
 operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
-All that other files see begins with a prefix, so that several models link into one program.
+All that other files see begins with a prefix, so that several models link into one program, and
+all else is undefined or has the prefix in the end, so that one file may include several of them.
 
 Tables of numbers in C.
 """
@@ -44,21 +45,29 @@ def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
     yield rows.replace("inf", "INFINITY").replace("nan", "NAN") + "};\n"
 
 
+#: Names of the file, to which a macro gives the prefix, and constants; none is there afterwards.
+_STATIC = (
+    *("node_t", "nodes", "values", "roots", "depths", "keys", "set_keys", "set_starts"),
+    *("set_codes", "term_t", "line", "level_texts", "level_codes", "level_starts", "is_in"),
+    *("goes_left", "fill_columns"),
+)
+_CONSTANTS = ("N_COLUMNS", "N_TREES", "N_TOGETHER", "N_LINE")
 #: Columns of several documents up to which these take little of a small stack.
 _MOST_COLUMNS = 1024
 _HEAD = """\
 /* A ranker exported by treerank, in C99. Compile with -std=c99 and without -ffast-math.
 
    void {prefix}_score(const double *x, size_t n, double *scores);
-       Scores n documents of TREERANK_N_FEATURES values each, row after row. Missing values are NaN.
+       Scores n documents of {macro}_N_FEATURES values each, row after row. Missing values are NaN.
        It takes {stack} KiB of the stack.
-   const char *const {prefix}_feature_names[TREERANK_N_FEATURES];
+   const char *const {prefix}_feature_names[{macro}_N_FEATURES];
        Names of the columns.{code} */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 {string}
-#define TREERANK_N_FEATURES {n_features}
+#define {macro}_N_FEATURES {n_features}
+{defines}
 #define N_COLUMNS {n_columns}
 #define N_TREES {n_trees}
 #define N_TOGETHER {n_together}
@@ -113,7 +122,7 @@ void {prefix}_score(const double *x, size_t n, double *scores) {{
         double total[N_TOGETHER];
         for (int i = 0; i < N_TOGETHER; i++) {{
             size_t row = begin + (size_t)i < n ? begin + (size_t)i : begin;
-            rows[i] = x + row * TREERANK_N_FEATURES;
+            rows[i] = x + row * {macro}_N_FEATURES;
             fill_columns(rows[i], columns[i]);
             total[i] = {constant};
         }}
@@ -177,6 +186,8 @@ def _pieces(written: Written) -> Iterator[str]:
     n_together = 8 if n_columns < _MOST_COLUMNS else 1
     head = {
         "prefix": written.prefix,
+        "macro": written.prefix.upper(),
+        "defines": "\n".join(f"#define {name} {written.prefix}_{name}" for name in _STATIC),
         "n_features": forest.n_features,
         "n_columns": n_columns,
         "n_trees": forest.n_trees,
@@ -201,12 +212,13 @@ def _pieces(written: Written) -> Iterator[str]:
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
     adds = {"add": add, "line": _LINE if written.line is not None else ""}
-    adds["prefix"] = written.prefix
+    adds |= {"prefix": written.prefix, "macro": written.prefix.upper()}
     yield _SCORE.format(is_missing=is_missing, is_left=is_left, constant=constant, **adds)
     if written.log_odds is not None:
         lines = [f"{slope!r} * score + {shift!r}" for slope, shift in written.log_odds.tolist()]
         lowest = reduce("fmin({}, {})".format, lines)
         yield _RELEVANCE.format(prefix=written.prefix, lowest=lowest)
+    yield "\n" + "".join(f"#undef {name}\n" for name in (*_STATIC, *_CONSTANTS))
 
 
 def _tables(written: Written) -> Iterator[str]:
