@@ -17,7 +17,7 @@ import numpy as np
 from size_problems import FAMILIES, problem
 
 from treerank import LightGBMTrees, TreeDirectRanker
-from treerank.feature_parts.engines.auto_sizes import auto_sizes
+from treerank.feature_parts.trees.auto_sizes import auto_sizes
 
 LEAVES, TREES, RATE = (4, 8, 15, 31, 63), 400, 0.05
 #: Leaves for 300 queries, power; sum of rates for 100 queries, power.

@@ -76,7 +76,7 @@ def drawn_case(random, format, n):
         constant=random.random() < 0.5,
     )
     X = drawn_documents(random, forest, n)
-    has_line = "line" in format_named(format).adds and forest.sum_dtype == "float64"
+    has_line = "linear" in format_named(format).adds and forest.sum_dtype == "float64"
     line = LinearTerm(*random.normal(size=(2, 4))) if has_line and random.random() < 0.5 else None
     return Terms(forest, line), X
 

@@ -28,7 +28,7 @@ class Copy:
         self.root = Path(folder, "copy")
         ignored = shutil.ignore_patterns(".*", "__pycache__", "build", "generated")
         shutil.copytree(ROOT, self.root, ignore=ignored)
-        for name in (".docs", ".ci", ".github"):
+        for name in ("docs", ".ci", ".github"):
             shutil.copytree(ROOT / name, self.root / name)
         self.stored = self.kernels()
 

@@ -15,9 +15,9 @@ from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank import NDCG, TreeDirectRanker
 from treerank.datasets.web_search import make_web_search
-from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.trees.bin_sample import SAMPLE_SIZE
+from treerank.feature_parts.trees.lightgbm import LightGBMTrees
+from treerank.feature_parts.trees.xgboost import XGBoostTrees
 
 
 def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):

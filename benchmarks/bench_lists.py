@@ -11,8 +11,8 @@ import numpy as np
 from timing import say_times, say_versions, time_turns
 
 from treerank.clicks import ClickLog, Items, evaluate_from_log
-from treerank.results import diversify, sample_lists
-from treerank.results.sampling import place_probabilities
+from treerank.reranking import diversify, sample_lists
+from treerank.reranking.sampling import place_probabilities
 
 N_QUERIES, N_DOCUMENTS, N_POSITIONS, N_SESSIONS = 10, 6, 3, 40
 QUERY = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)

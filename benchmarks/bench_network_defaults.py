@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
-from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import get_metric
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import ranker_class

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treerank.datasets.parquet import read_parquet
-from treerank.inputs.columns import Columns
+from treerank.documents.columns import Columns
 
 ROWS_AT_ONCE = 200_000
 

@@ -11,7 +11,7 @@ import numpy as np
 from timing import say_versions
 
 from treerank import NDCG, HistogramTrees, TreeDirectRanker, make_web_search
-from treerank.evaluation import refresh
+from treerank.rankers import refresh
 from treerank.statistics.randomization import bootstrap_interval
 
 KINDS = ("scaled features", "lost features", "turned labels", "labels drawn anew")

@@ -15,7 +15,7 @@ from first_line_data import FIVE, WEB
 from sklearn.isotonic import IsotonicRegression
 
 from treerank import LightGBMTrees, TreeDirectRanker, make_web_search, read_letor
-from treerank.inputs import QueryGroups
+from treerank.documents import QueryGroups
 
 N_DRAWS = 500
 

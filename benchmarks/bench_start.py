@@ -21,7 +21,7 @@ IMPORTS = {
 FIRST_FIT = """
 import numpy as np, lightgbm
 from treerank import TreeDirectRanker
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.trees.lightgbm import LightGBMTrees
 rng = np.random.default_rng(0)
 X, y, qid = rng.normal(size=(1000, 10)), rng.integers(0, 5, 1000), np.repeat(np.arange(50), 20)
 ranker = TreeDirectRanker()

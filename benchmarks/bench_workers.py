@@ -14,7 +14,7 @@ from timing import say_versions
 
 from treerank import TreeDirectRanker
 from treerank.datasets.web_search import make_web_search
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.trees.lightgbm import LightGBMTrees
 
 
 def fit_ours(data, n_jobs):

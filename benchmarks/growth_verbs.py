@@ -11,8 +11,8 @@ from growth_data import PARTS
 
 from treerank import read_letor, read_parquet
 from treerank.datasets import write_letor, write_parquet
-from treerank.inputs import QueryGroups
-from treerank.inputs.canonical import canonical_order
+from treerank.documents import QueryGroups
+from treerank.documents.canonical_order import canonical_order
 from treerank.metrics.registry import METRICS
 from treerank.objectives.factory import LOSSES, make_objective
 

@@ -19,7 +19,7 @@ from treerank import QueryShuffleSplit, TreeDirectRanker, compare, make_web_sear
 rankers = {
     "default": TreeDirectRanker(random_state=0),
     "all pairs alike": TreeDirectRanker(weight="uniform", smoothing=0.0, random_state=0),
-    "line": Ridge(),
+    "linear": Ridge(),
     "stump": DecisionTreeRegressor(max_depth=1),
 }
 
@@ -35,7 +35,7 @@ comparison = compare(
     make_web_search(150, documents_per_query=20, random_state=0),
     cv=QueryShuffleSplit(5, random_state=0),
     metrics=("ndcg@10", "map"),
-    grid={"line": {"alpha": [1.0, 100.0]}},
+    grid={"linear": {"alpha": [1.0, 100.0]}},
 )
 
 # %%
@@ -54,7 +54,7 @@ assert summary.cells["stump", "ndcg@10"].verdict == "worse"
 
 import matplotlib.pyplot as plt
 
-for name in ("stump", "line", "all pairs alike"):
+for name in ("stump", "linear", "all pairs alike"):
     gap = comparison.difference("ndcg@10", name, "default").interval
     plt.plot([gap.low, gap.high], [name, name], color="C0")
     plt.plot(gap.estimate, name, "o", color="C0")
@@ -67,7 +67,7 @@ plt.tight_layout()
 # -------------------
 # Fisher's randomization test compares the values of single queries instead.
 
-print(comparison.test("ndcg@10", "default", "line", test="randomization"))
+print(comparison.test("ndcg@10", "default", "linear", test="randomization"))
 
 # %%
 # All values

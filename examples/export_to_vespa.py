@@ -19,13 +19,13 @@ import numpy as np
 import pandas as pd
 
 from treerank import Ensemble, LightGBMTrees, TreeDirectRanker, export, make_web_search
-from treerank.feature_parts import Line
+from treerank.feature_parts import LinearModel
 
 X, y, qid = make_web_search(n_queries=30, documents_per_query=20, n_features=4, random_state=0)
 X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 names = ["bm25(title)", "bm25(body)", "attribute(popularity)", "freshness(published)"]
 documents = pd.DataFrame(X, columns=names)
-parts = Ensemble([Line(), LightGBMTrees(n_estimators=10, num_leaves=7)], n_bags=2)
+parts = Ensemble([LinearModel(), LightGBMTrees(n_estimators=10, num_leaves=7)], n_bags=2)
 ranker = TreeDirectRanker(parts, random_state=0).fit(documents, y, qid)
 folder = Path(tempfile.mkdtemp())
 path = folder / "ranker.expression"

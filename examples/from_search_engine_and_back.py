@@ -30,8 +30,8 @@ from treerank.clicks import (
     simulate_clicks,
     team_draft,
 )
-from treerank.evaluation import refresh
 from treerank.exports import write_feature_set
+from treerank.rankers import refresh
 
 folder, random = Path(tempfile.mkdtemp()), np.random.default_rng(0)
 words = np.array([f"{kind}{number}" for kind in ("shoe", "red", "run") for number in range(15)])

@@ -18,6 +18,7 @@ from treerank.baselines import BASELINES
 from treerank.feature_parts.registry import FEATURE_PARTS
 from treerank.lazy import exported, load_object
 from treerank.registry import RANKERS
+from treerank.renamed import RENAMED
 
 ROOT = Path(treerank.__file__).parent
 MODULES = {
@@ -213,3 +214,15 @@ def test_code_downstream_type_checks_and_wrong_use_is_found(tmp_path):
     messages = [m for m in run.stdout.splitlines() if "downstream.py" in m and "error" in m]
     found = {int(m.split(":")[1]) - n_right: m.split("[")[-1].rstrip("]") for m in messages}
     assert found == dict(enumerate(WRONG.values(), 1)), run.stdout
+
+
+OLD_NAMES = [(package, old) for package, names in RENAMED.items() for old in names]
+
+
+@pytest.mark.parametrize(("package", "old"), OLD_NAMES)
+def test_a_name_of_before_is_answered_by_the_new_one(package, old):
+    module, new = importlib.import_module(package), RENAMED[package][old]
+    with pytest.raises(ImportError, match=re.escape(f"{package}.{old} is now {new}.")):
+        getattr(module, old)
+    owner, _, name = new.rpartition(".")
+    assert getattr(importlib.import_module(owner), name) is not None

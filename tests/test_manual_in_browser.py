@@ -1,6 +1,6 @@
 """The manual in Chromium: no fault that axe finds, and nothing scrolls sideways on a phone.
 
-Build it first: ``sphinx-build .docs build/docs``.
+Build it first: ``sphinx-build docs build/docs``.
 """
 
 import shutil

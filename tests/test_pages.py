@@ -16,7 +16,7 @@ import treerank
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-MANUAL = sorted((ROOT / ".docs").rglob("*.md"))
+MANUAL = sorted((ROOT / "docs").rglob("*.md"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
@@ -102,12 +102,12 @@ def test_the_example_has_a_title_prose_and_an_assertion(path):
 
 
 def test_the_page_on_citing_has_the_version():
-    page = (ROOT / ".docs" / "project" / "citing.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "project" / "citing.md").read_text(encoding="utf-8")
     assert f"version = {{{treerank.__version__}}}" in page
 
 
 def test_each_sentence_on_security_has_a_test():
-    page = (ROOT / ".docs" / "how" / "security.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how" / "security.md").read_text(encoding="utf-8")
     named = re.findall(r"`(tests/\S+)::(\w+)`", page)
     assert len(named) > 10
     for path, test in named:

@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 from treerank import QueryKFold, QueryShuffleSplit, make_objective
 from treerank.baselines import RankSVM
-from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
+from treerank.feature_parts.trees.boosting import BoostedTrees
 from treerank.metrics import METRICS
 from treerank.parameters import Count, check_arguments
 from treerank.rankers import Ranker

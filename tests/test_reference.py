@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def pages():
-    spec = importlib.util.spec_from_file_location("pages", ROOT / ".docs" / "pages.py")
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "pages.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

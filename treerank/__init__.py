@@ -8,8 +8,9 @@ comparisons in :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.s
 explanations and failures in :mod:`treerank.inspection`, pages that show them in
 :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models in
 :func:`read_forest`, fits to data frames of Dask and Spark in :mod:`treerank.distributed`,
-learning from clicks in :mod:`treerank.clicks`, and result lists that are diverse or explore in
-:mod:`treerank.results`.
+learning from clicks in :mod:`treerank.clicks`, readers of what search engines log in
+:mod:`treerank.search_engines`, and lists that are diverse, fused or sampled in
+:mod:`treerank.reranking`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
 xgboost are loaded by those who use them.

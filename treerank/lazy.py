@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from treerank.renamed import RENAMED
+
 #: The extra of this package that installs another package.
 EXTRAS = {"distributed": "dask", "torch": "torch", "xgboost": "xgboost", "onnx": "onnx"}
 
@@ -97,6 +99,8 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
     names = [name for name, needed in needs.items() if needed not in missing]
 
     def get(name: str) -> Any:
+        if name in RENAMED.get(package, {}):
+            raise ImportError(f"{package}.{name} is now {RENAMED[package][name]}.")
         if name in table:
             setattr(sys.modules[package], name, load_object(table[name]))
             return getattr(sys.modules[package], name)

@@ -20,8 +20,8 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_number, is_whole, quote
-from treerank.inputs.date_texts import checked_times
-from treerank.inputs.grouping import ByRow, QueryGroups, check_qid
+from treerank.documents.date_texts import checked_times
+from treerank.documents.queries import ByRow, QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
 
 

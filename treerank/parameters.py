@@ -103,7 +103,7 @@ _KINDS: dict[Any, Callable[..., Rule]] = {
 #: What else to say of a wrong call, by the qualified name of the function.
 _INSTEAD = {
     "Comparison.summary": "test(metric, first, second, test=...) tests two rankers.",
-    "Scored.explain": "X_a and X_b are the documents of a pair; explain_standing(ranker, X) of "
+    "Scored.explain": "X_a and X_b are the documents of a pair; explain_lead(ranker, X) of "
     "treerank.inspection explains the places in a list.",
     "Scored.predict": "rank(X, qid) returns ranks, and score(X, y, qid) measures.",
     "Scored.score": "The metric is a parameter, as in TreeDirectRanker(metric='map'), or write "

@@ -3,7 +3,7 @@
 Each worker holds whole queries. What depends on all documents (the position of a document in
 canonical order, the step of rounding, the sample for bins, the size of a typical query) is agreed
 on by all workers, so the model is the same for any number of them. The documents of a fit carry
-the workers along: only :class:`treerank.inputs.rows.Rows` asks them, and passes numbers on.
+the workers along: only :class:`treerank.documents.rows.Rows` asks them, and passes numbers on.
 """
 
 import numpy as np

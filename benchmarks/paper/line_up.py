@@ -10,7 +10,7 @@ are not in the paper's table.
 from sklearn.pipeline import make_pipeline
 from transforms import NormalTransformer
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.trees.lightgbm import LightGBMTrees
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import ranker_class
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 
 
 @dataclass(eq=False, repr=False)

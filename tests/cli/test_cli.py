@@ -77,7 +77,7 @@ def test_a_share_of_the_queries_may_be_held_out(files, tmp_path, memory):
     ranker.fit(*read_letor(files.train), eval_set=0.25)
     X = read_letor(files.test).X
     np.testing.assert_array_equal(treerank.load(model).predict(X), ranker.predict(X))
-    assert treerank.load(model).steepness_ == ranker.steepness_
+    assert treerank.load(model).calibration_slope_ == ranker.calibration_slope_
 
 
 @pytest.mark.parametrize("share", ["1", "0", "1.5", "nan"])

@@ -15,7 +15,7 @@ from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from treerank import get_metric, make_objective
 from treerank.rankers import AntisymmetricHead
-from treerank.results import sample_lists
+from treerank.reranking import sample_lists
 
 #: Differences up to here, over numbers above 1, come from the order of sums.
 TOLERANCE = 1e-12

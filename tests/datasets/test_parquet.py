@@ -14,7 +14,7 @@ from command_line import run
 from treerank.datasets import parquet_files, read_letor, read_parquet, write_letor, write_parquet
 from treerank.datasets.parquet import parquet_batches
 from treerank.datasets.parquet import write_parquet_batches as write_batches
-from treerank.inputs.columns import Columns
+from treerank.documents.columns import Columns
 
 GOOD = {"label": [1.0, 0.0], "query": ["a", "a"], "price": pa.array([0.5, None], pa.float32())}
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from treerank import read_feature_log, read_judgments
-from treerank.clicks import read_ubi
+from treerank.search_engines import read_ubi
 
 NAN = math.nan
 #: Name of the file, its text or JSON, and the judgments in it.

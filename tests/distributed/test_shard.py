@@ -26,14 +26,14 @@ from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees
 from treerank.baselines import LambdaMART
 from treerank.distributed import shard as shard_module
 from treerank.distributed.columns import FrameColumns
-from treerank.feature_parts.engines import bin_sample
+from treerank.documents.canonical_order import canonical_order
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
+from treerank.feature_parts.trees import bin_sample
 from treerank.files.checkpoint import Checkpoint, checkpointing
-from treerank.inputs.canonical import canonical_order
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.rows import Rows
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.progress import ignore_progress
-from treerank.rankers.calibration import fit_steepness
+from treerank.rankers.calibration import fit_calibration_slope
 from treerank.rankers.held_out import HeldOut, mean_over_all
 from treerank.rankers.training_set import places_among
 
@@ -154,9 +154,9 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
         documents = Rows(X[rows], workers=workers)
         held_out = HeldOut(documents, Y[rows], groups)
         mean = mean_over_all(metric, Y[rows], groups, documents)
-        return mean(scores[rows]), fit_steepness(*held_out.of_all(scores[rows]))
+        return mean(scores[rows]), fit_calibration_slope(*held_out.of_all(scores[rows]))
 
-    expected = [(one, fit_steepness(scores, Y, QID))] * n_workers
+    expected = [(one, fit_calibration_slope(scores, Y, QID))] * n_workers
     assert in_collective(n_workers, measured) == expected
 
 

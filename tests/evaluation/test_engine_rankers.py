@@ -10,11 +10,11 @@ from xgboost import XGBRanker, XGBRegressor
 
 from treerank import compare
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.columns import taken_rows
 from treerank.evaluation import Split
 from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker
 from treerank.evaluation.fits import fit_and_predict
 from treerank.evaluation.pipelines import adapted
-from treerank.inputs.columns import taken_rows
 
 rng = np.random.default_rng(0)
 N = 200

@@ -84,7 +84,7 @@ FITTED = {
     "trees": lambda: trees().fit(*OLD),
     "svm": lambda: RankSVM().fit(*OLD),
     "piped": lambda: make_pipeline(StandardScaler(), trees()).fit(*OLD[:2]),
-    "line": lambda: LinearRegression().fit(*OLD[:2]),
+    "linear": lambda: LinearRegression().fit(*OLD[:2]),
     "lightgbm": lambda: LGBMRanker(n_estimators=3, verbose=-1).fit(*OLD[:2], group=SIZES),
     "xgboost": lambda: XGBRanker(n_estimators=3).fit(*OLD[:2], qid=OLD[2]),
     "catboost": lambda: catboost().fit(*OLD[:2], group_id=OLD[2]),
@@ -103,7 +103,7 @@ OTHERS = {"catboost with categories", "piped unconventional"}
 UNFITTED = {
     "trees": trees,
     "piped": lambda: make_pipeline(StandardScaler(), trees()),
-    "line": LinearRegression,
+    "linear": LinearRegression,
     "half": lambda: make_pipeline(StandardScaler().fit(X), LinearRegression()),
     "lightgbm": LGBMRanker,
     "xgboost": XGBRanker,
@@ -176,12 +176,12 @@ def test_two_fitted_rankers_differ_as_their_scores_do(tmp_path):
 def test_fitted_rankers_on_several_test_sets_are_compared_by_query():
     sets = [RankingData(*(part[rows] for part in DATA)) for rows in (qid < 10, qid >= 20)]
     splits = [Split(str(i), None, data) for i, data in enumerate(sets)]
-    rankers = {"old": RankSVM().fit(*OLD), "line": LinearRegression().fit(*OLD[:2])}
+    rankers = {"old": RankSVM().fit(*OLD), "linear": LinearRegression().fit(*OLD[:2])}
     with pytest.warns(UserWarning, match="fitted to 10 of the 20 test queries"):
         comparison = compare(rankers, splits)
-    assert comparison.test("map", "old", "line").test == "paired randomization test"
+    assert comparison.test("map", "old", "linear").test == "paired randomization test"
     with pytest.raises(ValueError, match="over queries if there are no training sets"):
-        comparison.test("map", "old", "line", test="corrected_t")
+        comparison.test("map", "old", "linear", test="corrected_t")
     text = str(comparison.summary())
     assert "2 splits, 20 queries tested; ± is the standard error over queries." in text
     assert "nan" not in text
@@ -202,7 +202,7 @@ def test_fitted_and_unfitted_rankers_are_scored_on_the_same_test_sets():
     np.testing.assert_array_equal(comparison.by_query("map")[:, :1], whole.by_query("map"))
     note = "old: fitted before, scored as it is; line and first: fitted to the training set of each"
     assert note in str(comparison.summary())
-    assert comparison.test("map", "old", "line").test == "corrected resampled t-test"
+    assert comparison.test("map", "old", "linear").test == "corrected resampled t-test"
     assert "for their overlap (Nadeau and Bengio), and over queries for old." in str(comparison)
 
 
@@ -215,7 +215,7 @@ def test_test_queries_that_a_ranker_was_fitted_to_are_warned_of():
     rankers = {
         "trees": trees().fit(*DATA),
         "piped": make_pipeline(StandardScaler(), RankSVM()).set_params(ranksvm__C=2.0),
-        "line": LinearRegression().fit(X, y),
+        "linear": LinearRegression().fit(X, y),
     }
     rankers["piped"].fit(X[qid < 20], y[qid < 20], ranksvm__qid=qid[qid < 20])
     with pytest.warns(UserWarning, match="was fitted to") as caught:
@@ -282,7 +282,7 @@ def test_fitted_rankers_store_nothing(tmp_path):
 
 def test_fitted_rankers_are_measured_by_several_labels():
     labels = {"a": NEW[1], "b": np.where(NEW[2] < 20, np.nan, NEW[1])}
-    rankers = {"old": RankSVM().fit(*OLD), "line": LinearRegression().fit(*OLD[:2])}
+    rankers = {"old": RankSVM().fit(*OLD), "linear": LinearRegression().fit(*OLD[:2])}
     comparison = compare(rankers, (NEW[0], labels, NEW[2]), metrics=["map"])
     scores = {name: ranker.predict(NEW[0]) for name, ranker in rankers.items()}
     given = compare_scores(scores, labels, NEW[2], metrics=["map"])

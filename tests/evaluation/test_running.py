@@ -22,9 +22,9 @@ from treerank import (
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.columns import taken_rows
 from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
-from treerank.inputs.columns import taken_rows
 from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
 
@@ -76,7 +76,7 @@ def test_values_are_the_metrics_of_scores_on_test_sets():
     for i, (train, test) in enumerate(cv.split(X, qid=qid)):
         scores = LinearRegression().fit(X[train], y[train]).predict(X[test])
         expected = NDCG(k=3).per_query(y[test], scores, qid[test])
-        found = rows_where(comparison, ranker="line", split=str(i + 1), metric="ndcg@3")
+        found = rows_where(comparison, ranker="linear", split=str(i + 1), metric="ndcg@3")
         np.testing.assert_array_equal(found["query"], np.unique(qid[test]))
         np.testing.assert_allclose(found["value"], expected)
         np.testing.assert_allclose(comparison.by_split("ndcg@3")[i, 0], np.nanmean(expected))
@@ -93,7 +93,7 @@ def test_the_convention_is_applied_and_named():
 
 
 def test_fitted_rankers_are_not_fitted_again():
-    rankers = {"first": Weigher().fit(X, y), "line": LinearRegression().fit(X, y)}
+    rankers = {"first": Weigher().fit(X, y), "linear": LinearRegression().fit(X, y)}
     FITS.clear()
     comparison = compare(rankers, (-X, y, qid), metrics=["map"])
     assert FITS == []
@@ -155,7 +155,7 @@ def test_queries_and_seeds_reach_those_who_take_them_in_pipelines_too():
 
 def test_our_rankers_watch_the_validation_set_in_pipelines_too():
     rankers = {"ours": Watcher(), "piped": make_pipeline(StandardScaler(), Watcher())}
-    rankers |= {"other": Weigher(), "line": make_pipeline(StandardScaler(), LinearRegression())}
+    rankers |= {"other": Weigher(), "linear": make_pipeline(StandardScaler(), LinearRegression())}
     found = compare(rankers, with_validation(X, n_queries=5))
     assert [fit for fit in FITS if fit[0] == "watcher"] == [("watcher", 30)] * 4
     assert [fit[2] for fit in FITS if fit[0] == 1.0] == [60, 60]
@@ -210,7 +210,7 @@ def test_folders_and_folds_bring_their_splits(tmp_path):
 
 def test_in_parallel_all_is_the_same():
     cv = QueryShuffleSplit(3, random_state=0)
-    rankers = {"line": LinearRegression(), "tree": DecisionTreeRegressor(max_features=1)}
+    rankers = {"linear": LinearRegression(), "tree": DecisionTreeRegressor(max_features=1)}
     one, two = (compare(rankers, DATA, cv=cv, n_jobs=n_jobs) for n_jobs in (1, 2))
     for name, column in one.values.items():
         np.testing.assert_array_equal(column, two.values[name])
@@ -218,7 +218,7 @@ def test_in_parallel_all_is_the_same():
 
 def test_queries_of_several_splits_count_by_their_mean():
     comparison = compare(lines(), DATA, cv=QueryShuffleSplit(4, test_size=0.5, random_state=0))
-    values = rows_where(comparison, ranker="line", metric="map")
+    values = rows_where(comparison, ranker="linear", metric="map")
     ids = np.unique(values["query"])
     expected = [values.filter(query=query)["value"].mean() for query in ids]
     np.testing.assert_allclose(comparison.by_query("map")[:, 0], expected)
@@ -246,10 +246,10 @@ def test_failures_are_recorded_and_keep_the_ranker_out_of_tests():
     assert len(comparison.failures) == 2
     assert "no query 0" in comparison.failures[0].trace
     assert np.isnan(comparison.by_split("map")[:, 0]).sum() == 2
-    assert comparison.complete == ("line", "first")
+    assert comparison.complete == ("linear", "first")
     with pytest.raises(ValueError, match=r"for all splits to be paired; 'broken' has none for"):
-        comparison.test("map", "line", "broken")
-    assert comparison.test("map", "line", "first").n == 3
+        comparison.test("map", "linear", "broken")
+    assert comparison.test("map", "linear", "first").n == 3
     text = str(comparison.summary())
     assert text.count("broken failed on split") == 2
     with pytest.raises(ValueError, match=r"reference must be 'best' or .*; got 'broken'"):

@@ -26,7 +26,7 @@ def test_what_cannot_be_tested_is_said():
     assert "standard error over queries" in str(one.summary())
     queries = one.by_query("map")[:, 0]
     expected = stats.sem(queries[~np.isnan(queries)])
-    assert one.summary().cells["line", "map"].error == pytest.approx(expected)
+    assert one.summary().cells["linear", "map"].error == pytest.approx(expected)
     copies = compare({"a": Weigher(), "b": Weigher()}, DATA, cv=2)
     for test in ("corrected_t", "randomization"):
         found = copies.test("map", "a", "b", test=test)
@@ -138,11 +138,11 @@ def test_summary_marks_what_is_significant():
 
 
 def test_summary_adjusts_for_the_number_of_rankers():
-    rankers = {"line": LinearRegression(), "down": Weigher(-1.0), "tree": DecisionTreeRegressor()}
+    rankers = {"linear": LinearRegression(), "down": Weigher(-1.0), "tree": DecisionTreeRegressor()}
     comparison = compare(rankers, DATA, cv=5)
-    smallest = min(comparison.test("map", name, "line").p_value for name in ("down", "tree"))
+    smallest = min(comparison.test("map", name, "linear").p_value for name in ("down", "tree"))
     for factor, n_worse in [(1.5, 0), (2.1, 1)]:
-        cells = comparison.summary(reference="line", alpha=factor * smallest).cells
+        cells = comparison.summary(reference="linear", alpha=factor * smallest).cells
         assert sum(cells[name, "map"].verdict == "worse" for name in rankers) >= n_worse
         assert n_worse or all(cells[name, "map"].verdict == "same" for name in rankers)
 

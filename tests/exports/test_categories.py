@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, read_forest
 from treerank.exports import export, formats_for
-from treerank.feature_parts import Chain, Ensemble
+from treerank.feature_parts import Ensemble, Stages
 from treerank.rankers import ForestRanker
 
 RNG = np.random.default_rng(0)
@@ -111,8 +111,8 @@ def test_texts_that_are_one_in_c_are_refused(tmp_path):
 MIXED = {
     "ensemble": Ensemble([LightGBMTrees(5), HistogramTrees(5)], n_bags=2),
     "ensemble of XGBoost": Ensemble([XGBoostTrees(5), HistogramTrees(5)], n_bags=2),
-    "chain": Chain([LightGBMTrees(5), HistogramTrees(5)]),
-    "best": Ensemble([LightGBMTrees(5), LightGBMTrees(5), "line"], n_bags=2, n_refits=1),
+    "stages": Stages([LightGBMTrees(5), HistogramTrees(5)]),
+    "best": Ensemble([LightGBMTrees(5), LightGBMTrees(5), "linear"], n_bags=2, n_refits=1),
 }
 AS_TREES = ["c", "json", "lightgbm", "onnx", "vespa-expression", "xgboost"]
 

@@ -19,18 +19,18 @@ from sklearn.preprocessing import StandardScaler
 from treerank import MLP, LightGBMTrees, TreeDirectRanker, read_letor
 from treerank.baselines import SortNet
 from treerank.datasets import make_web_search, read_batches, write_letor
+from treerank.documents import QueryGroups
 from treerank.exports import export, write_feature_set
 from treerank.exports.adaptation import find_deviations
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
-from treerank.feature_parts import Line
+from treerank.feature_parts import LinearModel
 from treerank.feature_parts.registry import feature_part_class
 from treerank.feature_parts.terms import Terms
-from treerank.forests.growing import GrowingForest
+from treerank.forests.building import GrowingForest
 from treerank.forests.scoring import forest_scores
-from treerank.inputs import QueryGroups
 from treerank.rankers import ForestRanker
 
 NAMES = ["a", "b", "c", "d"]
@@ -61,7 +61,7 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         assert not conversion.is_exact or np.array_equal(scores, others)
 
 
-@pytest.fixture(params=[TREES, Line()], ids=["trees", "line"])
+@pytest.fixture(params=[TREES, LinearModel()], ids=["trees", "linear"])
 def calibrated(request):
     ranker = TreeDirectRanker(request.param, random_state=0).fit(*DATA).calibrate(*DATA)
     lines = np.array([[2.0, 0.5], [5.0, 0.0], [1.0, -2.0], [1.0, -3.0]])
@@ -202,7 +202,7 @@ def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(fitted
         export(fitted, tmp_path / "solr", format="solr", allow="unchecked")
 
 
-LINE, FOREIGN = TreeDirectRanker("line"), LGBMRanker(n_estimators=1, verbose=-1)
+LINE, FOREIGN = TreeDirectRanker("linear"), LGBMRanker(n_estimators=1, verbose=-1)
 NETWORK = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0)
 #: Ranker, what else is said, and the error.
 REFUSED = [
@@ -298,7 +298,7 @@ def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, fitted
 
 
 def test_features_have_the_name_of_the_model(tmp_path):
-    ranker = TreeDirectRanker("line").fit(*DATA)
+    ranker = TreeDirectRanker("linear").fit(*DATA)
     export(ranker, tmp_path / "m", format="opensearch", check=DATA, name="shop")
     assert json.loads((tmp_path / "m").read_text())["model"]["model"]["type"] == "model/linear"
     for format in FEATURE_SETS:
@@ -341,7 +341,7 @@ def test_what_a_format_cannot_say_of_categories_is_named():
 
 def test_five_features_that_differ_are_listed(tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 7))
-    ranker = TreeDirectRanker("line").fit(X, X.sum(axis=1) > 0)
+    ranker = TreeDirectRanker("linear").fit(X, X.sum(axis=1) > 0)
     for n_missing, end in ((5, r"'f4' is missing in 1"), (6, "1 more features")):
         X[np.arange(n_missing), np.arange(n_missing)] = np.nan
         with pytest.raises(ValueError, match=f"{end} of 60 documents; allow='missing'"):

@@ -130,7 +130,7 @@ def test_leaf_values_of_xgboost_are_weights_of_nodes_as_in_its_own_files():
 
 @pytest.mark.parametrize("format", ["solr", "solr-8"])
 def test_a_model_of_solr_names_the_store_of_its_features(format, tmp_path):
-    ranker = TreeDirectRanker("line").fit([[1.0], [2.0]], [0, 1], [1, 1])
+    ranker = TreeDirectRanker("linear").fit([[1.0], [2.0]], [0, 1], [1, 1])
     write_feature_set(ranker, tmp_path / "features.json", format=format)
     (feature,) = json.loads((tmp_path / "features.json").read_text())
     line, trees = LinearTerm(np.ones(1), np.zeros(1)), Terms(no_trees(1))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from treerank.exports import split_rule
 from treerank.exports.adaptation import adapted_thresholds
 from treerank.exports.split_rule import SplitRule
-from treerank.forests.growing import GrowingForest
+from treerank.forests.building import GrowingForest
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
 single = np.float32

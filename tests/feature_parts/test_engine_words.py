@@ -147,7 +147,7 @@ def test_answers_fit_the_trees_that_are_given_and_the_call():
     with pytest.raises(TypeError, match=r"write TreeDirectRanker\(XGBoostTrees\(max_depth=...\)\)"):
         TreeDirectRanker(XGBoostTrees(), max_depth=5)
     with pytest.raises(TypeError, match=r"TreeDirectRanker\(LightGBMTrees\(num_leaves=...\)\)"):
-        TreeDirectRanker("line", num_leaves=5)
+        TreeDirectRanker("linear", num_leaves=5)
     with pytest.raises(TypeError, match=r"TreeDirectRanker\(HistogramTrees\(subsample=...\)\)"):
         TreeDirectRanker("histogram", subsample=0.5)
     with pytest.raises(TypeError, match=r"fit has no metric; write LambdaMART\(metric=\.\.\.\)"):
@@ -167,7 +167,7 @@ def test_words_of_the_pages_on_moving_are_answered():
     ours = {*inspect.signature(TreeDirectRanker.fit).parameters, *TreeDirectRanker().get_params()}
     ours |= {"max_depth", *WORDS, *(word for words in THEIRS.values() for word in words)}
     for name in ("catboost", "lightgbm", "xgboost"):
-        page = Path(__file__).parents[2] / ".docs" / "move" / f"{name}.md"
+        page = Path(__file__).parents[2] / "docs" / "move" / f"{name}.md"
         rows = re.findall(r"^\| (`.*?) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
         words = set(re.findall(r"\b(\w+)=", " ".join(row for row in rows if "save" not in row)))
         assert words & ours == words != set()

@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 
 from treerank import TreeDirectRanker, make_objective
-from treerank.feature_parts import HistogramTrees, LightGBMTrees, Line, ensemble
+from treerank.documents.queries import QueryGroups
+from treerank.feature_parts import HistogramTrees, LightGBMTrees, LinearModel, ensemble
 from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.ensemble import Ensemble, fit_member_weights
 from treerank.feature_parts.rows import as_rows
 from treerank.forests.joining import summed
-from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.batches import taken
 from treerank.progress import listening
 
@@ -71,7 +71,7 @@ def test_an_objective_of_one_query_leaves_out_documents():
 
 
 def test_a_part_that_only_remembers_its_training_rows_gets_no_weight():
-    part = Ensemble([Line(), Memory()], random_state=0).fit(X, OBJECTIVE)
+    part = Ensemble([LinearModel(), Memory()], random_state=0).fit(X, OBJECTIVE)
     assert part.head_weight_[0] > 0
     assert part.head_weight_[1] == 0 or part.spread_[1] == 0
     assert np.ptp(part.transform(X)[:, 1]) > 0
@@ -119,11 +119,11 @@ def test_a_part_may_have_a_loss_of_its_own_and_weights_are_fitted_to_the_rankers
 
 def test_refits_learn_from_all_queries_with_the_weights_of_the_bags():
     bagged, refitted = (
-        Ensemble(["line", "line"], n_bags=3, n_refits=n, random_state=0).fit(X, OBJECTIVE)
+        Ensemble(["linear", "linear"], n_bags=3, n_refits=n, random_state=0).fit(X, OBJECTIVE)
         for n in (0, 2)
     )
     np.testing.assert_array_equal(refitted.head_weight_, bagged.head_weight_)
-    alone = Line().fit(X, OBJECTIVE).transform(X)
+    alone = LinearModel().fit(X, OBJECTIVE).transform(X)
     np.testing.assert_allclose(refitted.transform(X), np.hstack([alone, alone]), rtol=1e-12)
     part = Ensemble([LightGBMTrees(5, colsample_bytree=0.5), Memory()], n_bags=2, n_refits=3)
     fits = part.fit(X, OBJECTIVE).bags_
@@ -145,9 +145,9 @@ class Interrupted(Memory):
 
 def test_without_time_there_is_one_fit_to_all_queries_with_the_shares_as_weights():
     settings = {"n_bags": 3, "n_refits": 2, "shares": [1.0, 0.5], "random_state": 0}
-    part = Ensemble(["line", TREES], time=1e-9, **settings).fit(X, OBJECTIVE)
-    whole = Ensemble(["line", TREES], **settings).fit(X, OBJECTIVE)
-    loaded = [Ensemble(["line", TREES]).set_state(each.get_state()) for each in (part, whole)]
+    part = Ensemble(["linear", TREES], time=1e-9, **settings).fit(X, OBJECTIVE)
+    whole = Ensemble(["linear", TREES], **settings).fit(X, OBJECTIVE)
+    loaded = [Ensemble(["linear", TREES]).set_state(each.get_state()) for each in (part, whole)]
     assert [each.n_left_out_ for each in (part, whole, *loaded)] == [4, 0, 4, 0]
     alone = [fit.transform(X)[:, 0] for fit in whole.bags_[0]]
     np.testing.assert_array_equal(part.transform(X).T, alone)
@@ -165,18 +165,20 @@ def test_no_fit_begins_that_would_end_too_late(monkeypatch):
     monkeypatch.setattr(ensemble, "monotonic", lambda: float(next(clock)))
     steps, said = [], []
     with listening(lambda *step: steps.append(step), said.append):
-        part = Ensemble(["line"], n_bags=6, time=10).fit(X, OBJECTIVE)
+        part = Ensemble(["linear"], n_bags=6, time=10).fit(X, OBJECTIVE)
     assert (len(part.bags_), part.n_left_out_) == (4, 2)
     assert steps == [(n_fits, 6, {}) for n_fits in (1, 2, 3, 4)]
     assert said == ["4 of 6 fits in 13.0 s; the others left out"]
     with listening(lambda n_done, n_total, note: n_done == 2):
-        assert Ensemble(["line"], n_bags=6).fit(X, OBJECTIVE).n_left_out_ == 4
+        assert Ensemble(["linear"], n_bags=6).fit(X, OBJECTIVE).n_left_out_ == 4
 
 
 @pytest.mark.parametrize(("n_refits", "n_left_out"), [(0, 2), (2, 3)])
 def test_interrupted_with_time_keeps_whole_fits(n_refits, n_left_out, monkeypatch):
     monkeypatch.setattr(Interrupted, "n_fits", 0)
-    part = Ensemble(["line", Interrupted()], n_bags=4, n_refits=n_refits, random_state=0, time=1e9)
+    part = Ensemble(
+        ["linear", Interrupted()], n_bags=4, n_refits=n_refits, random_state=0, time=1e9
+    )
     part.fit(X, OBJECTIVE)
     assert (len(part.bags_), part.n_left_out_) == (2, n_left_out)
     assert part.head_weight_[0] > 0
@@ -194,7 +196,7 @@ def test_interrupted_without_time_or_without_a_whole_fit_ends_the_fit(monkeypatc
 
 def test_weights_of_part_of_the_bags_come_from_what_these_leave_out(monkeypatch):
     monkeypatch.setattr(Interrupted, "n_fits", 0)
-    part = Ensemble(["line", Interrupted()], n_bags=3, random_state=0, time=1e9).fit(X, OBJECTIVE)
+    part = Ensemble(["linear", Interrupted()], n_bags=3, random_state=0, time=1e9).fit(X, OBJECTIVE)
     bags = deal_bags(OBJECTIVE.groups, 3, np.random.RandomState(0))[:2]
     rows = np.sort(np.concatenate([bag.left_out for bag in bags]))
     scores = np.empty((len(X), 2))
@@ -208,7 +210,7 @@ def test_weights_of_part_of_the_bags_come_from_what_these_leave_out(monkeypatch)
 
 
 def test_validation_is_measured_and_chooses_nothing():
-    ranker = TreeDirectRanker(["line", TREES], random_state=0)
+    ranker = TreeDirectRanker(["linear", TREES], random_state=0)
     scores = ranker.fit(X, Y, QID).predict(X)
     assert ranker.evals_result_ == {}
     other = 2 * X, Y, QID
@@ -225,7 +227,7 @@ def test_a_bag_stops_early_without_an_eval_set():
 
 
 def test_scores_are_the_weighted_means_over_bags():
-    ranker = TreeDirectRanker(["line", TREES], random_state=0).fit(X, Y, QID)
+    ranker = TreeDirectRanker(["linear", TREES], random_state=0).fit(X, Y, QID)
     part = ranker.feature_part_
     means = [
         np.mean([fit.transform(X)[:, 0] for fit in fits], axis=0)
@@ -235,19 +237,19 @@ def test_scores_are_the_weighted_means_over_bags():
 
 
 def test_weights_of_outputs_that_a_part_has_trained_count():
-    part = Ensemble([Line(), Weighed((0, 1))], random_state=0).fit(X, OBJECTIVE)
+    part = Ensemble([LinearModel(), Weighed((0, 1))], random_state=0).fit(X, OBJECTIVE)
     np.testing.assert_allclose(part.transform(X)[:, 1], 2 * X[:, 0] - X[:, 1])
 
 
 @pytest.mark.filterwarnings("ignore:No pair")
 def test_any_objective_fits_an_ensemble():
-    ranker = TreeDirectRanker(["line", TREES], random_state=0, pairs="top_10").fit(X, Y, QID)
+    ranker = TreeDirectRanker(["linear", TREES], random_state=0, pairs="top_10").fit(X, Y, QID)
     assert ranker.score(X, Y, QID) > 0.7
     assert ranker.transform(X).shape == (len(X), 2)
 
 
 def test_parts_are_copied_and_their_parameters_are_named_by_their_places():
-    ranker = TreeDirectRanker(["line", TREES])
+    ranker = TreeDirectRanker(["linear", TREES])
     ranker.set_params(feature_part__1__num_leaves=7, feature_part__n_bags=2)
     assert isinstance(ranker.feature_part, Ensemble)
     params = ranker.get_params()
@@ -265,13 +267,13 @@ def test_sparse_matrices_are_read_if_all_parts_read_them():
     dense_scores = trees.fit(X, Y, QID).predict(X)
     np.testing.assert_array_equal(trees.fit(sparse, Y, QID).predict(sparse), dense_scores)
     with pytest.raises(TypeError, match="dense"):
-        TreeDirectRanker(["line", TREES]).fit(sparse, Y, QID)
+        TreeDirectRanker(["linear", TREES]).fit(sparse, Y, QID)
 
 
 def test_importances_sum_to_one_and_are_those_of_the_parts():
-    ranker = TreeDirectRanker(["line", TREES], random_state=0).fit(X, Y, QID)
+    ranker = TreeDirectRanker(["linear", TREES], random_state=0).fit(X, Y, QID)
     assert ranker.feature_importances_.sum() == pytest.approx(1)
-    part = Ensemble([Line()], random_state=0).fit(X, OBJECTIVE)
+    part = Ensemble([LinearModel()], random_state=0).fit(X, OBJECTIVE)
     lines = [line.feature_importances_ for (line,) in part.bags_]
     np.testing.assert_allclose(part.feature_importances_, np.mean(lines, axis=0))
 
@@ -284,8 +286,8 @@ def test_an_ensemble_of_trees_is_one_forest():
     ranker = TreeDirectRanker(Ensemble(parts, n_bags=2), random_state=0).fit(rows, Y, QID)
     assert ranker.forest().n_outputs == 1
     np.testing.assert_allclose(ranker.scorer()(rows), ranker.predict(rows), rtol=1e-12, atol=1e-12)
-    with pytest.raises(ValueError, match=r"must be a sum of trees; got \['trees', 'line'\]"):
-        TreeDirectRanker(Ensemble([trees, Line()], n_bags=2)).fit(X, Y, QID).forest()
+    with pytest.raises(ValueError, match=r"must be a sum of trees; got \['trees', 'linear'\]"):
+        TreeDirectRanker(Ensemble([trees, LinearModel()], n_bags=2)).fit(X, Y, QID).forest()
     forest = one_leaf(2)
     with pytest.raises(ValueError, match="take the same numbers for missing values"):
         summed([forest, replace(forest, missing_up_to=0.0)])
@@ -294,7 +296,7 @@ def test_an_ensemble_of_trees_is_one_forest():
 @pytest.mark.parametrize(
     ("ensemble", "message"),
     [
-        (Ensemble(["line", None]), r"feature_part must have fit\(X, objective, .* got None"),
+        (Ensemble(["linear", None]), r"feature_part must have fit\(X, objective, .* got None"),
         (Ensemble([StandardScaler()]), r"feature_part must .* got StandardScaler\(\)"),
         (Ensemble([Column((0, 1))]), r"parts must have a single output or .* got 2 of Column"),
         (Ensemble(n_bags=1), "n_bags must be a whole number of at least 2; got 1"),

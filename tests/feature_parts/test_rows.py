@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from treerank.documents.columns import Columns
+from treerank.documents.rows import Rows
 from treerank.feature_parts.rows import as_rows
-from treerank.inputs.columns import Columns
-from treerank.inputs.rows import Rows
 
 VALUES = np.random.default_rng(0).normal(size=(50, 3))
 ORDER = np.random.default_rng(1).permutation(50)[:40]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from treerank.baselines import RankSVM
+from treerank.documents.rows import Rows
 from treerank.feature_parts.standardization import Standardization
-from treerank.inputs.rows import Rows
 
 X = np.random.default_rng(0).normal(size=(9000, 3)) * [1.0, 1e-9, 1e9] + [0.0, 1e-6, -1e9]
 

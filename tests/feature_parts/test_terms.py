@@ -15,12 +15,12 @@ from treerank.datasets import make_web_search
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
 from treerank.feature_parts import (
-    Chain,
     HistogramTrees,
     LightGBMTrees,
-    Line,
+    LinearModel,
     LinearNetwork,
     Polynomial,
+    Stages,
 )
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.network_term import Affine, Function, Network, Products, SoftSplits
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.slow
 NAMES = ["a", "b", "c", "d"]
 NETWORK = {"n_epochs": 2, "learning_rate": 0.05, "random_state": 0}
 PARTS = {
-    "best": Ensemble([Line(), LightGBMTrees(3, min_child_samples=5, n_jobs=1)], n_bags=2),
+    "best": Ensemble([LinearModel(), LightGBMTrees(3, min_child_samples=5, n_jobs=1)], n_bags=2),
     "lightgbm": LightGBMTrees(n_estimators=8),
     "xgboost": XGBoostTrees(n_estimators=8),
     "histogram": HistogramTrees(n_estimators=8),
-    "chain": Chain([Line(), XGBoostTrees(3), MLP((3,), **NETWORK)]),
-    "line": Line(),
-    "linear": LinearNetwork(**NETWORK),
+    "stages": Stages([LinearModel(), XGBoostTrees(3), MLP((3,), **NETWORK)]),
+    "linear": LinearModel(),
+    "linear_network": LinearNetwork(**NETWORK),
     "mlp": MLP((4, 3), activation="relu", n_outputs=2, **NETWORK),
     "polynomial": Polynomial(3, **NETWORK),
     "sigmoid": MLP((4,), activation="sigmoid", output_activation="tanh", **NETWORK),
@@ -78,7 +78,7 @@ def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(ran
     for format in FORMATS:
         target, terms = format_named(format), ranker.terms().with_lines()
         kinds = {*terms.kinds}
-        is_line = kinds == {"line"} and target.line_alone is not None
+        is_line = kinds == {"linear"} and target.line_alone is not None
         if is_line or kinds <= {"trees", *target.adds}:
             report = export(ranker, tmp_path / format, format=format, check=(known, y, qid))
             assert (report.n_documents, report.n_changed_pairs) == (len(y), 0)

@@ -5,7 +5,7 @@ import pytest
 
 from treerank import MLP, Ensemble, HistogramTrees, SoftTrees, TreeDirectRanker
 from treerank.baselines import PRank, QuadraticPRank, RankBoost, RankSVM, SortNet
-from treerank.feature_parts import Chain, Line, LinearNetwork, Polynomial
+from treerank.feature_parts import LinearModel, LinearNetwork, Polynomial, Stages
 from treerank.files.states import array, check_state, count, entries, history, numbers, optional
 from treerank.rankers.nested_ranker import NestedRanker
 
@@ -14,12 +14,14 @@ TREES = HistogramTrees(3, min_child_samples=2, min_child_weight=0, n_jobs=1, **S
 RANKERS = {
     "histogram": TreeDirectRanker(TREES, random_state=0),
     "mlp": TreeDirectRanker(MLP((4,), n_epochs=1), random_state=0),
-    "linear": TreeDirectRanker(LinearNetwork(n_epochs=1, n_outputs=2), random_state=0),
+    "linear_network": TreeDirectRanker(LinearNetwork(n_epochs=1, n_outputs=2), random_state=0),
     "polynomial": TreeDirectRanker(Polynomial(n_epochs=1), random_state=0),
     "soft_trees": TreeDirectRanker(SoftTrees(2, depth=2, n_epochs=1), random_state=0),
-    "line": TreeDirectRanker(Line()),
-    "ensemble": TreeDirectRanker(Ensemble([Line(), Line()], n_bags=2), random_state=0),
-    "chain": TreeDirectRanker(Chain([Line(), Line()]), random_state=0),
+    "linear": TreeDirectRanker(LinearModel()),
+    "ensemble": TreeDirectRanker(
+        Ensemble([LinearModel(), LinearModel()], n_bags=2), random_state=0
+    ),
+    "stages": TreeDirectRanker(Stages([LinearModel(), LinearModel()]), random_state=0),
     "nested": NestedRanker(RankSVM(), sizes=(5,)),
     "rankboost": RankBoost(n_estimators=3),
     "ranksvm": RankSVM(),
@@ -72,7 +74,7 @@ RANKER_CHANGES = [
     ("ranksvm", ("learned", "mean_"), filled(np.inf)),
     ("ranksvm", ("learned", "objective_"), lambda old: None),
     ("ranksvm", ("n_features",), lambda old: 4),
-    ("ranksvm", ("steepness",), lambda old: np.nan),
+    ("ranksvm", ("calibration_slope",), lambda old: np.nan),
     ("ranksvm", ("head", "weight"), lambda old: [1.0]),
     ("ranksvm", ("head", "tau"), lambda old: []),
     ("ranksvm", ("feature_names",), lambda old: ["a", "b"]),
@@ -97,13 +99,13 @@ PART_CHANGES = [
     ("histogram", ("model", "categories", "rule"), lambda old: "truncated"),
     ("histogram", ("model", "n_features"), lambda old: 2),
     ("histogram", ("evals_result_",), lambda old: [1]),
-    ("line", ("coef_",), shorter),
+    ("linear", ("coef_",), shorter),
     ("ensemble", ("bags_",), lambda old: 3),
     ("ensemble", ("bags_",), lambda old: [bag[:1] for bag in old]),
     ("ensemble", ("n_features_in_",), lambda old: 2),
-    ("chain", ("parts_",), lambda old: []),
-    ("chain", ("n_outputs_",), lambda old: 0),
-    ("chain", ("n_features_in_",), lambda old: 2),
+    ("stages", ("parts_",), lambda old: []),
+    ("stages", ("n_outputs_",), lambda old: 0),
+    ("stages", ("n_features_in_",), lambda old: 2),
     ("ensemble", ("head_weight_",), shorter),
     ("ensemble", ("head_weight_",), filled(-1)),
     ("ensemble", ("spread_",), filled(np.inf)),
@@ -113,7 +115,7 @@ PART_CHANGES = [
     ("mlp", ("n_outputs_",), lambda old: 10**9),
     ("mlp", ("weights", "network.0.weight"), wider),
     ("mlp", ("weights", "network.0.weight"), filled(np.nan)),
-    ("linear", ("weights", "head"), shorter),
+    ("linear_network", ("weights", "head"), shorter),
     ("polynomial", ("n_features_in_",), lambda old: 2),
     ("soft_trees", ("shape", "depth"), lambda old: 10**12),
     ("soft_trees", ("shape", "n_trees"), lambda old: 10**9),

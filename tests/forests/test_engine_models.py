@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank.feature_parts import LightGBMTrees, XGBoostTrees
-from treerank.forests.lightgbm_model import read_lightgbm
+from treerank.forests.readers.lightgbm import read_lightgbm
+from treerank.forests.readers.ubjson import read_ubjson
+from treerank.forests.readers.xgboost import read_xgboost
 from treerank.forests.scoring import forest_scores
 from treerank.forests.thresholds import below_in_single
-from treerank.forests.ubjson import read_ubjson
-from treerank.forests.xgboost_model import read_xgboost
 
 #: Changes of a line of LightGBM's text, in the first tree or the header, that crashed or were read.
 LINES = {

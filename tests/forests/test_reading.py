@@ -206,9 +206,9 @@ def test_a_forest_ranker_is_saved_with_its_trees_and_its_calibration(tmp_path):
     ranker = ForestRanker(forest, n_jobs=1)
     y, qid = (ranker.predict(X) + random.normal(size=60) > 0).astype(int), np.repeat([0, 1], 30)
     ranker.fit(X, y, qid)
-    assert ranker.steepness_ not in (0, 1)
+    assert ranker.calibration_slope_ not in (0, 1)
     ranker.save(tmp_path / "ranker")
-    assert treerank.load(tmp_path / "ranker").steepness_ == ranker.steepness_
+    assert treerank.load(tmp_path / "ranker").calibration_slope_ == ranker.calibration_slope_
     content = read_archive(tmp_path / "ranker")
     for name, value in {"left": forest.right, "missing_up_to": "x", "feature_names": (1,)}.items():
         content["object"][1]["params"]["trees"]["object"][1] |= {name: value}

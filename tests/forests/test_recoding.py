@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from drawn_forests import drawn_forest
 
+from treerank.documents.columns import Columns
+from treerank.forests.building import GrowingForest
 from treerank.forests.forest import CategorySets
-from treerank.forests.growing import GrowingForest
 from treerank.forests.recoding import recoded
 from treerank.forests.scoring import forest_scores
-from treerank.inputs.columns import Columns
 
 LEVELS = [f"shop {number}" for number in range(40)]
 

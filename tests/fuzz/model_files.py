@@ -37,7 +37,7 @@ _MANIFEST = "treerank.json"
 _SETS = {"categorical_features": [3]}
 #: LightGBM splits by categories of few rows only with these.
 _FEW_ROWS = {"min_data_per_group": 1, "cat_smooth": 1.0}
-_PLAIN = "histogram", "mlp", "linear", "polynomial", "soft_trees", "lightgbm", "xgboost"
+_PLAIN = "histogram", "mlp", "linear_network", "polynomial", "soft_trees", "lightgbm", "xgboost"
 #: Feature parts under TreeDirectRanker, by name: a name in the registry and parameters.
 _PARTS = {name: (name, {}) for name in _PLAIN} | {
     "histogram sets": ("histogram", _SETS | {"min_child_samples": 2}),
@@ -55,7 +55,16 @@ KINDS = (
 
 _NUMBERS = (0, 1, -1, 2, 3, 5, 255, 256, 10**4, 2**31, -(2**31), 2**63, 10**30, 10**400, 0.5)
 _FLOATS = ("nan", "inf", "-inf", "1e999", "__import__('os')")
-_TEXTS = ("", "x", "\ud83d\ude00", "/etc/passwd", "tanh", "linear", "my_loss (not saved)", "cuda")
+_TEXTS = (
+    "",
+    "x",
+    "\ud83d\ude00",
+    "/etc/passwd",
+    "tanh",
+    "linear_network",
+    "my_loss (not saved)",
+    "cuda",
+)
 _WORDS = (
     *("0", "1", "-1", "2", "7", "100", "65536", "2147483648", "-2147483648", "9" * 20, "0.5"),
     *("1e308", "1e999", "1e-400", "nan", "inf", "", "x", "1_0", "0x10", "٣", "1 1", "1=1"),
@@ -149,7 +158,7 @@ def _model(kind):
 def _ranker(kind):
     if kind == "objects":
         settings = {"metric": NDCG(5), "pairs": Pairs(top=5), "weight": PAIR_WEIGHTS["ndcg"]}
-        return TreeDirectRanker("line", random_state=np.random.RandomState(0), **settings)
+        return TreeDirectRanker("linear", random_state=np.random.RandomState(0), **settings)
     if kind in _PARTS or kind == "categories":
         name, settings = _PARTS.get(kind, ("histogram", {}))
         return TreeDirectRanker(made(name).feature_part.set_params(**settings), random_state=0)

@@ -99,7 +99,7 @@ def of_ranker():
     yield from ((method, pair) for method in methods)
     yield RankingScorer, {"metric": "ndcg@3"}
     rows = {"X": X, "qid": QID, "rows": [3]}
-    yield inspection.explain_standing, {"ranker": fitted} | rows
+    yield inspection.explain_lead, {"ranker": fitted} | rows
     yield alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
     yield err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED
     yield exposure_by_group, {"group": Y, "k": 3, "discount": "log2"} | SCORED
@@ -162,7 +162,7 @@ def of_inspection():
     yield inspection.calibration_curve, predicted
     yield inspection.copies, {"X": X, "qid": QID, "reference": X}
     swaps = {"scores": SCORES, "metric": "ndcg@3", "n_swaps": 3, "per_query": 1}
-    yield inspection.costly_swaps, LABELED | swaps
+    yield inspection.costly_rank_changes, LABELED | swaps
     yield inspection.data_sheet, DATA
     yield inspection.drift, {"X": X, "reference": X + 1}
     line = {"X": X, "qid": QID, "feature": 1, "values": 5, "n_documents": 10}

@@ -16,8 +16,8 @@ from search_files import ENGINES, FEATURES, JUDGED, LOGGED, judgment_files
 
 from tests.fuzz import attempt, change_bytes, change_json, folder, pick, places
 from treerank import read_feature_log, read_judgments
-from treerank.clicks import read_ubi
-from treerank.datasets.judgments import json_of
+from treerank.search_engines import read_ubi
+from treerank.search_engines.judgments import json_of
 
 VALUES = [None, True, "", "a", "1", "NaN", "a=1", 0, -3, 1e300, math.inf, math.nan, [], {}, [{}]]
 VALUES += [{"a": 1}, [1, 2], "x" * 999, "\0", "\ud7ff", {"hits": {"hits": 3}}, [[1]], 10**400]

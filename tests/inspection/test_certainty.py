@@ -11,7 +11,7 @@ X, Y, QID = make_web_search(30, documents_per_query=12, n_features=5, random_sta
 
 @pytest.fixture(scope="module")
 def ranker():
-    return TreeDirectRanker(["line", "histogram"], random_state=0).fit(X, Y, QID)
+    return TreeDirectRanker(["linear", "histogram"], random_state=0).fit(X, Y, QID)
 
 
 @pytest.mark.parametrize("k", [1, 3, 100])

@@ -8,11 +8,11 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.inspection import permutation_importance as sklearn_importance
 
 from treerank.baselines import RankSVM
-from treerank.inputs.grouping import QueryGroups
-from treerank.inspection import data_sheet, drift, effect, explain_standing, slices
+from treerank.documents.queries import QueryGroups
+from treerank.inspection import data_sheet, drift, effect, explain_lead, slices
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.leaks import copies, single_features
-from treerank.inspection.swaps import costly_swaps
+from treerank.inspection.rank_changes import costly_rank_changes
 from treerank.metrics import NDCG, RankingScorer, get_metric
 from treerank.rankers.ranker import Ranker
 from treerank.statistics import adjust_holm
@@ -28,7 +28,7 @@ X = RNG.normal(size=(15, 4)).round(1)
 
 @pytest.mark.parametrize("metric", [NDCG(k=3), NDCG(gain="linear", discount="delayed_log2")])
 def test_the_cost_of_a_swap_is_what_ndcg_gains_when_the_two_change_places(metric):
-    found = costly_swaps(Y, SCORES, QID, metric=metric, n_swaps=1000)
+    found = costly_rank_changes(Y, SCORES, QID, metric=metric, n_swaps=1000)
     before, groups = metric.per_query(Y, SCORES, QID), QueryGroups.from_qid(QID)
     costs = {}
     for i in range(15):
@@ -47,13 +47,13 @@ def test_the_cost_of_a_swap_is_what_ndcg_gains_when_the_two_change_places(metric
 
 
 def test_swaps_of_a_query_are_as_many_as_asked_for():
-    found = costly_swaps(Y, SCORES, QID, n_swaps=3, per_query=1)
+    found = costly_rank_changes(Y, SCORES, QID, n_swaps=3, per_query=1)
     assert found.query.tolist() in ([0, 1], [1, 0])  # the third query has nothing to find
-    assert len(costly_swaps(Y, Y, QID)) == 0
+    assert len(costly_rank_changes(Y, Y, QID)) == 0
     with pytest.raises(ValueError, match="metric must be an NDCG; got 'map'"):
-        costly_swaps(Y, SCORES, QID, metric="map")
+        costly_rank_changes(Y, SCORES, QID, metric="map")
     with pytest.raises(ValueError, match="n_swaps must be"):
-        costly_swaps(Y, SCORES, QID, n_swaps=0)
+        costly_rank_changes(Y, SCORES, QID, n_swaps=0)
 
 
 def test_columns_of_other_lengths_are_refused():
@@ -237,17 +237,17 @@ def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
 
 def test_standing_is_the_mean_over_the_rivals_of_the_query():
     ranker = RankSVM().fit(X, Y, QID)
-    parts, scores = explain_standing(ranker, X, QID), ranker.predict(X)
+    parts, scores = explain_lead(ranker, X, QID), ranker.predict(X)
     rivals = np.flatnonzero((QID == "a") & (np.arange(15) != 8))
     expected = np.mean([ranker.explain(X[8:9], X[[j]])[0] for j in rivals], axis=0)
     np.testing.assert_allclose(parts[8], expected, atol=1e-12)
     np.testing.assert_allclose(parts[8].sum(), scores[8] - scores[rivals].mean(), atol=1e-12)
     frame = pd.DataFrame(X)
-    np.testing.assert_array_equal(explain_standing(ranker, frame, QID, rows=[8, 2]), parts[[8, 2]])
-    assert not explain_standing(ranker, X, np.arange(15)).any()  # no document has a rival
+    np.testing.assert_array_equal(explain_lead(ranker, frame, QID, rows=[8, 2]), parts[[8, 2]])
+    assert not explain_lead(ranker, X, np.arange(15)).any()  # no document has a rival
     for wrong in ([15], np.arange(15) < 2):  # a mask is no list of rows
         with pytest.raises(ValueError, match="rows must be numbers of 15 documents"):
-            explain_standing(ranker, X, QID, rows=wrong)
+            explain_lead(ranker, X, QID, rows=wrong)
     for wrong in (3, "ab"):
         with pytest.raises(TypeError, match=r"groups\['a'\] must be a sequence"):
             permutation_importance(ranker, X, Y, QID, groups={"a": wrong})

@@ -20,9 +20,9 @@ from xgboost import XGBRegressor
 
 from treerank import QueryShuffleSplit, compare
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.queries import QueryGroups
 from treerank.evaluation import Split
 from treerank.evaluation.engine_rankers import ENGINE_RANKERS, engine_ranker
-from treerank.inputs.grouping import QueryGroups
 from treerank.registry import RANKERS
 
 pytestmark = [

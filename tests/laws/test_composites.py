@@ -17,11 +17,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, load
-from treerank.evaluation import refresh
-from treerank.feature_parts import Chain, Ensemble, GivenTrees, StreamingTrees
+from treerank.feature_parts import Ensemble, RefitTrees, Stages, StreamingTrees
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.lazy import load_object
-from treerank.rankers import ForestRanker, NestedRanker, StreamingRanker
+from treerank.rankers import ForestRanker, NestedRanker, StreamingRanker, refresh
 from treerank.registry import RANKERS, ranker_class
 
 RNG = np.random.default_rng(0)
@@ -88,7 +87,7 @@ def ensemble(part, *data, **weights):
 
 
 def chain(part, *data, **weights):
-    whole = alone(Chain([part]), *data, **weights)
+    whole = alone(Stages([part]), *data, **weights)
     return Fitted(whole, whole.predict)
 
 
@@ -101,21 +100,21 @@ def given_trees(part, X, y, qid, **weights):
     """Trees that stay, fitted again to the documents of few shops, in other columns."""
     trees = alone(part, X, y, qid, **weights).forest()
     few = ~np.isin(X["shop"], SHOPS[:3])
-    part = GivenTrees(trees, learning_rate=0.0)
+    part = RefitTrees(trees, learning_rate=0.0)
     whole = alone(part, X[few][["shop", "price", "size"]], y[few], qid[few])
     return Fitted(whole, whole.predict)
 
 
 def given_trees_in_a_chain(part, X, y, qid, **weights):
-    trees = GivenTrees(alone(part, X, y, qid, **weights).forest(), learning_rate=0.0)
+    trees = RefitTrees(alone(part, X, y, qid, **weights).forest(), learning_rate=0.0)
     few = ~np.isin(X["shop"], SHOPS[:3])
-    whole = alone(Chain([trees, "histogram"]), X[few][["shop", "price", "size"]], y[few], qid[few])
+    whole = alone(Stages([trees, "histogram"]), X[few][["shop", "price", "size"]], y[few], qid[few])
     first = whole.feature_part_.parts_[0]
     return Fitted(whole, lambda frame: first.transform(whole.read(frame)[0])[:, 0])
 
 
 def given_trees_in_a_nested_ranker(part, X, y, qid, **weights):
-    trees = GivenTrees(alone(part, X, y, qid, **weights).forest(), learning_rate=0.0)
+    trees = RefitTrees(alone(part, X, y, qid, **weights).forest(), learning_rate=0.0)
     few = ~np.isin(X["shop"], SHOPS[:3])
     return nested(trees, X[few][["shop", "price", "size"]], y[few], qid[few])
 
@@ -152,7 +151,7 @@ def test_every_class_with_parts_a_ranker_or_trees_is_a_composite_here():
     classes = [*parts, *map(ranker_class, RANKERS)]
     composed = {"parts", "ranker", "rankers", "trees"}
     found = {each for each in classes if composed & {*inspect.signature(each).parameters}}
-    assert found == {Ensemble, Chain, GivenTrees, NestedRanker, ForestRanker}
+    assert found == {Ensemble, Stages, RefitTrees, NestedRanker, ForestRanker}
 
 
 @every_part
@@ -203,7 +202,7 @@ def test_refreshing_is_a_fit_of_the_given_trees(part):
     later = FRAME[new & (SHOP > 1)][["size", "price", "shop"]].assign(day=1.0)
     data = later, LABELS[new & (SHOP > 1)], QID[new & (SHOP > 1)]
     candidate = refresh(ranker, *data).candidate
-    expected = alone(GivenTrees(ranker.forest()), later[["price", "shop", "size"]], *data[1:])
+    expected = alone(RefitTrees(ranker.forest()), later[["price", "shop", "size"]], *data[1:])
     assert candidate.columns_.categories == ranker.columns_.categories
     assert (candidate.predict(FRAME) != ranker.predict(FRAME)).any()
     for view in VIEWS.values():
@@ -237,7 +236,7 @@ def test_a_stream_names_the_categories_that_its_first_batch_did_not_have():
 
 def test_the_best_ranker_fits_its_parts_as_alone_however_documents_are_written():
     best, part = TreeDirectRanker.best(random_state=0), PARTS["lightgbm"]
-    few = clone(best.feature_part).set_params(parts=[part, part, "line"], n_bags=2, n_refits=1)
+    few = clone(best.feature_part).set_params(parts=[part, part, "linear"], n_bags=2, n_refits=1)
     best = best.set_params(feature_part=few).fit(FRAME, LABELS, QID)
     expected = TreeDirectRanker(part, random_state=0).fit(FRAME, LABELS, QID)
     for view in VIEWS.values():

@@ -10,7 +10,7 @@ from scoring_programs import ARITHMETIC, compiled, lightgbm_scores, onnx_scores,
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.exports import export
 from treerank.exports.formats import FORMATS
-from treerank.feature_parts import HistogramTrees, Line
+from treerank.feature_parts import HistogramTrees, LinearModel
 
 ODD = ["a[", "a]", "größe", "a b", "{x}", "a\\", ""]
 RANK_FEATURES = ["bm25(title)", "price", "freshness", "a_1", "attribute(x)", "b.out", "max"]
@@ -18,10 +18,10 @@ PARTS = {
     "lightgbm": LightGBMTrees(8, min_child_samples=5),
     "xgboost": XGBoostTrees(8),
     "histogram": HistogramTrees(8),
-    "line": Line(),
+    "linear": LinearModel(),
 }
 #: Parts of which one whole group of formats knows nothing.
-FOREIGN = {"line": {"elastic", "lightgbm", "ranklib", "xgboost"}}
+FOREIGN = {"linear": {"elastic", "lightgbm", "ranklib", "xgboost"}}
 
 
 def drawn_data(random, names, *, missing, categories):
@@ -67,7 +67,7 @@ def test_a_file_ranks_fresh_documents_as_the_ranker_or_is_not_written(
         pytest.skip("needs gcc")
     random, n_written = np.random.default_rng(0), 0
     for missing, categories in ((False, False), (True, False), (False, True)):
-        if categories and part == "line":
+        if categories and part == "linear":
             continue
         options = {"missing": missing, "categories": categories}
         data = drawn_data(random, names, **options)

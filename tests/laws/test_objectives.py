@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from shared_kernels import shared_by
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import query_batches
 from treerank.objectives.factory import LOSSES

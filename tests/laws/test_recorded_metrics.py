@@ -73,8 +73,8 @@ def labels():
 KINDS = [far, gaps, categories, sparse, unjudged, labels]
 #: What has no iterations, or records none.
 RECORDS_NOTHING = {
-    *("ColumnRanker", "CoordinateAscent", "ForestRanker", "GivenTrees", "NestedRanker"),
-    *("RankSVM", "SortNet", "line"),
+    *("ColumnRanker", "CoordinateAscent", "ForestRanker", "RefitTrees", "NestedRanker"),
+    *("RankSVM", "SortNet", "linear"),
 }
 
 
@@ -119,7 +119,7 @@ def test_recorded_metrics_are_the_score_of_the_same_rows(name, kind):
 
 def test_rankers_that_record_nothing_are_known():
     train, held_out, _ = far()
-    for name in RECORDS_NOTHING - {"ForestRanker", "GivenTrees"}:
+    for name in RECORDS_NOTHING - {"ForestRanker", "RefitTrees"}:
         with warnings.catch_warnings(action="ignore"):
             ranker = Case(made(name), None).unfitted().fit(*train, eval_set=held_out)
         assert not getattr(ranker, "evals_result_", {}), name

@@ -21,7 +21,7 @@ from small_rankers import DATA, SMALL_TREES, made
 
 from treerank import load
 from treerank.clicks import ClickRelevance
-from treerank.feature_parts import Chain, StreamingTrees
+from treerank.feature_parts import Stages, StreamingTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.metrics import METRICS
 from treerank.metrics.registry import BESIDE
@@ -49,7 +49,7 @@ EXAMPLES = {
     "categorical_features": [[4], np.array([4]), pd.Index([4]), {4}],
     "clicks": [ClickRelevance(SMALL_TREES, propensities=np.linspace(1, 0.5, 16), random_state=3)],
     "engine_params": [{"max_cat_to_onehot": 3}],
-    "feature_part": ["xgboost", ["line", SMALL_TREES], Chain(), StreamingTrees(2)],
+    "feature_part": ["xgboost", ["linear", SMALL_TREES], Stages(), StreamingTrees(2)],
     "gain": [[0, 1, 3, 7], (0, 1, 3, 7), np.array([0, 1, 3, 7.0]), pd.Series([0, 1, 3, 7])],
     "hidden": [[4, 2], np.array([4, 2]), (4, 2)],
     "interaction_constraints": [[[0, 1], [2, 4]], ({0, 1}, frozenset([2]))],
@@ -59,7 +59,7 @@ EXAMPLES = {
     "metric": [*METRICS, *METRICS.values(), *BESIDE.values(), replace(METRICS["ndcg"], k=5)],
     "monotone_constraints": [[1, 0, 0, 0, 0], {0: 1}, np.array([1, 0, 0, 0, 0])],
     "pairs": [*PAIRS, *PAIRS.values(), Pairs(adjacent=True, top=5), Pairs(adjacent=True)],
-    "parts": [["line", "xgboost"], ("line", SMALL_TREES)],
+    "parts": [["linear", "xgboost"], ("linear", SMALL_TREES)],
     "random_state": [3, np.int64(3), np.random.RandomState(3)],
     "shares": [[1, 0.5], np.array([1, 0.5])],
     "sizes": [[6], range(6, 7)],
@@ -68,7 +68,7 @@ EXAMPLES = {
 #: Parameters that are the whole of a small ranker, which has them.
 OF_EVERY_RANKER = "ranker", "trees"
 #: What the examples of a parameter need beside them, where a class has it.
-TWO_PARTS = {"parts": ("line", SMALL_TREES)}
+TWO_PARTS = {"parts": ("linear", SMALL_TREES)}
 NEEDED = {"losses": TWO_PARTS, "shares": TWO_PARTS, "pairs": {"weight": "uniform"}}
 
 

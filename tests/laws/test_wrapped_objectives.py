@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from treerank import TreeDirectRanker
-from treerank.feature_parts import Chain, Ensemble, LightGBMTrees
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
+from treerank.feature_parts import Ensemble, LightGBMTrees, Stages
 from treerank.objectives import make_objective
 from treerank.objectives.base import Objective, OwnObjective, WrappedObjective
 from treerank.objectives.batches import taken
@@ -165,7 +165,7 @@ def test_losses_of_an_ensemble_count_in_a_chain_as_alone():
 
     def scores(losses, chained):
         part = Ensemble([LightGBMTrees(5, min_child_samples=5)], losses=losses, n_bags=2)
-        part = Chain(["line", part]) if chained else part
+        part = Stages(["linear", part]) if chained else part
         return TreeDirectRanker(part, random_state=0).fit(X, Y, QID).predict(X)
 
     for chained in (False, True):

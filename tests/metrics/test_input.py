@@ -6,7 +6,7 @@ from metric_cases import every_metric
 from sklearn.metrics import make_scorer, mean_squared_error
 
 from treerank import NDCG, TreeDirectRanker, get_metric, make_web_search
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.metrics import METRICS, exposure_by_group, ndcg_bounds
 from treerank.metrics import ExpectedReciprocalRank as ERR
 from treerank.metrics.registry import RankingScorer, with_convention

@@ -14,8 +14,8 @@ from shared_kernels import shared_by
 from sklearn.exceptions import UndefinedMetricWarning
 
 from tests.corpus import make
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.relevance import label_gains
+from treerank.documents.gains import label_gains
+from treerank.documents.queries import QueryGroups
 from treerank.metrics import METRICS, NDCG, AveragePrecision, Precision, ReciprocalRank, get_metric
 from treerank.metrics.graded_metrics import ExpectedReciprocalRank
 from treerank.metrics.ranked import TIES

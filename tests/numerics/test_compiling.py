@@ -48,7 +48,7 @@ kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg"))
 print(sum(kernel.stats.cache_hits.values()))
 """
 GAINS = """
-from treerank.inputs.relevance import label_gains, _look_up
+from treerank.documents.gains import label_gains, _look_up
 label_gains([0, 1, 2, 0], gain=[0, 1 / 3, 10])
 print(sum(_look_up.stats.cache_hits.values()), _look_up.stats.cache_path)
 """

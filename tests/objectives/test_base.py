@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from own_objective import Flat
 
-from treerank.feature_parts import MLP, Chain, Ensemble, HistogramTrees, Line
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
+from treerank.feature_parts import MLP, Ensemble, HistogramTrees, LinearModel, Stages
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
 from treerank.objectives.lists.losses import HalfSquaredError
@@ -60,7 +60,7 @@ def test_where_a_query_has_two_labels_there_is_something_to_learn(y, expected):
     assert not objective.taking(np.array([2, 3]), second).has_anything_to_learn()
 
 
-@pytest.mark.parametrize("part", [Chain(), Ensemble(), HistogramTrees(), Line(), MLP()])
+@pytest.mark.parametrize("part", [Stages(), Ensemble(), HistogramTrees(), LinearModel(), MLP()])
 def test_a_part_that_gets_labels_says_how_to_learn_from_them(part):
     with pytest.raises(TypeError, match=r"objective must have deriv.*\.fit\(X, y, qid\) to learn"):
         part.fit(np.eye(4), Y)

@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from treerank import TreeDirectRanker
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.objectives import PairLoss, PairSettings, make_objective
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.sums import FromStart

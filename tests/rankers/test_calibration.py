@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, load, make_web_search
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.inspection import calibration_curve
 from treerank.rankers import ForestRanker
-from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
+from treerank.rankers.calibration import RelevanceScale, fit_calibration_slope, pair_probability
 
 X, y, qid = make_web_search(240, documents_per_query=20, n_features=15, random_state=0)
 
@@ -186,24 +186,26 @@ def test_equals_the_definition_written_out(noise):
     qid = np.repeat(range(12), rng.integers(1, 9, 12))
     y = rng.integers(3, size=len(qid))
     scores = y + noise * rng.normal(size=len(y))
-    assert fit_steepness(scores, y, qid) == pytest.approx(most_likely(scores, y, qid), rel=1e-4)
+    assert fit_calibration_slope(scores, y, qid) == pytest.approx(
+        most_likely(scores, y, qid), rel=1e-4
+    )
 
 
 def test_scaling_the_scores_changes_no_probability():
     scores, y = np.array([2.0, 1.0, 0.0, 0.5]), [1, 0, 0, 1]
-    steepness = fit_steepness(scores, y)
-    assert 1000 * fit_steepness(1000 * scores - 5, y) == pytest.approx(steepness)
+    steepness = fit_calibration_slope(scores, y)
+    assert 1000 * fit_calibration_slope(1000 * scores - 5, y) == pytest.approx(steepness)
 
 
 def test_scores_worse_than_chance_say_nothing_and_labels_without_a_pair_are_refused():
     with pytest.warns(UserWarning, match="no better than chance"):
-        assert fit_steepness([0.0, 1.0], [1, 0]) == 0
+        assert fit_calibration_slope([0.0, 1.0], [1, 0]) == 0
     with pytest.raises(ValueError, match="y must hold two different labels in some query"):
-        fit_steepness([0.0, 1.0], [1, 0], [1, 2])
+        fit_calibration_slope([0.0, 1.0], [1, 0], [1, 2])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_that_are_equal_within_each_query_say_nothing(seed):
     rng, qid = np.random.default_rng(seed), np.repeat(range(12), 10)
     with pytest.warns(UserWarning, match="no better than chance"):
-        assert fit_steepness(rng.normal(size=12)[qid], rng.integers(4, size=120), qid) == 0
+        assert fit_calibration_slope(rng.normal(size=12)[qid], rng.integers(4, size=120), qid) == 0

@@ -131,7 +131,7 @@ def test_judged_documents_stop_the_fit_and_calibrate_it():
     ranker = TreeDirectRanker(part, clicks=ClickRelevance(FEW), random_state=0)
     ranker.fit(**ROWS, eval_set=(X_test, y_test, qid_test))
     assert ranker.best_iteration_ < 200
-    assert ranker.steepness_ != 1.0
+    assert ranker.calibration_slope_ != 1.0
 
 
 def test_names_of_columns_stand_for_clicks_queries_and_positions(fitted):

@@ -79,7 +79,7 @@ def test_comparisons_take_it_beside_what_learns():
     rankers = {
         "RRF": ColumnRanker("rrf"),
         "BM25": ColumnRanker("bm25"),
-        "linear": TreeDirectRanker("line"),
+        "linear": TreeDirectRanker("linear"),
     }
     comparison = compare(rankers, data, cv=2, metrics=["ndcg@10"])
     scores = np.array(data.X["bm25"].to_pylist())

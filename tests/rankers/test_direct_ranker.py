@@ -4,8 +4,8 @@ from example_rankers import Column, ranking_data
 from own_objective import HalfSquare
 
 from treerank import TreeDirectRanker, make_objective
-from treerank.feature_parts import MLP, Chain, Ensemble, Line
-from treerank.inputs import QueryGroups
+from treerank.documents import QueryGroups
+from treerank.feature_parts import MLP, Ensemble, LinearModel, Stages
 from treerank.rankers.direct_ranker import DirectRanker
 
 X, Y, QID = ranking_data()
@@ -57,7 +57,7 @@ class PlainLoss:
 
 
 def test_several_labels_take_a_loss_without_a_convex_form():
-    ranker = TreeDirectRanker("line", loss=PlainLoss(), random_state=0)
+    ranker = TreeDirectRanker("linear", loss=PlainLoss(), random_state=0)
     ranker.fit(X, {"a": Y, "b": -Y + 2 * (X[:, 1] > 0)}, QID)
     assert np.ptp(ranker.predict(X)) > 0
 
@@ -82,7 +82,7 @@ def test_the_objective_of_several_labels_is_their_weighted_sum():
 def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
     groups = QueryGroups.from_qid(QID)
     both = make_objective(Y, QID) + HalfSquare(Y - Y.mean(), groups=groups)
-    line = Line().fit(X, both)
+    line = LinearModel().fit(X, both)
     assert line.coef_[0] > 0
 
 
@@ -91,10 +91,10 @@ def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
     [
         (["lightgbm", MLP((2,), n_epochs=1)], "MLP"),
         (MLP((2,), n_epochs=1), "MLP"),
-        (Chain(["line", "lightgbm"]), "Chain"),
-        (Ensemble(["line", Chain(["line", "lightgbm"])], n_bags=2), "Chain"),
+        (Stages(["linear", "lightgbm"]), "Stages"),
+        (Ensemble(["linear", Stages(["linear", "lightgbm"])], n_bags=2), "Stages"),
     ],
-    ids=["list", "network", "chain", "ensemble"],
+    ids=["list", "network", "stages", "ensemble"],
 )
 def test_importances_of_a_part_that_has_none_are_refused_with_the_reason(part, lacking):
     ranker = TreeDirectRanker(part, random_state=0).fit(X, Y, QID)
@@ -106,7 +106,7 @@ def test_importances_of_a_part_that_has_none_are_refused_with_the_reason(part, l
 
 def test_settings_that_a_ranker_does_not_name_are_those_of_the_paper():
     class OwnRanker(DirectRanker):
-        feature_part = "line"
+        feature_part = "linear"
 
     for name in ("head_alpha", "warm_start", "tau"):
         assert getattr(OwnRanker(), name) == getattr(TreeDirectRanker(), name)

@@ -106,7 +106,7 @@ def test_one_feature_that_differs_alone_has_all_of_a_sampled_margin():
 
 def test_trees_and_a_line_are_explained_exactly():
     trees = LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1)
-    exact = TreeDirectRanker(["line", trees], random_state=0).fit(X, y, QID)
+    exact = TreeDirectRanker(["linear", trees], random_state=0).fit(X, y, QID)
     parts, errors = exact.explain(X[:3], X[3:6], with_errors=True)
     assert not errors.any()
     pairs = zip(X[:3], X[3:6], strict=True)

@@ -11,8 +11,8 @@ from treerank import (
     make_objective,
     make_web_search,
 )
+from treerank.documents.queries import QueryGroups
 from treerank.feature_parts import HistogramTrees, LinearNetwork
-from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import RankingScorer
 from treerank.objectives.sums import SomeRows
 
@@ -64,7 +64,7 @@ def test_an_eval_set_may_have_gaps_and_calibrates_by_the_first_label():
     measured = [NDCG(k=10)(label, fitted.predict(X), QID) for label in labels.values()]
     assert [curves[f"ndcg@10 of {name}"][kept] for name in labels] == pytest.approx(measured)
     assert fitted.score(X, labels, QID) == pytest.approx(np.mean(measured))
-    assert fitted.steepness_ > 0
+    assert fitted.calibration_slope_ > 0
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])

@@ -19,7 +19,7 @@ FILES = [path for release in RELEASES for path in sorted(release.glob("*.treeran
 OWN = [
     *("AdaRank", "CoordinateAscent", "ESRank", "FRank", "IESRRank", "IESVMRank", "LambdaMART"),
     *("LargeMarginPRank", "MART", "PRank", "QuadraticPRank", "RankBoost", "RankSVM"),
-    *("StreamingRanker", "histogram", "line", "streaming"),
+    *("StreamingRanker", "histogram", "linear", "streaming"),
 ]
 
 

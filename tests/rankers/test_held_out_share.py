@@ -19,10 +19,10 @@ from treerank import (
 )
 from treerank.baselines import CoordinateAscent, ListNet
 from treerank.datasets import Batches
+from treerank.documents.training_queries import overlap_with_training
 from treerank.feature_parts import StreamingTrees
 from treerank.metrics import NDCG
 from treerank.rankers import NestedRanker, StreamingRanker
-from treerank.rankers.training_queries import overlap_with_training
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -41,8 +41,8 @@ RANKERS = {
     "lightgbm": LIGHTGBM,
     "xgboost": TreeDirectRanker(XGBoostTrees(12, n_jobs=1), random_state=0),
     "histogram": HISTOGRAM,
-    "line": TreeDirectRanker("line", random_state=0),
-    "ensemble": TreeDirectRanker([LightGBMTrees(5, n_jobs=1), "line"], random_state=0),
+    "linear": TreeDirectRanker("linear", random_state=0),
+    "ensemble": TreeDirectRanker([LightGBMTrees(5, n_jobs=1), "linear"], random_state=0),
     "mlp": TreeDirectRanker("mlp", random_state=0).set_params(feature_part__n_epochs=2),
     "streaming": StreamingRanker(StreamingTrees(3, n_jobs=1), random_state=0),
     "nested": NestedRanker(clone(LIGHTGBM), sizes=(8,), random_state=0),
@@ -71,7 +71,7 @@ def held_out_by(ranker, matrix=X, y=Y):
 
 def same(first, second, matrix=X):
     np.testing.assert_array_equal(first.predict(matrix), second.predict(matrix))
-    assert first.steepness_ == second.steepness_
+    assert first.calibration_slope_ == second.calibration_slope_
     if hasattr(first, "evals_result_"):
         assert first.evals_result_ == second.evals_result_
 

@@ -6,9 +6,15 @@ from sklearn.base import clone
 
 from treerank import NDCG, TreeDirectRanker, get_metric, report
 from treerank.baselines import RankSVM
-from treerank.evaluation import refresh
-from treerank.feature_parts import MLP, Chain, HistogramTrees, LightGBMTrees, XGBoostTrees
-from treerank.rankers import ColumnRanker, DirectRanker, ForestRanker, NestedRanker, Ranker
+from treerank.feature_parts import MLP, HistogramTrees, LightGBMTrees, Stages, XGBoostTrees
+from treerank.rankers import (
+    ColumnRanker,
+    DirectRanker,
+    ForestRanker,
+    NestedRanker,
+    Ranker,
+    refresh,
+)
 from treerank.registry import RANKERS, load, ranker_class
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -145,7 +151,7 @@ def test_a_label_of_weight_0_is_recorded_and_changes_nothing(part, first):
     both.fit(*data(train, *LABELS), eval_set=data(rest, *LABELS))
     alone = ranker(part).fit(*data(train[45:], kept), eval_set=data(rest, kept))
     assert_same_scores(both, alone)
-    assert both.steepness_ == alone.steepness_
+    assert both.calibration_slope_ == alone.calibration_slope_
     history = both.evals_result_["validation"]
     assert history["ndcg@10"] == history[f"ndcg@10 of {kept}"]
     assert history[f"ndcg@10 of {other}"] != history["ndcg@10"]
@@ -228,7 +234,7 @@ def test_histories_of_continued_fits_and_of_chains_are_of_one_length(several):
     y = LABELS if several == "labels" else LABELS["margin"]
     given = {} if several == "labels" else {"eval_metric": ["ndcg@10", "map"]}
     trees = HistogramTrees(3, n_jobs=1, early_stopping_rounds=None, warm_start=True)
-    for part in trees, Chain([trees, trees]):
+    for part in trees, Stages([trees, trees]):
         ranker = TreeDirectRanker(part, warm_start=part is trees)
         for n_estimators in [3, 5] if part is trees else [3]:
             trees.set_params(n_estimators=n_estimators)

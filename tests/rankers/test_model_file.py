@@ -176,7 +176,7 @@ CHANGES = {
     "unexpected keyword argument 'new'": (*PART, "params", "new", 1),
     "got KeyError: 'weight'": (*RANKER, "state", "head", {}),
     "tau must be one of": (*RANKER, "state", "head", "tau", "system"),
-    "steepness must be": (*RANKER, "state", "steepness", -1),
+    "calibration_slope must be": (*RANKER, "state", "calibration_slope", -1),
     "metric must be": (*RANKER, "params", "metric", "nonsense"),
     "feature_part must have fit": (*RANKER, "params", "feature_part", "nonsense"),
     "n_features must be": (*RANKER, "state", "n_features", 0),
@@ -212,7 +212,7 @@ def test_a_ranker_whose_scores_overflow_is_refused(tmp_path):
 
 
 def test_a_head_whose_scores_overflow_is_refused_without_a_warning_of_numpy(tmp_path):
-    ranker = TreeDirectRanker("line").fit(*DATA)
+    ranker = TreeDirectRanker("linear").fit(*DATA)
     ranker.head_ = AntisymmetricHead(np.array([1e308]))
     ranker.feature_part_.coef_[:] = 10.0
     with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):

@@ -57,10 +57,10 @@ def test_several_outputs_get_a_head_fitted_to_the_pairs():
 def test_probabilities_are_calibrated_on_the_eval_set():
     own, other = ((X[rows], y[rows], qid[rows]) for rows in (qid < 6, qid >= 6))
     uncalibrated = some_ranker(sigma=2.0).fit(*own)
-    assert uncalibrated.steepness_ == 2.0
+    assert uncalibrated.calibration_slope_ == 2.0
     on_eval_set = some_ranker(sigma=2.0).fit(*own, eval_set=other)
     by_hand = clone(uncalibrated).fit(*own).calibrate(*other)
-    assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
+    assert on_eval_set.calibration_slope_ == by_hand.calibration_slope_ != 2.0
     singles = X, y, np.arange(len(y))
     with pytest.raises(ValueError, match="eval_set must hold out a query with two different"):
         some_ranker(metric=lambda *_: 0.0).fit(*own, eval_set=singles)

@@ -162,7 +162,7 @@ def test_infinity_is_refused_where_scikit_learn_is_told_that_there_is_none():
 
 @pytest.mark.filterwarnings("ignore:XGBoost rounds features:UserWarning")
 @pytest.mark.parametrize("tau", ["identity", "softsign"])
-@pytest.mark.parametrize("part", ["line", XGBoostTrees(4, n_jobs=1), MLP((4,), n_epochs=2)])
+@pytest.mark.parametrize("part", ["linear", XGBoostTrees(4, n_jobs=1), MLP((4,), n_epochs=2)])
 def test_numpy_may_be_told_to_raise_errors(part, tau):
     tiny = X * [1, 0, 1e-300, 1e-160]  # thresholds of 0, variances below the smallest number
     with np.errstate(all="raise"):
@@ -216,7 +216,7 @@ def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone():
     assert np.isfinite(some_ranker().fit(large, y, qid).predict(large)).all()
 
 
-@pytest.mark.parametrize("ranker", [TreeDirectRanker("line"), ListNet(n_epochs=1)])
+@pytest.mark.parametrize("ranker", [TreeDirectRanker("linear"), ListNet(n_epochs=1)])
 def test_a_score_that_is_no_number_is_refused(ranker):
     ranker.fit(X, y, qid)
     for call in (ranker.predict, ranker.rank, lambda X: ranker.compare(X, X)):

@@ -112,7 +112,7 @@ def test_a_path_is_refused_with_what_to_write_instead(file, expected):
         expected.compare(file, file)
 
 
-RANKER, TWO = TreeDirectRanker("line"), [[1], [2]]
+RANKER, TWO = TreeDirectRanker("linear"), [[1], [2]]
 
 
 def of_loss(name):
@@ -151,7 +151,7 @@ def test_mistakes_of_newcomers_are_named_with_what_to_write(call, arguments, mes
 
 
 def test_mistakes_after_a_fit_are_named():
-    fitted = TreeDirectRanker("line").fit(TWO, [0, 1])
+    fitted = TreeDirectRanker("linear").fit(TWO, [0, 1])
     with pytest.raises(ValueError, match=r"y must be one-dimensional, .* per document; got None"):
         fitted.score(TWO)
     with pytest.raises(TypeError, match=r"path: .*expected str"):

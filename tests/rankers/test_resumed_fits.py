@@ -16,7 +16,7 @@ from treerank import (
 )
 from treerank.baselines import RankSVM
 from treerank.datasets import Batches
-from treerank.feature_parts import Chain
+from treerank.feature_parts import Stages
 from treerank.metrics import NDCG
 
 X, Y, QID = make_web_search(40, documents_per_query=20, n_features=6, random_state=0)
@@ -49,7 +49,7 @@ class Fit:
 
     def __call__(self, **more):
         part = part_of(self.cls, **self.part)
-        part = Chain(["line", part]) if self.chained else part
+        part = Stages(["linear", part]) if self.chained else part
         ranker = TreeDirectRanker(part, random_state=0, **self.ranker)
         given = {"X": X[TRAIN], "y": Y[TRAIN], "qid": QID[TRAIN], "eval_set": HELD_OUT}
         return ranker.fit(**given | self.data, **more)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from treerank.inputs.rows import Rows
+from treerank.documents.rows import Rows
 from treerank.rankers.training_set import training_set
 
 N = 40

@@ -36,14 +36,14 @@ def test_a_fit_is_that_to_the_judged_documents(make, options):
     kept = {name: value[KNOWN] for name, value in options.items()}
     alone = make().fit(*JUDGED, eval_set=(X[KNOWN], Y[KNOWN] + 1, QID[KNOWN]), **kept)
     np.testing.assert_array_equal(there.predict(X), alone.predict(X))
-    assert there.steepness_ == alone.steepness_
+    assert there.calibration_slope_ == alone.calibration_slope_
     assert there.score(*ALL) == alone.score(*JUDGED)
     assert not np.isnan(there.fit(X, np.nan_to_num(ALL[1]), QID).score(X, Y, QID))
 
 
 def test_what_follows_a_fit_leaves_unjudged_documents_out_and_files_keep_gaps(tmp_path):
     there, alone = (RankSVM().fit(*JUDGED).calibrate(*data) for data in (ALL, JUDGED))
-    assert there.steepness_ == alone.steepness_
+    assert there.calibration_slope_ == alone.calibration_slope_
     np.testing.assert_array_equal(there.predict_relevance(X), alone.predict_relevance(X))
     assert export(there, tmp_path / "a.json", format="json", check=ALL).n_changed_pairs == 0
     drops = permutation_importance(there, *ALL, n_repeats=1).drops

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from treerank import TreeDirectRanker, load
-from treerank.feature_parts.engines.auto_sizes import auto_sizes
 from treerank.feature_parts.registry import make_feature_part
+from treerank.feature_parts.trees.auto_sizes import auto_sizes
 from treerank.registry import RANKERS, ranker_class
 
 RNG = np.random.default_rng(1)
@@ -24,7 +24,7 @@ def makers():
         if "early_stopping_rounds" in params and "best_iteration_" in ranker_class(name)._learned:
             (length,) = params.keys() & LENGTHS
             found[name] = partial(ranker_class(name), **{length: 30})
-    for name in ("lightgbm", "xgboost", "histogram", "mlp", "linear"):
+    for name in ("lightgbm", "xgboost", "histogram", "mlp", "linear_network"):
         found[name] = partial(of_part, name)
     return [pytest.param(make, id=name) for name, make in found.items() if "PRank" not in name]
 

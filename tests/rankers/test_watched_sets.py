@@ -3,9 +3,9 @@ import pytest
 
 from treerank import HistogramTrees, TreeDirectRanker, get_metric, load, make_web_search
 from treerank.baselines import AdaRank, LambdaMART, PRank
-from treerank.feature_parts import Chain
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.rows import Rows
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
+from treerank.feature_parts import Stages
 from treerank.rankers.held_out import Watched, watching
 
 X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
@@ -28,7 +28,7 @@ def test_the_first_set_and_metric_decide_and_all_are_recorded(name, tmp_path):
     found = RANKERS[name]().set_params(metric="map")
     found.fit(*TRAIN, eval_set=SETS, eval_metric=metrics)
     np.testing.assert_array_equal(found.predict(X), alone.predict(X))
-    assert found.steepness_ == alone.steepness_
+    assert found.calibration_slope_ == alone.calibration_slope_
     assert [*found.evals_result_] == ["validation", "validation_1"]
     assert found.evals_result_["validation"]["map"] == alone.evals_result_["validation"]["map"]
     lengths = {len(v) for curves in found.evals_result_.values() for v in curves.values()}
@@ -50,10 +50,10 @@ def test_recorded_values_are_those_of_the_scores(metrics):
 
 def test_chains_in_chains_record_all_metrics_and_one_step_records_nothing():
     trees = [HistogramTrees(3, n_jobs=1) for _ in range(3)]
-    ranker = TreeDirectRanker(Chain([trees[0], Chain(trees[1:])]), random_state=0)
+    ranker = TreeDirectRanker(Stages([trees[0], Stages(trees[1:])]), random_state=0)
     ranker.fit(*TRAIN, eval_set=SETS[0], eval_metric=["map", "mrr"])
     assert [*ranker.evals_result_["validation"]] == ["map", "mrr"]
-    ranker = TreeDirectRanker("line", random_state=0)
+    ranker = TreeDirectRanker("linear", random_state=0)
     assert ranker.fit(*TRAIN, eval_set=SETS[0]).evals_result_ == {}
 
 

@@ -33,7 +33,7 @@ def fail(ranker, failure):
     return False
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("ForestRanker", "GivenTrees")])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("ForestRanker", "RefitTrees")])
 def test_a_fit_that_fails_changes_no_ranker(name):
     ranker = made(name)
     failures, fresh = list(FAILURES), dict(vars(ranker))
@@ -78,7 +78,7 @@ def test_relevance_of_clicks_stays_as_it_was():
     assert vars(relevance) == before
 
 
-@pytest.mark.parametrize("name", ["line", "ensemble", "chain"])
+@pytest.mark.parametrize("name", ["linear", "ensemble", "stages"])
 def test_a_part_that_cannot_continue_is_refused_before_the_first_fit(name):
     with pytest.raises(ValueError, match=r"warm_start must be False for feature_part="):
         TreeDirectRanker(name, warm_start=True).fit(X, Y, QID)

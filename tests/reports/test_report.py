@@ -17,7 +17,7 @@ import treerank
 from treerank import make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.clicks import ClickRelevance
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.inspection import permutation_importance, slices
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers.calibration import pair_probability
@@ -161,7 +161,7 @@ def test_intervals_of_pair_probabilities_are_over_queries(html):
     X, y, qid = documents(48)
     groups, scores = QueryGroups.from_qid(qid), ranker().predict(X)
     i, j = drawn_pairs(y, groups, np.random.default_rng(0))
-    likely = pair_probability(scores[i] - scores[j], ranker().steepness_)
+    likely = pair_probability(scores[i] - scores[j], ranker().calibration_slope_)
     low, high = calibration_curve(likely, y[i] > y[j], groups.codes[i]).interval
     assert f"{low[0]:.4g}{high[0]:.4g}" in Tags(html).text
 

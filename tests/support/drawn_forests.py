@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from treerank.forests.building import GrowingForest
 from treerank.forests.forest import CategorySets
-from treerank.forests.growing import GrowingForest
 
 #: Numbers that are hard for some program: not in single precision, tiny, huge, zero of both signs.
 HARD = [0.0, -0.0, 5e-324, -5e-324, 1e-40, 1e-36, 1e-35, 1e-6, 0.1, 1 / 3, 1.0, 1 + 1e-7]

@@ -161,7 +161,7 @@ def ranker_of(case, n_trees=N_TREES):
     """Return an unfitted ranker of a case."""
     part = part_of(case, n_trees, warm_start=case["warm_start"])
     if case["ensemble"]:
-        part = Ensemble([part, "line"], n_bags=2, random_state=0)
+        part = Ensemble([part, "linear"], n_bags=2, random_state=0)
     settings = {
         "weight": case["weight"],
         "smoothing": 0.0,

@@ -24,7 +24,7 @@ class Weigher(BaseEstimator):
 
 
 def lines():
-    return {"line": LinearRegression(), "first": Weigher()}
+    return {"linear": LinearRegression(), "first": Weigher()}
 
 
 rng = np.random.default_rng(0)

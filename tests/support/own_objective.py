@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numba as nb
 import numpy as np
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 
 
 class Flat:

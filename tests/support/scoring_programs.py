@@ -170,7 +170,7 @@ def _json_score(model, x):
             goes_left = model["missing_left"][node] if is_missing else is_left
             node = model["left" if goes_left else "right"][node]
         total = sum_type(total + sum_type(model["values"][node]))
-    line = model.get("line")
+    line = model.get("linear")
     if line is not None:
         terms = zip(line["coef"], line["offset"], x, strict=True)
         return float(total) + sum(a * v + b for a, b, v in terms if not np.isnan(v))

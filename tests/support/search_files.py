@@ -1,6 +1,6 @@
 """Files of search engines and of judges, written in the shapes of the programs that write them.
 
-Where a shape comes from is said by ``treerank/datasets/judgments.py`` and ``search_answers.py``.
+``treerank/search_engines/judgments.py`` and ``search_answers.py`` say where a shape comes from.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 from ranking_sample import make_ranking_sample
 
-from treerank.feature_parts import GivenTrees, LightGBMTrees
+from treerank.feature_parts import LightGBMTrees, RefitTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.rankers import ForestRanker, NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -15,10 +15,10 @@ PART_SETTINGS = {
     "xgboost": {"n_estimators": 3, "n_jobs": 1},
     "histogram": {"n_estimators": 3, "min_child_samples": 5},
     "streaming": {"n_estimators": 3, "min_child_samples": 5},
-    "ensemble": {"parts": ("line", SMALL_TREES), "n_bags": 2},
-    "chain": {"parts": ("line", SMALL_TREES)},
+    "ensemble": {"parts": ("linear", SMALL_TREES), "n_bags": 2},
+    "stages": {"parts": ("linear", SMALL_TREES)},
     "mlp": {"hidden": (4,), "n_epochs": 1},
-    "linear": {"n_epochs": 1},
+    "linear_network": {"n_epochs": 1},
     "polynomial": {"n_epochs": 1},
     "soft_trees": {"n_estimators": 2, "depth": 2, "n_epochs": 1},
 }
@@ -46,7 +46,7 @@ SETTINGS = {
     "SortNet": {"n_hidden": 3, "max_iter": 1, "n_epochs": 1},
 }
 #: Names of rankers, and of feature parts under a ranker.
-NAMES = [*RANKERS, *FEATURE_PARTS, "GivenTrees"]
+NAMES = [*RANKERS, *FEATURE_PARTS, "RefitTrees"]
 DATA = make_ranking_sample()
 
 
@@ -55,10 +55,10 @@ def made(name):
     if name in FEATURE_PARTS:
         part = feature_part_class(name)(**PART_SETTINGS.get(name, {}))
         return TreeDirectRanker(part, weight="ndcg", smoothing=1.0)
-    if name in ("ForestRanker", "GivenTrees"):
+    if name in ("ForestRanker", "RefitTrees"):
         forest = made("lightgbm").set_params(random_state=0).fit(*DATA).forest()
         is_ranker = name == "ForestRanker"
-        return ForestRanker(forest) if is_ranker else TreeDirectRanker(GivenTrees(forest))
+        return ForestRanker(forest) if is_ranker else TreeDirectRanker(RefitTrees(forest))
     kind = ranker_class(name)
     if kind is NestedRanker:
         return kind(made("lightgbm"), sizes=(6,))

@@ -130,7 +130,7 @@ def assert_same(ranker, n_workers, X, y, qid, eval_set=None, rng=None, **weights
 def assert_equal_fits(several, one):
     """Raise AssertionError where two fits differ."""
     assert model_of(several) == model_of(one)
-    assert several.steepness_ == one.steepness_
+    assert several.calibration_slope_ == one.calibration_slope_
     assert several.evals_result_ == one.evals_result_
     assert several.best_iteration_ == one.best_iteration_
     assert several.feature_names_in_.tolist() == one.feature_names_in_.tolist()

@@ -32,7 +32,7 @@ class BoostedRanker(DirectRanker):
     ----------
     n_estimators : int or "auto", default="auto"
         Number of trees. This and the other "auto" come from the numbers of documents, queries and
-        features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+        features, see :func:`~treerank.feature_parts.trees.auto_sizes.auto_sizes`.
     num_leaves : int or "auto", default="auto"
         Most leaves of a tree.
     max_depth : int, default=-1

@@ -36,7 +36,7 @@ class QueryMeasure:
 
     Examples
     --------
-    >>> from treerank.inputs.rows import Rows
+    >>> from treerank.documents.rows import Rows
     >>> from treerank.metrics import NDCG
     >>> from treerank.rankers.training_set import training_set
     >>> data = training_set(Rows(np.eye(2)), np.array([1.0, 0.0]), np.zeros(2))

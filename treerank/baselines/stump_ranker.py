@@ -17,7 +17,7 @@ from treerank.baselines.stumps import BinnedFeatures, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import array, count, entries, history
-from treerank.forests.growing import GrowingForest
+from treerank.forests.building import GrowingForest
 from treerank.forests.scoring import forest_scores
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for, threads_of

@@ -9,13 +9,13 @@ import typer
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of
+from treerank.documents.date_texts import checked_times
+from treerank.documents.features import feature_names_of
 from treerank.evaluation.data_splits import is_one_data_set
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
 from treerank.files.archive import is_archive
-from treerank.inputs.date_texts import checked_times
-from treerank.inputs.documents import feature_names_of
 from treerank.metrics.registry import CONVENTIONS
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 from treerank.progress import listening

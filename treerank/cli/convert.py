@@ -12,9 +12,9 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, format_to_write
 from treerank.datasets.formats import read_batches as read_any
-from treerank.datasets.judgments import read_judgments
 from treerank.datasets.ranking_data import Batches, RankingData
 from treerank.lazy import load_object
+from treerank.search_engines.judgments import read_judgments
 
 _HELP = {
     "judgments": "Labels of the documents of DATA, which is a feature log: JSON that a search "
@@ -69,7 +69,7 @@ def _judged(
     reporter: Reporter, path: Path, judgments: Path, feature_set: Path | None
 ) -> RankingData:
     """Return the judged documents of a feature log."""
-    read = load_object("treerank.datasets.feature_logs:read_feature_log")
+    read = load_object("treerank.search_engines.feature_logs:read_feature_log")
     log = read(path, read_judgments(judgments).merged(), features=feature_set)
     data = log.judged()
     reporter.say(f"{path}: {len(log)} documents, {len(log) - len(data)} of them not judged")

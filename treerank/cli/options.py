@@ -12,12 +12,12 @@ from treerank.checks import check_choice
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.features import feature_names_of
+from treerank.documents.queries import QueryGroups
 from treerank.files.archive import is_archive
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.replaced import check_output
 from treerank.forests.reading import READERS, read_forest
-from treerank.inputs.documents import feature_names_of
-from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.forest_ranker import ForestRanker
 from treerank.registry import load

@@ -16,8 +16,8 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, score_data
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.queries import QueryGroups
 from treerank.files.replaced import replaced_file
-from treerank.inputs.grouping import QueryGroups
 
 #: A line of each format: query, document, rank and score. To add a format, add to all four.
 LINES = {"tsv": "{}\t{}\t{}\t{!r}\n", "trec": "{} Q0 {} {} {!r} treerank\n"}

@@ -10,7 +10,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
 from treerank.cli.rank import document_names
 from treerank.clicks.tables import named_columns
-from treerank.inputs.columns import as_frame
+from treerank.documents.columns import as_frame
 from treerank.reports.reporting import report as make_report
 
 PAGE = Path("report.html")

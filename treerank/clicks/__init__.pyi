@@ -15,4 +15,3 @@ from treerank.clicks.relevance import ClickRelevance as ClickRelevance
 from treerank.clicks.simulation import simulate_clicks as simulate_clicks
 from treerank.clicks.trust_bias import TrustBias as TrustBias
 from treerank.clicks.trust_bias import estimate_trust_bias as estimate_trust_bias
-from treerank.clicks.ubi import read_ubi as read_ubi

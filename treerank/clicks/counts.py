@@ -11,9 +11,9 @@ import numpy as np
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import check_impressions
 from treerank.clicks.tables import named_columns
-from treerank.inputs.canonical import canonical_order, group_hashes, row_hashes
-from treerank.inputs.documents import check_ids, check_whole_positions
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.canonical_order import canonical_order, group_hashes, row_hashes
+from treerank.documents.features import check_ids, check_whole_positions
+from treerank.documents.queries import QueryGroups
 from treerank.parameters import check_arguments
 
 
@@ -177,7 +177,7 @@ def shown_documents(
     """Return a row for each document, and how often each was shown and clicked where.
 
     Rows of one query with equal features are one document, as no ranker tells them apart;
-    ``features`` are the :func:`~treerank.inputs.canonical.row_hashes` of the rows.
+    ``features`` are the :func:`~treerank.documents.canonical_order.row_hashes` of the rows.
     """
     query = groups.codes
     order = np.lexsort((features, query))

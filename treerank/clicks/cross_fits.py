@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import Bag
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.part_list import weighed
 from treerank.feature_parts.registry import feature_part_class, make_feature_part
-from treerank.inputs.rows import Rows
 from treerank.objectives.base import Derivatives, Objective
 from treerank.objectives.batches import taken
 

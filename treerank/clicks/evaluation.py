@@ -21,7 +21,7 @@ from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import SessionPropensities
 from treerank.clicks.rewards import Ranking, worth_of_positions
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
 from treerank.statistics.resampled import Interval
 

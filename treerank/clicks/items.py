@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.checks import quote
-from treerank.inputs.documents import check_ids
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.features import check_ids
+from treerank.documents.queries import QueryGroups
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,12 +49,12 @@ from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.features import check_any_click, check_features, set_columns
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.registry import reads_sparse
-from treerank.inputs.documents import check_any_click, check_features, set_columns
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.rows import Rows
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
 

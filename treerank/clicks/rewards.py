@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_choice, check_column
 from treerank.clicks.items import Items
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 
 #: Worth of positions by name, as a function of positions and their propensities.
 REWARDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {

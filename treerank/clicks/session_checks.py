@@ -3,8 +3,8 @@
 import numpy as np
 
 from treerank.checks import check_column, quote, refuse_where
-from treerank.inputs.documents import LAST_POSITION
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.features import LAST_POSITION
+from treerank.documents.queries import QueryGroups
 
 
 def check_clicks(click: object, n_rows: int | None = None) -> np.ndarray:

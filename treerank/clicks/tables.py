@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from treerank.checks import quote
-from treerank.inputs.columns import as_frame
+from treerank.documents.columns import as_frame
 
 
 def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) -> list[Any]:

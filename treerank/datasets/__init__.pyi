@@ -1,8 +1,5 @@
-from treerank.datasets.feature_logs import FeatureLog as FeatureLog
-from treerank.datasets.feature_logs import read_feature_log as read_feature_log
 from treerank.datasets.folds import load_folds as load_folds
 from treerank.datasets.formats import read_batches as read_batches
-from treerank.datasets.judgments import read_judgments as read_judgments
 from treerank.datasets.letor import read_letor as read_letor
 from treerank.datasets.letor import write_letor as write_letor
 from treerank.datasets.parquet import read_csv as read_csv
@@ -11,9 +8,6 @@ from treerank.datasets.parquet import write_parquet as write_parquet
 from treerank.datasets.qrels import Qrels as Qrels
 from treerank.datasets.ranking_data import Batches as Batches
 from treerank.datasets.ranking_data import RankingData as RankingData
-from treerank.datasets.runs import Candidates as Candidates
-from treerank.datasets.runs import read_runs as read_runs
-from treerank.datasets.runs import runs_as_features as runs_as_features
 from treerank.datasets.trec import TrecRun as TrecRun
 from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
 from treerank.datasets.trec import read_trec_run as read_trec_run

@@ -25,8 +25,7 @@ import pyarrow.parquet as pq
 from pyarrow import compute, csv
 
 from treerank.checks import quote, warn_user
-from treerank.files.compression import open_text
-from treerank.inputs.number_texts import (
+from treerank.documents.number_texts import (
     FEW,
     HEXADECIMAL,
     MISSING_TEXTS,
@@ -35,6 +34,7 @@ from treerank.inputs.number_texts import (
     WRITTEN,
     numbers_among,
 )
+from treerank.files.compression import open_text
 
 #: The character between two cells, by the suffix of a file's name.
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}

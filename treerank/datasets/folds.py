@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.formats import FORMATS, read_ranking_data
 from treerank.datasets.ranking_data import RankingData, check_density
-from treerank.inputs.columns import as_frame
+from treerank.documents.columns import as_frame
 
 _PARTS = ("train", "vali", "test")
 

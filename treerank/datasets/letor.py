@@ -28,10 +28,10 @@ from treerank.datasets.ranking_data import (
     checked_comments,
     rows_at_once,
 )
+from treerank.documents.columns import Columns, as_frame
+from treerank.documents.features import check_labels, refuse_complex, text_ids
 from treerank.files.compression import compressed, is_regular_file, open_text, text_blocks
 from treerank.files.replaced import replaced_file
-from treerank.inputs.columns import Columns, as_frame
-from treerank.inputs.documents import check_labels, refuse_complex, text_ids
 from treerank.numerics.threads import threads_allowed
 
 #: Bytes of text that are read at a time.

@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 
 from treerank.datasets.letor_parser import BrokenRuleError, ParsedRows, parsed_rows
 from treerank.datasets.ranking_data import RankingData, check_density
+from treerank.documents.queries import joined_ids
 from treerank.files.compression import TextBlock
-from treerank.inputs.grouping import joined_ids
 
 #: Bytes of text that one thread parses at a time.
 CHUNK_SIZE = 2**18

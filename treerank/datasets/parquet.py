@@ -24,10 +24,10 @@ from treerank.checks import quote, refuse_masked
 from treerank.datasets.csv_files import csv_writer, is_csv
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
 from treerank.datasets.ranking_data import Batches, RankingData, checked_comments, rows_at_once
+from treerank.documents.columns import as_frame
+from treerank.documents.features import check_labels, refuse_complex, text_ids
 from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
-from treerank.inputs.columns import as_frame
-from treerank.inputs.documents import check_labels, refuse_complex, text_ids
 
 
 def read_parquet(

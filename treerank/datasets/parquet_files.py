@@ -20,8 +20,8 @@ from pyarrow import types
 from treerank.checks import quote
 from treerank.datasets.csv_files import column_error, csv_as_parquet, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
+from treerank.documents.columns import ID_NAMES
 from treerank.files.compression import is_regular_file
-from treerank.inputs.columns import ID_NAMES
 from treerank.numerics.threads import threads_allowed
 
 #: Columns of these names are features only if ``features`` names them.

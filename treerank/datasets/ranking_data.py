@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_seed, is_whole, quote, refuse_where
-from treerank.inputs.columns import as_frame, taken_rows
-from treerank.inputs.date_texts import checked_times
-from treerank.inputs.grouping import QueryGroups, check_qid
+from treerank.documents.columns import as_frame, taken_rows
+from treerank.documents.date_texts import checked_times
+from treerank.documents.queries import QueryGroups, check_qid
 from treerank.parameters import Seed
 
 #: A dense matrix may always have so many numbers, and else so many for each in its file.

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, quote
 from treerank.datasets.qrels import Qrels, texts_of
+from treerank.documents.queries import QueryGroups
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
-from treerank.inputs.grouping import QueryGroups
 
 
 class TrecRun(NamedTuple):

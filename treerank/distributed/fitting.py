@@ -8,10 +8,10 @@ from sklearn.base import clone
 from treerank.checks import check_count, quote
 from treerank.distributed.columns import FrameColumns, check_column_name
 from treerank.distributed.shard import Task, fitted_from
+from treerank.documents.features import check_fitted, feature_names_of
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import check_fitted, feature_names_of
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
@@ -58,7 +58,7 @@ def fit(
     ----------
     ranker : DirectRanker
         Ranker over :class:`~treerank.feature_parts.histogram.trees.HistogramTrees` or
-        :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees`. It is not changed: a copy is
+        :class:`~treerank.feature_parts.trees.xgboost.XGBoostTrees`. It is not changed: a copy is
         fitted. Settings with which workers would fit another model than one machine are refused.
     frame : data frame of Dask or of Spark
         Documents. All columns that no other argument names are features, which must be numbers.

@@ -24,12 +24,12 @@ import treerank
 from treerank.checks import check_weight, naming, quote, warn_user
 from treerank.distributed.collective import Collective, LostWorkerError, collective_of
 from treerank.distributed.columns import FrameColumns
+from treerank.documents.columns import Columns
+from treerank.documents.features import check_documents
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
-from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_documents
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.rows import Rows
 from treerank.metrics.registry import get_metric
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.progress import Listener, listening

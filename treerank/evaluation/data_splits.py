@@ -14,10 +14,10 @@ from treerank.checks import check_count, naming, quote
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.columns import as_frame, taken_rows
+from treerank.documents.features import check_ids
+from treerank.documents.queries import check_qid
 from treerank.evaluation.labels import checked_labels
-from treerank.inputs.columns import as_frame, taken_rows
-from treerank.inputs.documents import check_ids
-from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QuerySplitter
 from treerank.rankers.reading import take_columns
 

@@ -19,8 +19,8 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
 from treerank.checks import quote
-from treerank.inputs.columns import Columns, as_frame, fitted_columns
-from treerank.inputs.grouping import QueryGroups, is_missing
+from treerank.documents.columns import Columns, as_frame, fitted_columns
+from treerank.documents.queries import QueryGroups, is_missing
 from treerank.lazy import load_object
 
 #: Packages of rankers, and settings under which these print nothing and write no files.

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.features import check_ids, warn_without_qid
+from treerank.documents.queries import ByRow
 from treerank.evaluation.fits import Fitted
 from treerank.evaluation.labels import checked_labels
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.evaluation.running import Scoring, metrics_by_name
-from treerank.inputs.documents import check_ids, warn_without_qid
-from treerank.inputs.grouping import ByRow
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import warn_of_unjudged
 from treerank.metrics.registry import FunctionMetric, in_words

@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from treerank.checks import check_choice
+from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
 from treerank.parameters import check_arguments
-from treerank.rankers.training_queries import QueryOverlap
 from treerank.statistics.paired import PairedResult, paired_differences
 from treerank.statistics.randomization import randomization_interval, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
@@ -65,7 +65,7 @@ class Failure:
 
     Examples
     --------
-    >>> print(Failure("line", "2", "ValueError: no"))
+    >>> print(Failure("linear", "2", "ValueError: no"))
     line failed on split 2: ValueError: no
     """
 
@@ -104,11 +104,11 @@ class Comparison:
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> from treerank.datasets.web_search import make_web_search
     >>> from treerank.evaluation import compare
-    >>> rankers = {"line": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
+    >>> rankers = {"linear": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
     >>> comparison = compare(rankers, make_web_search(60, random_state=0), cv=4)
     >>> comparison.by_query("ndcg@10").shape
     (60, 2)
-    >>> comparison.test("ndcg@10", "line", "stump").test
+    >>> comparison.test("ndcg@10", "linear", "stump").test
     'corrected resampled t-test'
     >>> list(comparison.values)
     ['ranker', 'split', 'query', 'metric', 'value']

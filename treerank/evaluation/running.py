@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote, warn_user
 from treerank.datasets.folds import Split
 from treerank.datasets.ranking_data import RankingData
+from treerank.documents.training_queries import cut_or_not, overlap_with_training
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
@@ -34,7 +35,6 @@ from treerank.metrics.registry import FunctionMetric, in_words, with_convention
 from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_queries import cut_or_not, overlap_with_training
 
 
 @check_arguments
@@ -110,7 +110,7 @@ def compare(
     >>> from sklearn.linear_model import LinearRegression
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> from treerank.datasets.web_search import make_web_search
-    >>> rankers = {"line": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
+    >>> rankers = {"linear": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
     >>> data = make_web_search(60, documents_per_query=10, random_state=0)
     >>> comparison = compare(rankers, data, cv=4)
     >>> comparison.by_split("ndcg@10").shape

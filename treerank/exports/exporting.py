@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.checks import check_choice, check_sequence, naming, warn_user
+from treerank.documents.features import check_labels, shown_names, unpacked
+from treerank.documents.queries import QueryGroups
 from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import FORMATS, format_named
@@ -32,8 +34,6 @@ from treerank.exports.uploads import (
     request_of,
 )
 from treerank.files.replaced import check_output, replaced_file
-from treerank.inputs.documents import check_labels, shown_names, unpacked
-from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
 
@@ -162,7 +162,7 @@ def formats_for(ranker: Any) -> list[str]:
     --------
     >>> from treerank import TreeDirectRanker, make_web_search
     >>> data = make_web_search(20, random_state=0)
-    >>> formats_for(TreeDirectRanker(["line", "histogram"], random_state=0).fit(*data))
+    >>> formats_for(TreeDirectRanker(["linear", "histogram"], random_state=0).fit(*data))
     ['c', 'json', 'onnx', 'vespa-expression']
     """
     check_ranker(ranker)

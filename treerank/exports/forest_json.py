@@ -23,7 +23,7 @@ import numpy as np
 
 from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
-from treerank.forests.forest_json import DTYPES, FORMAT, SET_DTYPES
+from treerank.forests.readers.forest_json import DTYPES, FORMAT, SET_DTYPES
 
 
 def write_forest_json(written: Written) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.pairwise_accuracy import count_descents
 

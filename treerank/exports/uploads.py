@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from treerank.checks import check_choice, quote, warn_user
+from treerank.documents.features import check_fitted, shown_names
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import format_named
 from treerank.exports.report import negative_values
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.forests.forest import Forest
-from treerank.inputs.documents import check_fitted, shown_names
 from treerank.rankers.ranker import Ranker
 
 

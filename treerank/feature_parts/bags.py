@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from treerank.checks import has_methods, quote
-from treerank.inputs.columns import Columns
+from treerank.documents.columns import Columns
 from treerank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class FeaturePart(Protocol):
 
     Rankers copy a feature part with :func:`sklearn.base.clone` before they fit the copy, so its
     ``__init__`` only assigns its arguments. ``X`` is an ndarray or a
-    :class:`~treerank.inputs.rows.Rows`.
+    :class:`~treerank.documents.rows.Rows`.
 
     Attributes
     ----------
@@ -168,11 +168,11 @@ def terms_of(part: Any, weight: np.ndarray) -> "Terms":
 
     Examples
     --------
-    >>> from treerank.feature_parts import Line
+    >>> from treerank.feature_parts import LinearModel
     >>> from treerank.objectives import make_objective
-    >>> part = Line().fit(np.array([[1.0], [0.0]]), make_objective([1, 0]))
+    >>> part = LinearModel().fit(np.array([[1.0], [0.0]]), make_objective([1, 0]))
     >>> terms_of(part, np.array([2.0])).kinds
-    ['line']
+    ['linear']
     """
     terms = traits_of(part).terms
     if terms is None:

@@ -84,7 +84,7 @@ INSTEAD = {
         *("logging_level", "plot", "silent", "verbose", "verbose_eval", "verbosity"),
     ),
     "treerank.distributed.fit, with a data frame of Dask": ("n_workers", "workers"),
-    "warm_start=True of the trees, or treerank.evaluation.refresh": ("init_model", "xgb_model"),
+    "warm_start=True of the trees, or treerank.rankers.refresh": ("init_model", "xgb_model"),
     "X as a data frame, which has names: columns of text or of dtype category are categories": (
         *("cat_features", "categorical_feature", "enable_categorical", "feature_name"),
         *("feature_names", "feature_types"),
@@ -97,7 +97,7 @@ NOTHING = {
         "tree_method",
     ),
     "every fit starts from scores of 0. Make such scores a feature, or let treerank.feature_parts."
-    "Chain fit trees to what another part leaves": (
+    "Stages fit trees to what another part leaves": (
         *("base_margin", "base_margin_eval_set", "base_score", "baseline", "eval_init_score"),
         "init_score",
     ),
@@ -109,8 +109,8 @@ NOTHING = {
     "missing values are NaN in X. Others are to be replaced, as by np.where(X == -1, np.nan, X)": (
         "missing",
     ),
-    "trees are boosted as by gbdt and gbtree, and there are no others. TreeDirectRanker('line') is "
-    "linear": ("booster", "boosting", "boosting_type"),
+    "trees are boosted as by gbdt and gbtree, and there are no others. TreeDirectRanker('linear') "
+    "is a linear model": ("booster", "boosting", "boosting_type"),
     "the best iteration is kept wherever there is an eval_set": ("use_best_model",),
 }
 _WHY_NOT = {word: reason for reason, words in NOTHING.items() for word in words}

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_number, check_sequence, quote, warn_user
+from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import Bag, deal_bags
 from treerank.feature_parts.base import FeaturePart, Validation, importances_of
 from treerank.feature_parts.part_list import (
@@ -33,7 +34,6 @@ from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, array, count, history, size
-from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import PairlessLosses, get_loss
@@ -73,7 +73,7 @@ class Ensemble(PartList):
 
     Parameters
     ----------
-    parts : sequence of str or feature part, default=("line", "lightgbm")
+    parts : sequence of str or feature part, default=("linear", "lightgbm")
         The feature parts, by name or as instances, which are copied. Their parameters are named by
         their places: ``set_params(**{"1__num_leaves": 15})`` changes the second one.
     n_bags : int, default=5
@@ -116,11 +116,11 @@ class Ensemble(PartList):
     Examples
     --------
     >>> from treerank import TreeDirectRanker
-    >>> from treerank.feature_parts.line import Line
+    >>> from treerank.feature_parts.linear import LinearModel
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    >>> ranker = TreeDirectRanker([Line(), "lightgbm"], random_state=0).fit(X, y, qid)
+    >>> ranker = TreeDirectRanker([LinearModel(), "lightgbm"], random_state=0).fit(X, y, qid)
     >>> ranker.transform(X).shape
     (200, 2)
     """
@@ -134,7 +134,7 @@ class Ensemble(PartList):
         "n_left_out_": count(),
     }
 
-    parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
+    parts: Sequence[str | FeaturePart] = ("linear", "lightgbm")
     _: KW_ONLY
     n_bags: Several = 5
     losses: PairlessLosses | None = None

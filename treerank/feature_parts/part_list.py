@@ -9,11 +9,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_sequence
+from treerank.documents.columns import Columns
 from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import StateRule, check_state, unshared
-from treerank.inputs.columns import Columns
 from treerank.objectives.base import Objective
 from treerank.parameters import check_parameters
 
@@ -23,9 +23,9 @@ class PartList(BaseEstimator):
 
     Examples
     --------
-    >>> from treerank.feature_parts.chain import Chain
-    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-    >>> Chain(["line", LightGBMTrees()]).set_params(**{"1__num_leaves": 7}).parts[1]
+    >>> from treerank.feature_parts.stages import Stages
+    >>> from treerank.feature_parts.trees.lightgbm import LightGBMTrees
+    >>> Stages(["linear", LightGBMTrees()]).set_params(**{"1__num_leaves": 7}).parts[1]
     LightGBMTrees(num_leaves=7)
     """
 

@@ -13,22 +13,22 @@ from treerank.checks import check_choice, closest, has_methods, quote
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
-    "lightgbm": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
-    "xgboost": "treerank.feature_parts.engines.xgboost:XGBoostTrees",
+    "lightgbm": "treerank.feature_parts.trees.lightgbm:LightGBMTrees",
+    "xgboost": "treerank.feature_parts.trees.xgboost:XGBoostTrees",
     "histogram": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
-    "linear": "treerank.feature_parts.networks.polynomial:LinearNetwork",
-    "line": "treerank.feature_parts.line:Line",
+    "linear_network": "treerank.feature_parts.networks.polynomial:LinearNetwork",
+    "linear": "treerank.feature_parts.linear:LinearModel",
     "ensemble": "treerank.feature_parts.ensemble:Ensemble",
-    "chain": "treerank.feature_parts.chain:Chain",
+    "stages": "treerank.feature_parts.stages:Stages",
     "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
     "soft_trees": "treerank.feature_parts.networks.soft_tree_part:SoftTrees",
 }
 
 #: The same by the name of the class, for model files.
 FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()} | {
-    "GivenTrees": "treerank.feature_parts.given_trees:GivenTrees",
+    "RefitTrees": "treerank.feature_parts.refit:RefitTrees",
 }
 
 

@@ -1,4 +1,4 @@
-"""Rows: what a feature part is given, as :class:`~treerank.inputs.rows.Rows`."""
+"""Rows: what a feature part is given, as :class:`~treerank.documents.rows.Rows`."""
 
 from functools import partial
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.inputs.batched import BatchedMatrix
-from treerank.inputs.columns import as_csr
-from treerank.inputs.documents import check_matrix
-from treerank.inputs.rows import Rows
+from treerank.documents.batched import BatchedMatrix
+from treerank.documents.columns import as_csr
+from treerank.documents.features import check_matrix
+from treerank.documents.rows import Rows
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> Rows:
-    """Return ``X`` as :class:`~treerank.inputs.rows.Rows`, or ``X`` itself if it is that already.
+    """Return ``X`` as :class:`~treerank.documents.rows.Rows`; rows stay what they are.
 
     Another number of columns than ``n_features`` is refused, and a sparse matrix without
     ``sparse``.

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, naming
+from treerank.documents.columns import Columns, as_frame, fitted_columns, refuse_records
+from treerank.documents.features import has_infinite
 from treerank.feature_parts.linear_term import add_line
 from treerank.feature_parts.terms import Terms
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import check_width, scoring_arguments, scoring_buffers, write_scores
-from treerank.inputs.columns import Columns, as_frame, fitted_columns, refuse_records
-from treerank.inputs.documents import has_infinite
 
 
 class _Buffers(local):

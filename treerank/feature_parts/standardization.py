@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from treerank.documents.rows import Rows
 from treerank.files.states import array
-from treerank.inputs.rows import Rows
 from treerank.numerics.compiling import njit
 
 _BATCH = 8192

@@ -12,8 +12,8 @@ import numpy as np
 
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.network_term import Network
+from treerank.forests.building import GrowingForest
 from treerank.forests.forest import Forest
-from treerank.forests.growing import GrowingForest
 from treerank.forests.joining import summed
 from treerank.forests.scoring import forest_scores
 

@@ -17,10 +17,10 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from treerank.checks import check_choice, quote
+from treerank.documents.columns import Columns, check_columns
 from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.traversal import Traversal, make_traversal
-from treerank.inputs.columns import Columns, check_columns
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single", "whole")

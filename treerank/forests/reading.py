@@ -16,13 +16,13 @@ import numpy as np
 
 from treerank.checks import has_methods, quote
 from treerank.files.archive import check_regular, one_error
-from treerank.forests.catboost_model import read_catboost
 from treerank.forests.forest import Forest
-from treerank.forests.forest_json import read_forest_json
-from treerank.forests.lightgbm_model import read_lightgbm_model
-from treerank.forests.ranklib_model import read_ranklib
-from treerank.forests.ubjson import is_ubjson, read_ubjson
-from treerank.forests.xgboost_model import read_xgboost_model
+from treerank.forests.readers.catboost import read_catboost
+from treerank.forests.readers.forest_json import read_forest_json
+from treerank.forests.readers.lightgbm import read_lightgbm_model
+from treerank.forests.readers.ranklib import read_ranklib
+from treerank.forests.readers.ubjson import is_ubjson, read_ubjson
+from treerank.forests.readers.xgboost import read_xgboost_model
 
 #: For each format how its texts begin, or a name that its objects have; and its reader.
 READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import quote
+from treerank.documents.columns import Columns
 from treerank.forests.forest import CategorySets, Forest
-from treerank.inputs.columns import Columns
 
 
 def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:

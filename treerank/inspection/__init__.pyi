@@ -6,6 +6,7 @@ from treerank.inspection.effects import Effect as Effect
 from treerank.inspection.effects import effect as effect
 from treerank.inspection.importance import Importances as Importances
 from treerank.inspection.importance import permutation_importance as permutation_importance
+from treerank.inspection.lead import explain_lead as explain_lead
 from treerank.inspection.leaks import Copies as Copies
 from treerank.inspection.leaks import copies as copies
 from treerank.inspection.leaks import single_features as single_features
@@ -13,6 +14,5 @@ from treerank.inspection.pair_calibration import CalibrationCurve as Calibration
 from treerank.inspection.pair_calibration import calibration_curve as calibration_curve
 from treerank.inspection.query_slices import Slice as Slice
 from treerank.inspection.query_slices import slices as slices
-from treerank.inspection.standing import explain_standing as explain_standing
-from treerank.inspection.swaps import Swaps as Swaps
-from treerank.inspection.swaps import costly_swaps as costly_swaps
+from treerank.inspection.rank_changes import RankChanges as RankChanges
+from treerank.inspection.rank_changes import costly_rank_changes as costly_rank_changes

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import quote
+from treerank.documents.queries import ByRow, QueryGroups
 from treerank.feature_parts.ensemble import Ensemble
-from treerank.inputs.grouping import ByRow, QueryGroups
 from treerank.parameters import Count, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 
@@ -39,7 +39,7 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
     --------
     >>> from treerank import TreeDirectRanker, make_web_search
     >>> X, y, qid = make_web_search(20, documents_per_query=10, n_features=4, random_state=0)
-    >>> ranker = TreeDirectRanker(["line", "histogram"], random_state=0).fit(X, y, qid)
+    >>> ranker = TreeDirectRanker(["linear", "histogram"], random_state=0).fit(X, y, qid)
     >>> shares = top_certainty(ranker, X, qid)
     >>> shares.shape, bool(shares.min() >= 0), bool(shares.max() <= 1)
     ((20,), True, True)

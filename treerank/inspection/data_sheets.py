@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from treerank.inputs.documents import check_labels, check_matrix
-from treerank.inputs.grouping import Queries, QueryGroups
+from treerank.documents.features import check_labels, check_matrix
+from treerank.documents.queries import Queries, QueryGroups
 
 #: Rows of each sample that drift is measured on.
 _MOST_ROWS = 50_000

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_column, check_count
-from treerank.inputs.documents import shown_names
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.features import shown_names
+from treerank.documents.queries import QueryGroups
 from treerank.inspection.importance import column_of
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 
 from treerank.checks import check_count, check_sequence, quote
-from treerank.inputs.documents import check_labels, shown_names
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.features import check_labels, shown_names
+from treerank.documents.queries import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.inputs.canonical import row_hashes
-from treerank.inputs.documents import check_labels, check_matrix
-from treerank.inputs.grouping import Queries, QueryGroups
+from treerank.documents.canonical_order import row_hashes
+from treerank.documents.features import check_labels, check_matrix
+from treerank.documents.queries import Queries, QueryGroups
 from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, refuse_where
-from treerank.inputs.grouping import ByRow, QueryGroups
+from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Count, check_arguments
 
 #: Number of pairs that are drawn; those of equal labels are dropped.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.checks import as_numbers, naming, quote
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.parameters import Several, check_arguments
 from treerank.statistics.paired import SIGNIFICANT, adjust_holm, check_values, format_p
 from treerank.statistics.resampled import Interval

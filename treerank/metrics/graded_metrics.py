@@ -34,7 +34,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.checks import check_number
-from treerank.inputs.relevance import MAX_LABEL, check_gain, label_gains
+from treerank.documents.gains import MAX_LABEL, check_gain, label_gains
 from treerank.metrics.base import Metric
 from treerank.metrics.threshold_metrics import ThresholdMetric
 from treerank.numerics.compiling import register_jitable

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, check_column, check_count, quote
-from treerank.inputs.documents import check_ids
-from treerank.inputs.grouping import ByRow, QueryGroups
+from treerank.documents.features import check_ids
+from treerank.documents.queries import ByRow, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS
 from treerank.parameters import Count, Probability, Rule, check_arguments
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, check_column, check_number, warn_user
-from treerank.inputs.grouping import ByRow, Queries, QueryGroups
-from treerank.inputs.relevance import label_gains
+from treerank.documents.gains import label_gains
+from treerank.documents.queries import ByRow, Queries, QueryGroups
 from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.graded_metrics import DISCOUNTS, Gain
 from treerank.metrics.threshold_metrics import expected_hits

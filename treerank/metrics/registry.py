@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from treerank.checks import check_choice, check_column, check_signature, closest, quote
-from treerank.inputs.documents import check_ids
-from treerank.inputs.grouping import ByRow, Queries, QueryGroups
+from treerank.documents.features import check_ids
+from treerank.documents.queries import ByRow, Queries, QueryGroups
 from treerank.metrics.base import Metric, refuse_estimator
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
 from treerank.metrics.judged import Judged

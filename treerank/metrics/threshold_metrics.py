@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.inputs.relevance import count_relevant, is_relevant
+from treerank.documents.gains import count_relevant, is_relevant
 from treerank.metrics.base import Metric
 from treerank.numerics.compiling import register_jitable
 from treerank.parameters import Finite

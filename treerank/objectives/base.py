@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import has_methods, is_whole
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 
 #: Value, gradient and hessian.
 Priced = tuple[float, np.ndarray, np.ndarray]
@@ -194,7 +194,7 @@ class OwnObjective(WrappedObjective):
         if found is None:
             raise TypeError(
                 f"objective must have groups, the queries of its rows; got {self.name} without. "
-                "Add self.groups = QueryGroups.from_qid(qid), of treerank.inputs."
+                "Add self.groups = QueryGroups.from_qid(qid), of treerank.documents."
             )
         return found
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.objectives.base import Objective, as_objective
 
 

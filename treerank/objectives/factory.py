@@ -29,7 +29,7 @@ from treerank.checks import (
     quote,
     warn_user,
 )
-from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
+from treerank.documents.queries import Queries, QueryGroups, check_query_weight
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 
 
 class Totals(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import check_number
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.objectives.base import (
     Derivatives,
     NoDocuments,

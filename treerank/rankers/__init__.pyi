@@ -4,4 +4,6 @@ from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
 from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
 from treerank.rankers.nested_ranker import NestedRanker as NestedRanker
 from treerank.rankers.ranker import Ranker as Ranker
+from treerank.rankers.refreshing import Refreshed as Refreshed
+from treerank.rankers.refreshing import refresh as refresh
 from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker

@@ -4,7 +4,7 @@ The first document of a pair is more relevant with the probability
 
 .. math:: p(a, b) = \frac{1}{1 + e^{-T (s_a - s_b)}}.
 
-One number, the steepness T >= 0, is fitted to pairs that the scores were not fitted to. There is
+One number, the slope T >= 0, is fitted to pairs that the scores were not fitted to. There is
 no second number: with a bias, p(a, b) + p(b, a) would not be 1.
 
 A document is relevant with a probability that its score tells. Scores have no unit; probabilities
@@ -24,14 +24,14 @@ from scipy.optimize import brentq
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import quote, warn_user
+from treerank.documents.canonical_order import canonical_order
+from treerank.documents.queries import Queries, QueryGroups
 from treerank.files.states import array, check_state
-from treerank.inputs.canonical import canonical_order
-from treerank.inputs.grouping import Queries, QueryGroups
 from treerank.objectives.factory import make_objective
 
 
 @np.errstate(under="ignore")
-def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:
+def pair_probability(margin: ArrayLike, calibration_slope: float = 1.0) -> np.ndarray:
     """Return p(a, b) of the margins s_a - s_b; p(a, b) + p(b, a) is exactly 1.
 
     Examples
@@ -39,14 +39,14 @@ def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:
     >>> pair_probability(np.array([0.0, 2.0, -2.0])).round(3)
     array([0.5  , 0.881, 0.119])
     """
-    decay = np.exp(-steepness * np.abs(margin))
+    decay = np.exp(-calibration_slope * np.abs(margin))
     upset = decay / (1 + decay)
     # The smaller of the two is computed and the other is 1 minus it: their sum rounds to 1.
     return np.where(np.asarray(margin) < 0, upset, 1 - upset)
 
 
-def fit_steepness(scores: ArrayLike, y: ArrayLike, qid: Queries = None) -> float:
-    """Fit the steepness T by maximum likelihood to the outcomes of held-out pairs.
+def fit_calibration_slope(scores: ArrayLike, y: ArrayLike, qid: Queries = None) -> float:
+    """Fit the slope T by maximum likelihood to the outcomes of held-out pairs.
 
     Every query counts the same, whatever its number of pairs. As in Platt's calibration [1]_, the
     better document of a pair wins with probability (n + 1) / (n + 2) instead of 1, where n is the
@@ -61,7 +61,7 @@ def fit_steepness(scores: ArrayLike, y: ArrayLike, qid: Queries = None) -> float
     Examples
     --------
     >>> scores, qid = np.array([3.0, 0.0, 0.5, 1.0, 2.0, 0.0]), [0, 0, 1, 1, 2, 2]
-    >>> round(fit_steepness(scores, [1, 0, 1, 0, 1, 0], qid), 3)
+    >>> round(fit_calibration_slope(scores, [1, 0, 1, 0, 1, 0], qid), 3)
     0.458
     """
     scores, y = np.asarray(scores, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -81,12 +81,12 @@ def fit_steepness(scores: ArrayLike, y: ArrayLike, qid: Queries = None) -> float
         warn_user(f"{reason}: every pair probability is 0.5.")
         return 0.0
 
-    def slope(steepness):
-        # The targets below 1 add a term linear in T, and at T = 0 the slope is half of it.
-        certain = scores @ objective.derivatives(steepness * scores)[0]
+    def derivative(calibration_slope):
+        # The targets below 1 add a term linear in T, and at T = 0 the derivative is half of it.
+        certain = scores @ objective.derivatives(calibration_slope * scores)[0]
         return certain - 2 * slope_at_zero / (n_queries + 2)
 
-    return float(brentq(slope, 0.0, _too_steep(slope, scores), xtol=1e-12, rtol=1e-12))
+    return float(brentq(derivative, 0.0, _too_steep(derivative, scores), xtol=1e-12, rtol=1e-12))
 
 
 def _likelihood(scores, y, groups):
@@ -100,12 +100,12 @@ def _likelihood(scores, y, groups):
     return scores[groups.order], objective
 
 
-def _too_steep(slope, scores):
-    """Return a steepness above the best one, where the slope is not negative."""
-    steepness = 1 / np.abs(scores - scores.mean()).max()
-    while slope(steepness) < 0:
-        steepness *= 2
-    return steepness
+def _too_steep(derivative, scores):
+    """Return a slope above the best one, where the derivative is not negative."""
+    calibration_slope = 1 / np.abs(scores - scores.mean()).max()
+    while derivative(calibration_slope) < 0:
+        calibration_slope *= 2
+    return calibration_slope
 
 
 #: Points of a curve, folds by which curves are chosen, and largest number of labels.

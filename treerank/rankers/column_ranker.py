@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_count, is_whole, quote
+from treerank.documents.features import feature_names_of
 from treerank.files.states import number
-from treerank.inputs.documents import feature_names_of
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Rule
 from treerank.rankers.held_out import HeldOut

@@ -16,13 +16,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, quote, warn_user
+from treerank.documents.columns import Columns
+from treerank.documents.features import shown_names
+from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import check_fitted_part, importances_of, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.files.states import count, history, optional
-from treerank.inputs.columns import Columns
-from treerank.inputs.documents import shown_names
-from treerank.inputs.grouping import ByRow, QueryGroups
-from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import Loss, get_loss
 from treerank.objectives.pairs.losses import PairLoss
@@ -73,7 +73,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     Examples
     --------
     >>> class HingeLine(DirectRanker):
-    ...     feature_part, loss = "line", "squared_hinge"
+    ...     feature_part, loss = "linear", "squared_hinge"
     >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
     >>> HingeLine().fit(X, y, qid).rank(X, qid)
     array([3, 2, 1, 2, 1])
@@ -164,7 +164,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             self._warn_of_equal_scores(data.documents)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
-        self.steepness_ = objective.steepness
+        self.calibration_slope_ = objective.steepness
 
     def _warn_of_equal_scores(self, documents: Rows) -> None:
         """Warn if all documents get the same score; mostly, the first ones tell that they do not.

@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
+from treerank.documents.features import check_n_pairs
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.forests.shapley import margin_parts
-from treerank.inputs.documents import check_n_pairs
 
 #: Number of features that a sentence names.
 _N_NAMED = 3

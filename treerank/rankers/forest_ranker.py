@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from treerank.checks import check_number
+from treerank.documents.columns import Columns
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import unshared
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_scores
-from treerank.inputs.columns import Columns
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_of
 from treerank.parameters import Jobs, Rule
@@ -59,7 +59,7 @@ class ForestRanker(Ranker):
     n_jobs: Jobs = None
 
     #: What holds before ``fit``.
-    steepness_ = 1.0
+    calibration_slope_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     _learned: ClassVar = {}
     learns_from_clicks, reads_sparse = False, True
@@ -89,23 +89,26 @@ class ForestRanker(Ranker):
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned, as plain values; the trees are a parameter."""
         return {
-            "steepness": self.steepness_,
+            "calibration_slope": self.calibration_slope_,
             "had_queries": self._had_queries,
             "relevance_scale": self.relevance_scale_ and unshared(vars(self.relevance_scale_)),
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
-        check_number("steepness", state["steepness"], at_least=0)
+        check_number("calibration_slope", state["calibration_slope"], at_least=0)
         self.relevance_scale_ = scale_of(state)
-        self.steepness_, self._had_queries = state["steepness"], bool(state["had_queries"])
+        self.calibration_slope_, self._had_queries = (
+            state["calibration_slope"],
+            bool(state["had_queries"]),
+        )
         return self
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         self.training_queries_ = None  # the trees have not learned from them
         documents = HeldOut(data.documents, data.y, data.groups)
         if documents.has_pairs:
-            self._fit_steepness(documents)
+            self._fit_calibration_slope(documents)
 
     def _scores(self, X: Any) -> np.ndarray:
         return forest_scores(self.trees, X, n_threads=self.n_threads)[:, 0]

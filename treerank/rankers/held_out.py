@@ -10,21 +10,21 @@ from typing import Any, Self, final
 import numpy as np
 
 from treerank.checks import naming
-from treerank.inputs.canonical import group_hashes, row_hashes
-from treerank.inputs.documents import check_features, check_labels, split_labels, unpacked
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.rows import Rows
+from treerank.documents.canonical_order import group_hashes, row_hashes
+from treerank.documents.features import check_features, check_labels, split_labels, unpacked
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
+from treerank.documents.training_queries import (
+    TrainingQueries,
+    warn_of_copied_queries,
+    warn_of_cut_queries,
+)
 from treerank.metrics.base import Metric, exact_sum
 from treerank.metrics.registry import get_metric
 from treerank.rankers.reading import (
     check_labels_by_name,
     read_eval_set,
     stacked_rows,
-)
-from treerank.rankers.training_queries import (
-    TrainingQueries,
-    warn_of_copied_queries,
-    warn_of_cut_queries,
 )
 from treerank.rankers.training_set import TrainingSet
 

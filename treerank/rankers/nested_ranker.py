@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from treerank.checks import check_counts, has_methods, quote
+from treerank.documents.columns import Columns
+from treerank.documents.features import n_features_of
+from treerank.documents.rows import Rows
 from treerank.files.states import numbers
-from treerank.inputs.columns import Columns
-from treerank.inputs.documents import n_features_of
-from treerank.inputs.rows import Rows
 from treerank.parameters import Rule, Seed
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -68,7 +68,7 @@ class NestedRanker(Ranker):
 
     Examples
     --------
-    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+    >>> from treerank.feature_parts.trees.lightgbm import LightGBMTrees
     >>> from treerank.rankers.tree_direct_ranker import TreeDirectRanker
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(300, 2)), np.repeat(np.arange(10), 30)

@@ -20,11 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.datasets.ranking_data import Batches
-from treerank.files.checkpoint import current_checkpoint
-from treerank.files.states import StateRule, array, check_state, unshared
-from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns, as_frame, check_columns, warn_of_new_categories
-from treerank.inputs.documents import (
+from treerank.documents.canonical_order import row_hashes
+from treerank.documents.columns import Columns, as_frame, check_columns, warn_of_new_categories
+from treerank.documents.features import (
     check_documents,
     feature_names_of,
     set_columns,
@@ -32,11 +30,14 @@ from treerank.inputs.documents import (
     warn_of_query_ids,
     warn_without_qid,
 )
-from treerank.inputs.grouping import ByRow
-from treerank.inputs.rows import Rows
+from treerank.documents.queries import ByRow
+from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries, warn_of_copied_queries
+from treerank.files.checkpoint import current_checkpoint
+from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.parameters import Seed, check_arguments
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
-from treerank.rankers.calibration import fit_steepness, scale_of
+from treerank.rankers.calibration import fit_calibration_slope, scale_of
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import HeldOut, hold_out, hold_out_share, is_share, metrics_of
 from treerank.rankers.reading import (
@@ -51,7 +52,6 @@ from treerank.rankers.reading import (
     weights_of_labels,
 )
 from treerank.rankers.scored import Scored
-from treerank.rankers.training_queries import TrainingQueries, warn_of_copied_queries
 from treerank.rankers.training_set import TrainingSet, training_set
 
 
@@ -82,7 +82,7 @@ class Ranker(Scored):
     ----------
     head_ : AntisymmetricHead
         Compares two documents.
-    steepness_ : float
+    calibration_slope_ : float
         Factor from a difference of scores to the log odds of a pair: fitted to the ``eval_set``,
         if there is one, or by ``calibrate``; else that of the loss, or 1.
     propensities_ : ndarray of shape (n_positions,) or None
@@ -102,7 +102,7 @@ class Ranker(Scored):
     --------
     >>> class FirstFeature(Ranker):
     ...     def _learn(self, data, held_out, seed):
-    ...         self.steepness_ = 2.0
+    ...         self.calibration_slope_ = 2.0
     ...
     ...     def _scores(self, X):
     ...         return X[:, 0]
@@ -278,20 +278,20 @@ class Ranker(Scored):
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
-        self.steepness_, self.relevance_scale_ = 1.0, None
+        self.calibration_slope_, self.relevance_scale_ = 1.0, None
         recorded = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
         if held_out is not None and "evals_result_" in vars(self):
             self.evals_result_ = held_out.metric.results(self.evals_result_, recorded)
         if calibrating is not None:
-            self._fit_steepness(calibrating)
+            self._fit_calibration_slope(calibrating)
         return self
 
-    def _fit_steepness(self, calibrating: HeldOut) -> None:
-        """Fit the steepness of pair probabilities, if the scores differ."""
+    def _fit_calibration_slope(self, calibrating: HeldOut) -> None:
+        """Fit the slope of pair probabilities, if the scores differ."""
         scores, y, groups = calibrating.of_all(self.scores_of(calibrating.X))
         if np.ptp(scores) > 0:
-            self.steepness_ = fit_steepness(scores, y, groups)
+            self.calibration_slope_ = fit_calibration_slope(scores, y, groups)
 
     @check_arguments
     def save(self, path: str | Path) -> None:
@@ -307,7 +307,7 @@ class Ranker(Scored):
         names = feature_names_of(self)
         state = {
             "head": {"weight": self.head_.weight, "tau": self.head_.tau},
-            "steepness": self.steepness_,
+            "calibration_slope": self.calibration_slope_,
             "categories": self.columns_.categories,
             "takes_codes": self.columns_.takes_codes,
             "feature_names": None if names is None else list(names),
@@ -324,14 +324,14 @@ class Ranker(Scored):
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
         n_features, names = state["n_features"], state["feature_names"]
         check_count("n_features", n_features)
-        check_number("steepness", state["steepness"], at_least=0)
+        check_number("calibration_slope", state["calibration_slope"], at_least=0)
         array("float64", "n_outputs")("The weight of the head", state["head"]["weight"], {})
         check_columns(names, state["categories"], n_features)
         check_saved_propensities("propensities", state["propensities"], {})
         check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.relevance_scale_ = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])
-        self.steepness_ = state["steepness"]
+        self.calibration_slope_ = state["calibration_slope"]
         columns = Columns(
             state["categories"],
             takes_codes=bool(state["takes_codes"]),

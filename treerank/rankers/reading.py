@@ -4,7 +4,7 @@ All rankers, and all functions that score documents for others, read them here. 
 ``qid`` or ``position`` is text, it is the name of a column of ``X``, which is no feature. ``y`` may
 be several labels, and clicks where there are positions: then a
 :class:`~treerank.clicks.relevance.ClickRelevance` estimates the relevance to learn from. What was
-read is checked by :mod:`treerank.inputs.documents`. Files are read by :mod:`treerank.datasets`.
+read is checked by :mod:`treerank.documents.features`. Files are read by :mod:`treerank.datasets`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,17 +19,17 @@ from sklearn.base import clone
 
 from treerank.checks import check_choice, check_column, check_number, quote
 from treerank.datasets.ranking_data import Batches
-from treerank.files.checkpoint import using
-from treerank.files.states import optional
-from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns, as_frame
-from treerank.inputs.documents import (
+from treerank.documents.canonical_order import row_hashes
+from treerank.documents.columns import Columns, as_frame
+from treerank.documents.features import (
     check_any_click,
     check_batches,
     parts_of_eval_set,
 )
-from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.rows import Rows
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
+from treerank.files.checkpoint import using
+from treerank.files.states import optional
 from treerank.parameters import Rule
 from treerank.rankers.training_set import TrainingSet, training_set
 

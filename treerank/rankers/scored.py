@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_count, check_weight, naming, refuse_where, warn_user
 from treerank.datasets.ranking_data import Batches
-from treerank.inputs.batched import BatchedMatrix
-from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns
-from treerank.inputs.documents import (
+from treerank.documents.batched import BatchedMatrix
+from treerank.documents.canonical_order import row_hashes
+from treerank.documents.columns import Columns
+from treerank.documents.features import (
     check_features,
     check_ids,
     check_labels,
@@ -26,24 +26,24 @@ from treerank.inputs.documents import (
     shown_names,
     split_labels,
 )
-from treerank.inputs.grouping import ByRow, QueryGroups, joined_ids
-from treerank.metrics.base import Metric, mean_value
-from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
-from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
-from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.reading import refuse_arrays, take_columns, weights_of_labels
-from treerank.rankers.training_queries import (
+from treerank.documents.queries import ByRow, QueryGroups, joined_ids
+from treerank.documents.training_queries import (
     TrainingQueries,
     overlap_with_training,
     warn_of_cut_queries,
 )
+from treerank.metrics.base import Metric, mean_value
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
+from treerank.rankers.calibration import RelevanceScale, fit_calibration_slope, pair_probability
+from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.reading import refuse_arrays, take_columns, weights_of_labels
 
 if TYPE_CHECKING:  # they are imported where they are used
     from treerank.feature_parts.scorer import Scorer
     from treerank.feature_parts.terms import Terms
     from treerank.forests.forest import Forest
-    from treerank.results.sampling import SampledLists
+    from treerank.reranking.sampling import SampledLists
 
 
 #: What follows of queries that were trained on.
@@ -67,13 +67,13 @@ class Scored(BaseEstimator):
 
     #: Whether ``_learn`` and ``_scores`` take sparse matrices.
     reads_sparse = False
-    #: Whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`.
+    #: Whether ``_learn`` takes a :class:`~treerank.documents.batched.BatchedMatrix`.
     reads_batches = False
     #: Number of threads of explanations.
     n_threads = 1
 
     head_: AntisymmetricHead
-    steepness_: float
+    calibration_slope_: float
     relevance_scale_: RelevanceScale | None = None
     training_queries_: TrainingQueries | None = None
     #: Whether the documents of ``fit`` were of several queries.
@@ -136,10 +136,10 @@ class Scored(BaseEstimator):
     def sample(self, X: Any, qid: ByRow = None, **options: Any) -> "SampledLists":
         """Draw a list for each query that explores, with the probability of each place.
 
-        ``options`` are those of :func:`treerank.results.sample_lists`: ``k``, ``temperature`` and
+        ``options`` are those of :func:`treerank.reranking.sample_lists`: ``k``, ``temperature`` and
         ``random_state``.
         """
-        from treerank.results.sampling import sample_lists
+        from treerank.reranking.sampling import sample_lists
 
         scores, _, qid = self._read_and_score(X, None, qid)
         self.warn_of_one_query(qid, len(scores))
@@ -160,7 +160,7 @@ class Scored(BaseEstimator):
     def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the probability, row by row, that a is more relevant than b."""
         scores_a, scores_b = map(self.scores_of, self.read_pairs(X_a, X_b))
-        return pair_probability(scores_a - scores_b, self.steepness_)
+        return pair_probability(scores_a - scores_b, self.calibration_slope_)
 
     @check_arguments
     def explain(
@@ -241,9 +241,9 @@ class Scored(BaseEstimator):
         judged = np.flatnonzero(~np.isnan(y))
         groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
         scores, y = scores[judged], y[judged]
-        steepness = fit_steepness(scores, y, groups)
+        slope = fit_calibration_slope(scores, y, groups)
         self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups)
-        self.steepness_ = steepness
+        self.calibration_slope_ = slope
         return self
 
     @check_arguments

@@ -6,10 +6,10 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from treerank.checks import quote
+from treerank.documents.queries import ByRow
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
-from treerank.inputs.grouping import ByRow
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 

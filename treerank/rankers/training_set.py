@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
-from treerank.inputs.canonical import canonical_order, row_hashes, with_columns
-from treerank.inputs.documents import check_positions
-from treerank.inputs.grouping import Queries, QueryGroups, check_query_weight
-from treerank.inputs.id_hashes import hashes_of, ids_of_queries
-from treerank.inputs.rows import Rows
+from treerank.documents.canonical_order import canonical_order, row_hashes, with_columns
+from treerank.documents.features import check_positions
+from treerank.documents.queries import Queries, QueryGroups, check_query_weight
+from treerank.documents.query_ids import hashes_of, ids_of_queries
+from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries, are_judged, hashes_of_queries
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import bind_loss
 from treerank.objectives.judgments import Judgments, Totals
 from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
 from treerank.objectives.pairs.settings import PairSettings
-from treerank.rankers.training_queries import TrainingQueries, are_judged, hashes_of_queries
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,9 +44,9 @@ class TreeDirectRanker(DirectRanker):
     ----------
     feature_part : str, feature part or list of them, default="lightgbm"
         Function from documents to numbers. One of "lightgbm", "xgboost", "histogram",
-        "streaming", "line", "ensemble", "chain", "mlp", "linear", "polynomial" and "soft_trees",
-        or an instance with its own parameters, such as ``LightGBMTrees(n_estimators=500)``, of
-        which a copy is fitted. A list is an
+        "streaming", "linear", "ensemble", "stages", "mlp", "linear_network", "polynomial" and
+        "soft_trees", or an instance with its own parameters, such as
+        ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted. A list is an
         :class:`~treerank.feature_parts.ensemble.Ensemble` of the parts in it. For the
         best ranker see :meth:`best`.
     loss : str or object, default="logistic"
@@ -143,7 +143,7 @@ class TreeDirectRanker(DirectRanker):
         to the labels by squared error, each three times by other seeds, and of a line. Queries that
         are left out say how much each kind counts. Sizes of trees come from the data, as those of
         the default. So give it all judged queries: it learns nothing from an ``eval_set`` but the
-        steepness of pair probabilities. :func:`treerank.export` takes it in the formats that know
+        slope of pair probabilities. :func:`treerank.export` takes it in the formats that know
         lines beside trees: "c", "json", "onnx" and "vespa-expression".
 
         Parameters
@@ -161,7 +161,7 @@ class TreeDirectRanker(DirectRanker):
         'map'
         """
         part = feature_part_class("ensemble")(
-            ["lightgbm", "lightgbm", "line"],
+            ["lightgbm", "lightgbm", "linear"],
             n_bags=3,
             losses=[None, "half_squared_error", None],
             shares=[1.0, 0.5, 0.15],

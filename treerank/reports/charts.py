@@ -22,11 +22,11 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 10, 44
 #: Number of bars of a histogram.
 _N_BINS = 20
 #: Two coordinates of the points of a line, and the ends of their intervals if there are any.
-Line = tuple[ArrayLike, ...]
+Curve = tuple[ArrayLike, ...]
 
 
 def line_chart(
-    title: str, lines: Mapping[str, Line], *, x: str, y: str, of_shares: bool = False
+    title: str, lines: Mapping[str, Curve], *, x: str, y: str, of_shares: bool = False
 ) -> Markup:
     """Return a chart of lines by name, whose axes have the names ``x`` and ``y``.
 

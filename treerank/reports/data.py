@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treerank.inputs.columns import BEHAVIOR_NAMES
+from treerank.documents.columns import BEHAVIOR_NAMES
 from treerank.inspection.data_sheets import DataSheet, data_sheet, drift
 from treerank.inspection.leaks import copies, single_features
 from treerank.reports.page import Markup, Section, joined

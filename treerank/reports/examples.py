@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.inputs.columns import taken_rows
-from treerank.inspection.swaps import Swaps, costly_swaps
+from treerank.documents.columns import taken_rows
+from treerank.inspection.rank_changes import RankChanges, costly_rank_changes
 from treerank.metrics.graded_metrics import NDCG
 from treerank.reports.page import Section, element, joined
 from treerank.reports.subject import Subject
@@ -36,8 +36,10 @@ def examples(subject: Subject) -> Section | None:
     rows = np.concatenate([subject.groups.rows[q] for q in chosen])
     codes = np.repeat(np.arange(len(chosen)), subject.groups.sizes[chosen])
     limits = {"n_swaps": len(chosen) * _N_SWAPS, "per_query": _N_SWAPS}
-    swaps = costly_swaps(subject.y[rows], subject.scores[rows], codes, metric=metric, **limits)
-    swaps = Swaps(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
+    swaps = costly_rank_changes(
+        subject.y[rows], subject.scores[rows], codes, metric=metric, **limits
+    )
+    swaps = RankChanges(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
     parts = _parts(subject, swaps)
     shown = [*chosen, *_others(subject, chosen)]
     found = [_example(subject, q, n, swaps, parts) for n, q in enumerate(shown)]
@@ -72,7 +74,7 @@ def _others(subject: Subject, chosen: list[int]) -> list[int]:
     return [int(q) for q in rest[n_rows <= _MOST_ROWS]]
 
 
-def _parts(subject: Subject, swaps: Swaps) -> np.ndarray:
+def _parts(subject: Subject, swaps: RankChanges) -> np.ndarray:
     """Return how much each feature adds to the margin of each swap, then the standard errors."""
     if len(swaps) == 0:
         return np.empty((2, 0, subject.X.shape[1]))
@@ -94,7 +96,7 @@ def _stepper(key: str, name: str) -> Any:
     )
 
 
-def _example(subject: Subject, q: int, number: int, swaps: Swaps, parts: np.ndarray) -> Any:
+def _example(subject: Subject, q: int, number: int, swaps: RankChanges, parts: np.ndarray) -> Any:
     """Return what the script shows of a query."""
     rows = subject.groups.rows[q]
     ranks = _ranks(subject.scores, rows)
@@ -129,7 +131,7 @@ def _values(subject: Subject, q: int) -> str:
     return ", ".join(shown)
 
 
-def _swap(subject: Subject, swaps: Swaps, parts: np.ndarray, n: int, ranks: Any) -> Any:
+def _swap(subject: Subject, swaps: RankChanges, parts: np.ndarray, n: int, ranks: Any) -> Any:
     """Return two documents in the wrong order, and the largest parts of their margin."""
     above, below = int(swaps.above[n]), int(swaps.below[n])
     own, errors = parts[:, n]

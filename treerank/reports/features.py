@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.inputs.columns import taken_rows
+from treerank.documents.columns import taken_rows
 from treerank.inspection.effects import Effect, effect
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.pair_calibration import drawn_pairs

@@ -22,7 +22,7 @@ def pairs(subject: Subject) -> Section | None:
     if len(i) == 0:
         return None
     margin = subject.scores[i] - subject.scores[j]
-    predicted = pair_probability(margin, subject.ranker.steepness_)
+    predicted = pair_probability(margin, subject.ranker.calibration_slope_)
     query = subject.groups.codes
     curve = calibration_curve(predicted, subject.y[i] > subject.y[j], query[i])
     note = (

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_instance, check_sequence, naming, refuse_masked
+from treerank.documents.columns import taken_rows
+from treerank.documents.features import check_eval_set, check_features, check_labels
+from treerank.documents.queries import QueryGroups
 from treerank.files.replaced import replaced_file
-from treerank.inputs.columns import taken_rows
-from treerank.inputs.documents import check_eval_set, check_features, check_labels
-from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from treerank.reports.data import data
 from treerank.reports.examples import examples
 from treerank.reports.features import features
-from treerank.reports.kinds import kinds
 from treerank.reports.method import method
 from treerank.reports.page import Section
 from treerank.reports.pairs import pairs
 from treerank.reports.queries import queries
+from treerank.reports.slices import kinds
 from treerank.reports.subject import Subject
 from treerank.reports.summary import summary
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import quote
-from treerank.inputs.documents import shown_names
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.features import shown_names
+from treerank.documents.queries import QueryGroups
 from treerank.inspection.data_sheets import columns_of
 from treerank.inspection.query_slices import Slice, slices
 from treerank.metrics.base import Metric

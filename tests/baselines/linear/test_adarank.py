@@ -6,7 +6,7 @@ from ranking_sample import make_ranking_sample
 
 from treerank.baselines.linear.adarank import AdaRank, WeakRankerChoice
 from treerank.baselines.query_measure import measurable
-from treerank.inputs.rows import Rows
+from treerank.documents.rows import Rows
 from treerank.metrics import NDCG, get_metric
 from treerank.rankers.training_set import training_set
 

@@ -8,7 +8,7 @@ from treerank.baselines import LambdaRank, ListNet, ListNetStar, RankNet, RankNe
 from treerank.baselines.neural.rankprop import RankProp, SortedTargets
 from treerank.baselines.neural.sorting import sort_by_comparison
 from treerank.datasets.ranking_data import Batches
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.rankers.nested_ranker import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -124,9 +124,9 @@ def test_pair_probabilities_of_sortnet_are_those_of_its_comparator():
     with pytest.raises(TypeError, match="X must be a matrix in memory"):
         ranker.calibrate(Batches([held_out]))  # and the old steepness stays
     np.testing.assert_array_equal(np.sign(probability - 0.5), np.sign(preference))
-    odds = ((1 + preference) / (1 - preference)) ** ranker.steepness_
+    odds = ((1 + preference) / (1 - preference)) ** ranker.calibration_slope_
     np.testing.assert_allclose(probability, odds / (1 + odds))
-    assert ranker.steepness_ > 1  # one epoch leaves the comparator timid
+    assert ranker.calibration_slope_ > 1  # one epoch leaves the comparator timid
     likely = ranker.predict_relevance(a)
     assert (np.diff(likely[np.argsort(ranker.predict(a))]) >= 0).all()
     assert np.ptp(likely) > 0

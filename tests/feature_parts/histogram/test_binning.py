@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, vstack
 
-from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
+from treerank.documents.rows import Rows
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.rows import as_rows
-from treerank.inputs.rows import Rows
+from treerank.feature_parts.trees.bin_sample import SAMPLE_SIZE
 
 RNG = np.random.default_rng(0)
 

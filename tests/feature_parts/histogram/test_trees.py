@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 from shared_kernels import shared_by
 from sklearn.base import clone
 
+from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.histogram import grower
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.inputs.grouping import QueryGroups
 
 pytestmark = pytest.mark.slow
 

@@ -26,7 +26,7 @@ PARTS = {
     "mlp": MLP((8,), n_epochs=3, batch_size=32, random_state=0),
     "dropout": MLP((8, 4), n_outputs=3, output_activation="tanh", dropout=0.3, n_epochs=3,
                    batch_size=32, random_state=0),
-    "linear": LinearNetwork(n_epochs=3, batch_size=32, random_state=0),
+    "linear_network": LinearNetwork(n_epochs=3, batch_size=32, random_state=0),
     "polynomial": Polynomial(2, n_epochs=3, batch_size=32, random_state=0),
 }  # fmt: skip
 X = np.random.default_rng(0).normal(size=(120, 4))
@@ -68,7 +68,7 @@ MODES = [double_precision, no_memory, torch.no_grad, torch.inference_mode]
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ["mlp", "linear", "polynomial", "soft_trees", "SortNet"])
+@pytest.mark.parametrize("name", ["mlp", "linear_network", "polynomial", "soft_trees", "SortNet"])
 def test_what_torch_is_set_to_changes_nothing(name, mode):
     ranker = Case(made(name), None).unfitted()
     expected = clone(ranker).fit(X, Y, QID).predict(X)

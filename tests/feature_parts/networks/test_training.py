@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import torch
 
+from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.polynomial import LinearNetwork
 from treerank.feature_parts.networks.training import (
@@ -14,7 +15,6 @@ from treerank.feature_parts.networks.training import (
     own_settings,
     rate_at,
 )
-from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.numerics.random_keys import uniform
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken

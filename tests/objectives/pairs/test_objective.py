@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.pairs.objective import choose_kernel

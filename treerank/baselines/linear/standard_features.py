@@ -15,8 +15,8 @@ from typing import Self
 
 import numpy as np
 
+from treerank.documents.rows import Rows
 from treerank.feature_parts.standardization import refuse_overflow, standardized
-from treerank.inputs.rows import Rows
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
 from treerank.checks import check_counts
+from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.base import traits_of
-from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, Rule, Size

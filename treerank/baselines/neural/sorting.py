@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.baselines.neural.comparator import Comparator
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.rankers.held_out import HeldOut

@@ -10,14 +10,14 @@ from treerank.baselines.neural.comparator import COMPARATOR_RULES, Comparator
 from treerank.baselines.neural.sorting import ComparedDocuments, Preference, sort_by_comparison
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
+from treerank.documents.features import check_labels, check_n_pairs
+from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.rows import Rows
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
-from treerank.inputs.documents import check_labels, check_n_pairs
-from treerank.inputs.grouping import ByRow, QueryGroups
-from treerank.inputs.rows import Rows
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
-from treerank.rankers.calibration import fit_steepness, pair_probability
+from treerank.rankers.calibration import fit_calibration_slope, pair_probability
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import take_columns
@@ -122,7 +122,7 @@ class SortNet(Ranker):
 
     def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's probability, row by row, that a is more relevant than b."""
-        return pair_probability(_log_odds(self.compare(X_a, X_b)), self.steepness_)
+        return pair_probability(_log_odds(self.compare(X_a, X_b)), self.calibration_slope_)
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
@@ -131,11 +131,11 @@ class SortNet(Ranker):
         labels = check_labels(labels, len(rows), some_unjudged=True)
         groups = QueryGroups.from_qid(queries, len(rows))
         documents = Rows(rows, columns=self.columns_)
-        self._fit_steepness(HeldOut(documents, labels, groups).judged())
+        self._fit_calibration_slope(HeldOut(documents, labels, groups).judged())
         return self
 
-    def _fit_steepness(self, calibrating: HeldOut) -> None:
-        """Fit the steepness to the comparisons of different labels that sorting makes."""
+    def _fit_calibration_slope(self, calibrating: HeldOut) -> None:
+        """Fit the slope to the comparisons of different labels that sorting makes."""
         y = calibrating.y
         _, (i, j, preference) = sort_by_comparison(
             calibrating.groups, self._preference(calibrating.X)
@@ -144,7 +144,9 @@ class SortNet(Ranker):
         won, n = (y[i] > y[j])[has_winner], np.count_nonzero(has_winner)
         if np.any(margin[has_winner]):  # each comparison is a query of two documents
             scores = np.append(margin[has_winner], np.zeros(n))
-            self.steepness_ = fit_steepness(scores, np.append(won, ~won), np.tile(np.arange(n), 2))
+            self.calibration_slope_ = fit_calibration_slope(
+                scores, np.append(won, ~won), np.tile(np.arange(n), 2)
+            )
 
     def _preference(self, X: np.ndarray) -> Preference:
         """Return the function that compares rows of checked documents."""

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.feature_parts.engines.bin_sample import sample_of
+from treerank.documents.rows import Rows
+from treerank.feature_parts.trees.bin_sample import sample_of
 from treerank.files.scratch import scratch_array
-from treerank.inputs.rows import Rows
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
 

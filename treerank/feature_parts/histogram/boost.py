@@ -5,7 +5,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from treerank.feature_parts.engines.boosting import GrowthTask
+from treerank.documents.rows import Rows
 from treerank.feature_parts.histogram import sampling
 from treerank.feature_parts.histogram.binning import Bins, bin_rows, by_column
 from treerank.feature_parts.histogram.forest import make_forest
@@ -14,11 +14,11 @@ from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_t
 from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, magnitudes, pack
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Data, make_histograms
+from treerank.feature_parts.trees.boosting import GrowthTask
 from treerank.files.scratch import leave_memory
 from treerank.forests.forest import Forest
 from treerank.forests.joining import joined, some_trees
 from treerank.forests.scoring import forest_scores
-from treerank.inputs.rows import Rows
 from treerank.numerics.threads import in_parts
 
 _BATCH = 16_384

@@ -7,7 +7,7 @@ would have sampled.
 
 import numpy as np
 
-from treerank.inputs.rows import Rows
+from treerank.documents.rows import Rows
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective, as_objective
 

@@ -10,13 +10,13 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from treerank.checks import check_count, check_number
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answers_engine_words
-from treerank.feature_parts.engines.boosting import MOST
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.trees.boosting import MOST
 from treerank.forests.forest import Forest
 from treerank.forests.joining import some_trees
-from treerank.inputs.rows import Rows
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 

@@ -6,17 +6,17 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from treerank.checks import check_count
+from treerank.documents.rows import Rows
 from treerank.feature_parts.engine_words import answers_engine_words
-from treerank.feature_parts.engines.arguments import constraints_of
-from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import boost
 from treerank.feature_parts.histogram.packing import PRECISIONS
 from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import GROW_POLICIES
+from treerank.feature_parts.trees.arguments import constraints_of
+from treerank.feature_parts.trees.auto_sizes import Sizes
+from treerank.feature_parts.trees.boosting import BoostedTrees, GrowthTask
 from treerank.forests.forest import Forest
-from treerank.inputs.rows import Rows
 from treerank.numerics.threads import kernel_threads
 from treerank.parameters import Auto, NotNegative, Rule, Share, Size
 
@@ -34,7 +34,7 @@ class HistogramTrees(BoostedTrees):
     all outputs.
 
     All other parameters and attributes are those of
-    :class:`~treerank.feature_parts.engines.boosting.BoostedTrees`.
+    :class:`~treerank.feature_parts.trees.boosting.BoostedTrees`.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.network_term import Network
 from treerank.feature_parts.networks import training
@@ -27,7 +28,6 @@ from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import check_state, unshared
-from treerank.inputs.rows import Rows
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import Auto, Count, LearningRate, NotNegative, Rule, Seed, check_parameters
 from treerank.progress import Progress, patience_of

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from treerank.checks import check_column
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
 from treerank.objectives.judgments import Judgments

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.numerics.compiling import njit
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import check_column
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
 from treerank.objectives.pairs import closed_forms, exact_pairs, fast_pairs, listed_pairs

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.label_order import LabelOrder, Weights, place_scores
 from treerank.objectives.pairs.losses import PairLoss

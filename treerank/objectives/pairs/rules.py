@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from treerank.checks import MAX_WEIGHT, as_numbers, by_name, quote
-from treerank.inputs.grouping import QueryGroups
+from treerank.documents.queries import QueryGroups
 from treerank.parameters import Rule, Size, check_parameters
 
 

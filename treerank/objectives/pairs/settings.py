@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.checks import quote
-from treerank.inputs.relevance import check_gain
+from treerank.documents.gains import check_gain
 from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
 from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight, Weight, get_pair_weight
 from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.checks import by_name
-from treerank.inputs.relevance import is_relevant, label_gains
+from treerank.documents.gains import is_relevant, label_gains
 from treerank.numerics.compiling import register_jitable
 from treerank.objectives.pairs.position_values import VALUES
 from treerank.parameters import Rule

@@ -1,0 +1,55 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from treerank.documents.rows import Rows
+
+VALUES = np.random.default_rng(0).normal(size=(50, 3))
+ORDER = np.random.default_rng(1).permutation(50)[:40]
+LAYOUTS = {
+    "C": VALUES,
+    "F": np.asfortranarray(VALUES),
+    "strided": np.repeat(VALUES, 2, axis=1)[:, ::2],
+    "float32": VALUES.astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("order", [None, ORDER], ids=["as they are", "permuted"])
+def test_every_way_of_reading_gives_the_gathered_rows(layout, order):
+    values = LAYOUTS[layout]
+    rows = Rows(values, order)
+    expected = values if order is None else values[order]
+    assert rows.shape == expected.shape
+    assert len(rows) == len(expected)
+    assert rows.array().dtype == expected.dtype
+    np.testing.assert_array_equal(rows.array(), expected)
+    np.testing.assert_array_equal(rows.batch(5, 17), expected[5:17])
+    np.testing.assert_array_equal(rows.batch(30, 1000), expected[30:])
+    np.testing.assert_array_equal(rows.take(np.array([3, 3, 1])).array(), expected[[3, 3, 1]])
+    np.testing.assert_array_equal(rows.row(7), expected[7])
+
+
+@pytest.mark.parametrize("order", [None, ORDER], ids=["as they are", "permuted"])
+def test_rows_that_are_taken_keep_their_places_among_those_of_all_workers(order):
+    rows = Rows(VALUES, order)
+    assert rows.take(np.array([3, 1])).places is None
+    shared = Rows(VALUES, order, places=7 * np.arange(len(rows)))
+    assert shared.take(np.array([3, 1])).places.tolist() == [21, 7]
+
+
+def test_the_order_of_the_values_hands_over_the_array_itself():
+    assert Rows(VALUES).array() is VALUES
+    assert Rows(VALUES, np.arange(50)).order is None
+    assert Rows(VALUES, np.arange(49)).order is not None
+
+
+def test_a_batch_costs_no_more_memory_than_its_rows():
+    for values in (np.zeros((20_000, 20)), np.zeros((20_000, 20), order="F")):
+        rows = Rows(values, np.arange(20_000)[::-1])
+        tracemalloc.start()
+        rows.batch(100, 300)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 2 * values[100:300].nbytes

@@ -1,0 +1,263 @@
+"""A ranker knows queries of which other documents were trained on, and has few false alarms."""
+
+import warnings
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import (
+    KFold,
+    StratifiedKFold,
+)
+
+from treerank import (
+    LightGBMTrees,
+    QueryKFold,
+    TreeDirectRanker,
+    load,
+    make_web_search,
+)
+from treerank.datasets import Batches
+from treerank.documents import training_queries
+from treerank.documents.queries import QueryGroups
+from treerank.documents.query_ids import hashes_of, ids_of_queries
+from treerank.documents.training_queries import (
+    QueryOverlap,
+    TrainingQueries,
+    hashes_of_queries,
+    overlap_with_training,
+)
+from treerank.rankers import NestedRanker, StreamingRanker
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+X, Y, QID = make_web_search(60, documents_per_query=20, n_features=8, random_state=0)
+OTHERS = make_web_search(60, documents_per_query=12, n_features=8, random_state=1)
+RANKER = TreeDirectRanker(LightGBMTrees(3, n_jobs=1), random_state=0)
+COLORS = ["red", "blue", "green", "black", "white", "gray", "pink", "brown", "beige", "violet"]
+THINGS = ["shoes 42", "hats", "coats", "socks", "gloves", "3 shirts"]
+WORDS = np.array([f"{color} {thing}" for color in COLORS for thing in THINGS])
+#: How the ids of queries 0 to 59 are spelled.
+SPELLED = {
+    "from 0": QID,
+    "from 1": QID + 1,
+    "float": QID.astype(float),
+    "text of numbers": QID.astype(str),
+    "prefix": np.char.add("q", QID.astype(str)),
+    "padded": np.array([f"session-{number:04d}" for number in QID], dtype=object),
+    "text of floats": QID.astype(float).astype(str),
+    "year": np.char.add("2024-", QID.astype(str)),
+    "shop": np.array([f"shop-{number:03d}-de" for number in QID]),
+    "user": np.array([f"user_7_{number}_s" for number in QID]),
+    "bytes of numbers": np.char.encode(np.char.add("q", QID.astype(str))),
+    "apart, as in LETOR": 15 * QID + 1,
+    "large": QID * 7919**2 % 10**9 + 17,
+    "words": WORDS[QID],
+    "bytes": np.char.encode(WORDS[QID]),
+    "dates": np.datetime64("2026-01-01") + QID,
+}
+TEXT = {"words", "bytes"}
+SPLITS = {
+    "KFold(5, shuffle)": KFold(5, shuffle=True, random_state=0),
+    "KFold(10, shuffle)": KFold(10, shuffle=True, random_state=0),
+    "KFold(3)": KFold(3),
+    "StratifiedKFold(4)": StratifiedKFold(4, shuffle=True, random_state=0),
+}
+#: Spellings of text in which one number alone differs.
+COUNTED = [
+    *("text of numbers", "prefix", "padded", "text of floats"),
+    *("year", "shop", "user", "bytes of numbers"),
+]
+every_spelling = pytest.mark.parametrize("qid", SPELLED.values(), ids=SPELLED)
+CUT = r"(\d+) of (\d+) queries were trained on with other documents"
+
+
+def remembered(qid, hashes):
+    groups = QueryGroups.from_qid(qid)
+    ids = hashes_of(ids_of_queries(qid, groups))
+    return TrainingQueries(ids, *hashes_of_queries(hashes, groups)).smallest()
+
+
+def rows_of(qid, seed=0):
+    return np.random.default_rng(seed).integers(1, 2**63, len(qid)).astype(np.uint64)
+
+
+@pytest.mark.parametrize("cv", SPLITS.values(), ids=SPLITS)
+@every_spelling
+def test_queries_that_a_splitter_of_rows_cuts_are_recognized(qid, cv):
+    rows = rows_of(QID)
+    for train, test in cv.split(X, Y):
+        overlap = remembered(qid[train], rows[train]).look_up(rows[test], None, qid[test])
+        assert overlap.n_cut > 0, overlap
+        assert overlap.n_same == 0 or cv is SPLITS["KFold(3)"]
+
+
+@every_spelling
+def test_whole_queries_are_not(qid):
+    rows = rows_of(QID)
+    for train, test in QueryKFold(3).split(X, Y, QID):
+        overlap = remembered(qid[train], rows[train]).look_up(rows[test], None, qid[test])
+        assert overlap == QueryOverlap(20, 0, 0)
+
+
+@pytest.mark.parametrize("n_tests", [10, 12, 60, 200])
+@pytest.mark.parametrize("size", [1, 8, 12, 20, 30])
+@pytest.mark.parametrize(
+    "spelling",
+    ["from 0", "from 1", *COUNTED],
+)
+def test_a_test_set_that_counts_its_queries_anew_is_not_taken_for_the_same(spelling, size, n_tests):
+    known = remembered(SPELLED[spelling], rows_of(QID))
+    numbers = np.repeat(np.arange(n_tests), size)
+    spelled = {
+        "from 0": numbers,
+        "from 1": numbers + 1,
+        "text of numbers": numbers.astype(str),
+        "prefix": np.char.add("q", numbers.astype(str)),
+        "padded": np.array([f"session-{number:04d}" for number in numbers], dtype=object),
+        "text of floats": numbers.astype(float).astype(str),
+        "year": np.char.add("2024-", numbers.astype(str)),
+        "shop": np.array([f"shop-{number:03d}-de" for number in numbers]),
+        "user": np.array([f"user_7_{number}_s" for number in numbers]),
+        "bytes of numbers": np.char.encode(np.char.add("q", numbers.astype(str))),
+    }
+    qid = spelled[spelling]
+    overlap = known.look_up(rows_of(numbers, seed=1), None, qid)
+    assert (overlap.n_same, overlap.n_cut) == (0, 0)
+    some = numbers >= n_tests // 2  # a part of such a file
+    assert known.look_up(rows_of(numbers, seed=1)[some], None, qid[some]).n_cut == 0
+    one = numbers == 7  # and a single query
+    assert known.look_up(rows_of(numbers, seed=1)[one], None, qid[one]).n_cut == 0
+
+
+@pytest.mark.parametrize("sizes", ["fixed", "uniform", "Poisson", "lognormal"])
+@pytest.mark.parametrize("of_tests", ["fixed", "uniform", "Poisson", "lognormal"])
+def test_lists_of_any_lengths_under_the_same_numbers_are_no_cut(sizes, of_tests):
+    rng = np.random.default_rng(0)
+    draw = {
+        "fixed": lambda mean: np.full(60, mean),
+        "uniform": lambda mean: rng.integers(mean // 2, 3 * mean // 2 + 1, 60),
+        "Poisson": lambda mean: np.maximum(rng.poisson(mean, 60), 1),
+        "lognormal": lambda mean: 1 + (mean * rng.lognormal(size=60)).astype(int),
+    }
+    for longer, shorter in ((20, 10), (40, 10), (20, 20), (100, 50)):
+        qid = np.repeat(np.arange(60), draw[sizes](longer))
+        other = np.repeat(np.arange(60), draw[of_tests](shorter))
+        overlap = remembered(qid, rows_of(qid)).look_up(rows_of(other, seed=1), None, other)
+        assert overlap.n_cut == 0
+
+
+def test_the_next_queries_are_not_known_but_one_that_comes_back_with_other_documents_is():
+    ranker = clone(RANKER).fit(X, Y, WORDS[QID])
+    new = np.char.add("new ", WORDS)
+    X_new, y_new, q_new = OTHERS
+    assert overlap_with_training(ranker, X_new, y_new, new[q_new]) == QueryOverlap(60, 0, 0)
+    some = np.where(q_new < 20, WORDS[q_new], new[q_new])
+    assert overlap_with_training(ranker, X_new, y_new, some) == QueryOverlap(60, 0, 20)
+    assert overlap_with_training(ranker, X, Y, QID) == QueryOverlap(60, 60, 0)
+    half = QID < 30
+    assert overlap_with_training(ranker, X[half], qid=QID[half]) == QueryOverlap(30, 30, 0)
+
+
+def test_what_is_remembered_depends_on_content_alone_and_is_saved(tmp_path):
+    ranker = clone(RANKER).fit(X, Y, QID)
+    shuffled = np.random.default_rng(0).permutation(len(Y))
+    again = clone(RANKER).fit(X[shuffled], Y[shuffled], QID[shuffled].astype(float))
+    ranker.save(tmp_path / "a")
+    again.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    loaded = load(tmp_path / "a").training_queries_.as_state()
+    for name, values in ranker.training_queries_.as_state().items():
+        np.testing.assert_array_equal(loaded[name], values, strict=True)
+    batches = Batches([(X[:500], Y[:500], QID[:500]), (X[500:], Y[500:], QID[500:])])
+    assert ranker.score(batches) == ranker.score(X, Y, QID)
+    for broken in ({"ids": loaded["ids"][::-1]}, {"sizes": loaded["sizes"][:-1]}, {"ids": None}):
+        with pytest.raises(ValueError, match=r"ids|sizes"):
+            TrainingQueries.of_state(loaded | broken)
+
+
+def test_fits_to_clicks_remember_nothing_and_stages_of_a_nested_ranker_do_not_either():
+    position = np.arange(len(Y)) % 10 + 1
+    clicked = Y > 0
+    with warnings.catch_warnings(action="ignore"):  # of few rankings
+        ranker = clone(RANKER).fit(X, clicked, QID, position=position)
+    assert ranker.training_queries_ is None
+    nested = NestedRanker(clone(RANKER), sizes=(8,), random_state=0).fit(X, Y, QID)
+    assert len(nested.training_queries_.ids) == 60
+    assert [each.training_queries_ for each in nested.rankers_] == [None] * len(nested.rankers_)
+
+
+def test_a_fit_that_goes_on_remembers_the_queries_of_both():
+    stream = StreamingRanker(random_state=0)
+    for batch in range(3):
+        rows = QID // 20 == batch
+        stream.partial_fit(X[rows], Y[rows], WORDS[QID[rows]])
+    assert overlap_with_training(stream, X, Y, WORDS[QID]) == QueryOverlap(60, 60, 0)
+    more = TreeDirectRanker(LightGBMTrees(2), warm_start=True).fit(X, Y, WORDS[QID])
+    assert len(more.fit(X, Y, WORDS[QID]).training_queries_.ids) == 60
+    some = QID < 30
+    anew = more.set_params(warm_start=False).fit(X[some], Y[some], QID[some])
+    assert len(anew.training_queries_.ids) == 30
+
+
+def test_of_many_queries_a_sample_is_remembered_and_looked_up(monkeypatch):
+    monkeypatch.setattr(training_queries, "MOST_REMEMBERED", 25)
+    rows = rows_of(QID)
+    for qid in (QID, WORDS[QID]):
+        train, test = next(KFold(5, shuffle=True, random_state=0).split(X))
+        known = remembered(qid[train], rows[train])
+        assert len(known.ids) == 25
+        overlap = known.look_up(rows[test], None, qid[test])
+        assert 20 <= overlap.n_cut <= overlap.n_queries <= 30
+        assert known.look_up(rows_of(QID, seed=3), None, qid).n_cut == (0 if qid is QID else 25)
+
+
+def test_lists_of_the_same_items_for_all_users_are_no_copies():
+    rows = np.tile(rows_of(np.arange(10)), 20)
+    users = np.repeat(np.arange(20), 10)
+    known = remembered(users, rows)
+    assert known.look_up(rows, None, users).n_same == 20
+    assert known.look_up(rows, None, users + 20) == QueryOverlap(20, 0, 0)
+
+
+def test_few_numbers_that_two_sets_share_by_chance_are_no_cut():
+    known = remembered(np.repeat([25, 47, 60, 75, 90], 40), rows_of(np.zeros(200)))
+    others = np.repeat(np.arange(1, 51), 10)
+    assert known.look_up(rows_of(others, seed=1), None, others).n_cut == 0
+    rng = np.random.default_rng(0)
+    users, later = (np.repeat(rng.permutation(5000)[:500], 5) for _ in range(2))
+    overlap = remembered(users, rows_of(users)).look_up(rows_of(later, seed=1), None, later)
+    assert len(np.intersect1d(users, later)) > 30
+    assert overlap.n_cut == 0
+
+
+def test_lists_of_one_length_that_are_cut_are_recognized_and_halves_of_numbered_ones_are_not():
+    qid = np.repeat(np.arange(60), 20)
+    rows = rows_of(qid)
+    for n_splits, is_known in ((5, True), (2, False)):
+        for train, test in KFold(n_splits, shuffle=True, random_state=0).split(qid):
+            known = remembered(qid[train], rows[train])
+            assert (known.look_up(rows[test], None, qid[test]).n_cut > 0) == is_known
+    for train, test in KFold(2, shuffle=True, random_state=0).split(X):
+        known = remembered(QID[train], rows_of(QID)[train])
+        assert known.look_up(rows_of(QID)[test], None, QID[test]).n_cut == 0
+
+
+def test_text_that_is_a_number_in_no_one_form_is_no_word_either():
+    numbers = [str(n if n % 2 else -n / 4) for n in range(60)]  # "-0.0", "1", "-0.5", "3", ...
+    qid = np.repeat(numbers, 20)
+    known = remembered(qid, rows_of(qid))
+    other = np.repeat(numbers, 8)
+    assert known.look_up(rows_of(other, seed=1), None, other).n_cut == 0
+
+
+def test_dates_with_a_time_zone_are_read_without_a_warning():
+    naive = [datetime(2026, 1, 1, 12) + timedelta(days=n) for n in range(3)]
+    zone = timezone(timedelta(hours=-5))
+    aware = [each.replace(tzinfo=UTC).astimezone(zone) for each in naive]
+    with warnings.catch_warnings(action="error"):
+        hashes = hashes_of(aware)
+        np.testing.assert_array_equal(hashes_of(pd.DatetimeIndex(aware)), hashes)
+    np.testing.assert_array_equal(hashes, hashes_of(naive))

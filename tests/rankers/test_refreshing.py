@@ -1,0 +1,144 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from treerank import HistogramTrees, TreeDirectRanker, make_web_search
+from treerank.baselines import LambdaMART, RankSVM
+from treerank.documents.training_queries import overlap_with_training
+from treerank.rankers import ForestRanker, refresh
+
+X, Y, QID = make_web_search(160, documents_per_query=10, n_features=10, random_state=0)
+OLD, LATER = QID < 60, QID >= 60
+#: Settings of small fits.
+SMALL = {"learning_rate": 0.1, "num_leaves": 8}
+
+
+def rows(chosen, X=X, y=Y):
+    return X[chosen], y[chosen], QID[chosen]
+
+
+@pytest.fixture(scope="module")
+def ranker():
+    return TreeDirectRanker(HistogramTrees(30, **SMALL), random_state=0).fit(*rows(OLD))
+
+
+def drifted(rng):
+    """Return data whose later queries differ: columns, labels of some or of all, or nothing."""
+    X, y, qid = make_web_search(200, documents_per_query=10, n_features=10, random_state=rng)
+    later, kind = qid >= 60, rng.integers(4)
+    if kind == 0:
+        X[np.ix_(later, rng.permutation(10)[:3])] *= rng.uniform(0.5, 2)
+    elif kind == 1:
+        X[np.ix_(later, rng.permutation(10)[:3])] = 0
+    elif kind == 2:
+        y[later] = rng.permutation(y[later])
+    return X, y, qid
+
+
+@pytest.mark.slow
+def test_no_ranker_is_shipped_that_is_worse_on_left_out_queries():
+    rng, outcomes = np.random.default_rng(0), set()
+    for learn in ["leaves", "trees"] * 5:
+        X, y, qid = drifted(rng)
+        old, kept, later = qid < 40, (qid >= 40) & (qid < 60), qid >= 60
+        part = HistogramTrees(20, **SMALL)
+        ranker = TreeDirectRanker(part, random_state=0).fit(X[old], y[old], qid[old])
+        before = (X[kept], y[kept], qid[kept])
+        found = refresh(ranker, X[later], y[later], qid[later], old=before, learn=learn)
+        assert found.ranker is (found.candidate if found.accepted else ranker)
+        is_worse = any(gain.high < 0 for gain in found.differences.values())
+        assert found.accepted == (found.differences["new"].estimate >= 0 and not is_worse)
+        outcomes.add(found.accepted)
+    assert outcomes == {True, False}
+
+
+def test_what_has_turned_around_is_learned_from_new_and_noticed_on_old_queries():
+    X = np.random.default_rng(0).normal(size=(len(QID), 3))
+    y = np.clip(np.where(OLD, X[:, 0], -X[:, 0]).round(), 0, 2)
+    ranker = TreeDirectRanker(HistogramTrees(30, **SMALL)).fit(*rows(OLD, X, y))
+    alone = refresh(ranker, *rows(LATER, X, y))
+    assert alone.ranker is alone.candidate
+    assert alone.differences["new"].low > 0.1
+    with_old = refresh(ranker, *rows(LATER, X, y), old=rows(OLD, X, y))
+    assert with_old.ranker is ranker
+    assert with_old.differences["old"].high < 0
+    assert "The old ranker stays" in str(with_old)
+
+
+def test_what_is_gained_is_measured_on_queries_that_were_left_out(ranker):
+    labels = np.random.default_rng(1).permutation(Y)  # of which nothing can be learned
+    found = refresh(ranker, *rows(LATER, y=labels), learn="leaves")
+    seen = [each.score(*rows(LATER, y=labels)) for each in (found.candidate, ranker)]
+    assert seen[0] - seen[1] > found.differences["new"].high
+
+
+def test_the_old_ranker_stays_as_it_is(ranker):
+    before = ranker.predict(X)
+    found = refresh(ranker, *rows(LATER), learn="trees")
+    assert (ranker.predict(X) == before).all()
+    assert (found.candidate.predict(X) != before).any()
+
+
+def test_neither_the_order_of_rows_nor_the_seed_of_numpy_changes_it(ranker):
+    order = np.random.default_rng(0).permutation(np.flatnonzero(LATER))
+    one, other = refresh(ranker, *rows(LATER)), refresh(ranker, X[order], Y[order], QID[order])
+    assert (one.candidate.predict(X) == other.candidate.predict(X)).all()
+    assert one.differences == other.differences
+
+
+def test_columns_of_text_keep_their_codes():
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(
+        shop=np.where(X[:, 4] > np.median(X[:, 4]), "large", "small")
+    )
+    old = TreeDirectRanker(HistogramTrees(10, **SMALL)).fit(frame[OLD], Y[OLD], QID[OLD])
+    later = frame[LATER].assign(shop=lambda x: x["shop"].where(x.index % 2 == 0, "new shop"))
+    with pytest.warns(UserWarning, match="'shop' of X has 1 new categories, such as 'new shop'"):
+        found = refresh(old, later, Y[LATER], QID[LATER])
+    assert list(found.candidate.feature_names_in_) == list(frame)
+    assert found.candidate.columns_.categories == old.columns_.categories
+    assert len(found.candidate.predict(frame)) == len(frame)
+
+
+@pytest.mark.parametrize("kind", ["forest", "LambdaMART"])
+def test_it_refreshes_all_that_is_a_sum_of_trees(kind, ranker):
+    other = ForestRanker(ranker.forest())
+    if kind == "LambdaMART":
+        other = LambdaMART(n_estimators=10, random_state=0).fit(*rows(OLD))
+    found = refresh(other, *rows(LATER))
+    assert (found.candidate.predict(X) != other.predict(X)).any()
+
+
+def test_what_cannot_be_refreshed_is_refused_by_name(ranker):
+    with pytest.raises(ValueError, match="ranker must be a sum of trees"):
+        refresh(RankSVM().fit(*rows(OLD)), *rows(LATER))
+    with pytest.raises(TypeError, match=r"ranker must be .*Ranker.*; got 'model'"):
+        refresh("model", *rows(LATER))
+    with pytest.raises(ValueError, match=r"old must be \(X, y\) or \(X, y, qid\); got .*tuple"):
+        refresh(ranker, *rows(LATER), old=(X,))
+    with pytest.raises(ValueError, match=r"learn must be one of .*leaves.*; got 'all'"):
+        refresh(ranker, *rows(LATER), learn="all")
+    with pytest.raises(ValueError, match="qid must be given; got None"):
+        refresh(ranker, X, Y)
+
+
+def test_queries_of_mixed_names_stay_apart(ranker):
+    X, y, qid = rows(LATER)
+    names = ["60" if query == 61 else int(query) for query in qid]  # beside the number 60
+    found = refresh(ranker, X, y, names, n_splits=2)
+    expected = refresh(ranker, X, y, np.where(qid == 61, 1000, qid), n_splits=2)
+    np.testing.assert_array_equal(found.candidate.predict(X), expected.candidate.predict(X))
+    assert found.differences == expected.differences
+
+
+def test_the_candidate_remembers_old_and_new_queries_by_their_ids(ranker):
+    X, y, qid = rows(LATER)
+    names = np.array([f"{'red' if query % 2 else 'blue'} {query} shoes" for query in qid])
+    candidate = refresh(ranker, X, y, names).candidate
+    assert overlap_with_training(candidate, *rows(OLD)).n_same == 60
+    half = np.arange(len(y)) % 2 == 0
+    assert overlap_with_training(candidate, X[half], y[half], names[half]).n_cut > 0
+
+
+def test_old_queries_without_qid_are_refused(ranker):
+    with pytest.raises(ValueError, match=r"old must be \(X, y, qid\) where fit has several"):
+        refresh(ranker, *rows(LATER), old=rows(OLD)[:2])

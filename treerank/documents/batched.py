@@ -1,0 +1,60 @@
+"""Batched matrices: float matrices that are read in batches of rows whenever they are needed.
+
+They take the place of a matrix that is larger than memory. In one pass, when they are made, they
+learn their number of rows and the hashes from which the canonical order of the rows follows.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+
+class BatchedMatrix:
+    """A matrix that is read in batches of rows.
+
+    ``read()`` returns an iterator of float matrices, ``shape`` is that of all of them together,
+    and ``hashes`` are taken once, by :func:`treerank.documents.canonical_order.row_hashes`.
+
+    Examples
+    --------
+    >>> halves = [np.array([[1.0], [2.0]]), np.array([[3.0]])]
+    >>> matrix = BatchedMatrix(lambda: iter(halves), (3, 1), np.zeros(3, dtype=np.uint64))
+    >>> matrix[[2, 0]]
+    array([[3.], [1.]])
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    def __init__(
+        self, read: Callable[[], Iterator[np.ndarray]], shape: tuple[int, int], hashes: np.ndarray
+    ):
+        self.read, self.shape, self._hashes = read, shape, [hashes]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.shape[0]
+
+    def take_hashes(self) -> np.ndarray:
+        """Return the hashes, and keep none: they take memory that the fit needs."""
+        return self._hashes.pop()
+
+    def batches(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the number of the first row of each batch, and the batch."""
+        start = 0
+        for batch in self.read():
+            yield start, batch
+            start += len(batch)
+        if start != len(self):
+            raise ValueError(f"X must have as many rows as before, {len(self)}; got {start}.")
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        """Return some rows, in their order, as a matrix in memory."""
+        rows = np.asarray(rows)
+        order = np.argsort(rows, kind="stable")
+        ascending = rows[order]
+        result = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
+        for start, batch in self.batches():
+            first, last = np.searchsorted(ascending, (start, start + len(batch)))
+            result[order[first:last]] = batch[ascending[first:last] - start]
+        return result

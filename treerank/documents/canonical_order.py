@@ -1,0 +1,165 @@
+"""Canonical order: rows sorted by their content, so that a model does not depend on their order.
+
+The result of a tree engine depends on the order of rows (bagging, bin sampling, order of
+summation), and so does noise that is drawn for each row. So every row gets a hash of its features,
+its label and its weights, every query gets the sum of its rows' hashes, and both are sorted by
+hash. Two different rows have the same hash with a probability of 2^-64. To make another property
+of rows count, pass it as one more weight.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from treerank.documents.batched import BatchedMatrix
+from treerank.documents.queries import QueryGroups
+from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.threads import in_parts
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_NAN_BITS = np.uint64(0x7FF8000000000000)
+_BLOCK = 4096  # rows at a time; their hashes stay in the processor's cache
+_COPIED = 2**16  # rows of a matrix in Fortran order that are copied at a time
+
+
+def canonical_order(
+    X: Any,
+    groups: QueryGroups,
+    y: np.ndarray,
+    *weights: np.ndarray | None,
+    of_features: np.ndarray | None = None,
+) -> tuple[QueryGroups, np.ndarray]:
+    """Sort rows and queries by their content; also return the hash of each query.
+
+    If the rows are shuffled or the queries renamed, the result holds the same rows in the same
+    order. Equal numbers with different bits are equal: ``-0.0`` and ``0.0``, all kinds of NaN, the
+    same value as float32 and as float64, in a sparse matrix and in a dense one, where no entry may
+    be stored twice. ``weights`` are other properties in which rows may differ; None is skipped.
+    ``of_features`` are the hashes of the rows of ``X`` alone, where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y, qid = np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 0]), np.array([7, 7, 8])
+    >>> groups, _ = canonical_order(X, QueryGroups.from_qid(qid), y)
+    >>> backwards, _ = canonical_order(X[::-1], QueryGroups.from_qid(-qid[::-1]), y[::-1])
+    >>> bool((X[groups.order] == X[::-1][backwards.order]).all())
+    True
+    """
+    own = row_hashes(X) if of_features is None else of_features
+    hashes = with_columns(own, X.shape[1], y, *weights)
+    sums = group_hashes(hashes, groups)
+    queries = np.lexsort((groups.sizes, sums))
+    starts = np.append(0, np.cumsum(groups.sizes[queries]))
+    first = np.empty(groups.n_queries, dtype=np.int64)
+    first[queries] = starts[:-1]
+    order = np.empty(len(hashes), dtype=np.int64)
+    _sort_by_query(np.argsort(hashes), groups.codes, first, order)
+    return QueryGroups(order, starts), sums[queries]
+
+
+def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
+    """Return a hash of 64 bits for each row of ``X`` and of further columns."""
+    hashes = X.take_hashes() if isinstance(X, BatchedMatrix) else _matrix_hashes(X)
+    return with_columns(hashes, X.shape[1], *columns)
+
+
+def with_columns(hashes: np.ndarray, n_features: int, *columns: np.ndarray | None) -> np.ndarray:
+    """Return the hashes of rows that have further columns, behind their features."""
+    hashes = hashes.copy()
+    extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
+    for key, column in zip(_column_keys(n_features, len(extra)), extra, strict=True):
+        _add(_add_by_row, np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
+    return hashes
+
+
+def group_hashes(hashes: np.ndarray, groups: QueryGroups) -> np.ndarray:
+    """Return a hash for each group of rows, from the hashes of the rows in any order."""
+    # Row hashes are sums themselves. They are hashed once more, because otherwise two rows of a
+    # query could exchange a value without a change of their sum.
+    mixed = np.append(_mix(hashes)[groups.order], np.uint64(0))  # there may be no rows
+    sums: np.ndarray = np.add.reduceat(mixed, groups.indptr[:-1])
+    return sums
+
+
+def _add(kernel, *arguments):
+    """Call a kernel for all blocks of rows; the last argument has an entry for each row."""
+    n_blocks = -(-len(arguments[-1]) // _BLOCK)
+    in_parts(kernel, np.arange(n_blocks + 1), *arguments)
+
+
+def _matrix_hashes(X):
+    """Return a hash for each row of a matrix."""
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    hashes = np.zeros(X.shape[0], dtype=np.uint64)
+    keys = _column_keys(0, X.shape[1])
+    if issparse(X):
+        _add(_add_by_entry, X.data, X.indices, X.indptr, keys, hashes)
+    elif X.flags.c_contiguous:
+        _add(_add_by_row, X, keys, hashes)
+    else:  # stored column by column: a copy of some rows at a time
+        for start in range(0, len(X), _COPIED):
+            rows = np.ascontiguousarray(X[start : start + _COPIED])
+            _add(_add_by_row, rows, keys, hashes[start : start + _COPIED])
+    return hashes
+
+
+def _column_keys(start, n_columns):
+    """Return a number for each column, so that swapping two values of a row changes its hash."""
+    return (np.arange(start, start + n_columns, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
+
+
+@register_jitable
+def _mix(bits):
+    """Hash 64 bits by the last step of splitmix64 (Steele et al. 2014)."""
+    bits = (bits ^ (bits >> _SHIFT_30)) * _MIX_1
+    bits = (bits ^ (bits >> _SHIFT_27)) * _MIX_2
+    return bits ^ (bits >> _SHIFT_31)
+
+
+@register_jitable
+def _bits(value):
+    """Return the same 64 bits for equal numbers."""
+    wide = np.float64(value) + 0.0  # -0.0 + 0.0 is 0.0
+    bits = np.float64(wide).view(np.uint64)
+    return bits if wide == wide else _NAN_BITS
+
+
+@njit(nogil=True)
+def _add_by_row(first, last, X, keys, hashes):
+    """Add the hash of every cell to the hash of its row, for a C-ordered matrix."""
+    n_documents, n_features = X.shape
+    for i in range(first * _BLOCK, min(last * _BLOCK, n_documents)):
+        total = np.uint64(0)
+        for j in range(n_features):
+            total += _mix(_bits(X[i, j]) ^ keys[j])
+        hashes[i] += total
+
+
+@njit(nogil=True)
+def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
+    """Add the hash of every cell to the hash of its row, for a CSR matrix."""
+    zeros = np.uint64(0)
+    for key in keys:
+        zeros += _mix(key)
+    for i in range(first * _BLOCK, min(last * _BLOCK, len(indptr) - 1)):
+        total = zeros
+        for entry in range(indptr[i], indptr[i + 1]):
+            key = keys[columns[entry]]
+            total += _mix(_bits(values[entry]) ^ key) - _mix(key)
+        hashes[i] += total
+
+
+@njit
+def _sort_by_query(ranking, codes, free, order):
+    """Sort ranked rows by query in one pass; within a query they keep their ranking.
+
+    ``free`` is the first place of each query, and then the place behind its last row.
+    """
+    for row in ranking:
+        order[free[codes[row]]] = row
+        free[codes[row]] += 1

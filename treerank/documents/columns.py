@@ -1,0 +1,487 @@
+"""Columns: the meaning of a table's columns, by which any data frame becomes a float matrix.
+
+Data frames (pandas, polars and others that narwhals reads) are converted. A column of text or of
+categories becomes codes: the code of a category is its place among the sorted categories of
+``fit``, and a category that ``fit`` has not seen is a missing value. Missing values are NaN.
+
+Arrays and lists are returned unchanged; scikit-learn checks them later. A sparse matrix stays
+sparse. Only its values count, not how they are stored.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix, issparse
+
+from treerank.checks import check_count, quote, warn_user
+from treerank.documents.conversions import conversion_of, shown_type, text_conversion
+from treerank.documents.date_texts import first_date
+from treerank.documents.number_texts import numbers_among
+from treerank.documents.queries import is_missing
+
+_CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
+#: A column of text with more distinct values, which are also more than half as many as its rows,
+#: holds ids or sentences rather than categories.
+MOST_TEXT_CATEGORIES = 256
+#: Names of columns that are ids rather than features.
+ID_NAMES = frozenset(
+    ["asin", "doc", "doc_id", "docid", "document", "document_id", "guid", "id", "item_id", "itemid"]
+).union(
+    ["product_id", "productid", "qid", "query", "query_id", "queryid", "row_id", "rowid"],
+    ["search_id", "session", "session_id", "sku", "srch_id", "unnamed: 0", "url", "user_id"],
+    ["userid", "uuid"],
+)
+#: Names of columns that are labels.
+LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])
+#: Names of columns that say what users did with a list, or where it was shown.
+BEHAVIOR_NAMES = frozenset(
+    ["booking_bool", "booked", "click", "click_bool", "click_count", "clicked", "clicks", "ctr"]
+).union(
+    ["conversions", "converted", "dwell_time", "impression", "impression_count", "impressions"],
+    ["n_clicks", "n_impressions", "num_clicks", "num_impressions", "position", "purchased"],
+    ["purchases"],
+)
+#: Types whose values float32 represents exactly.
+_FITS_FLOAT32 = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns of a table, and the categories of those that hold codes.
+
+    Parameters
+    ----------
+    categories : dict from int to list
+        The categories of each categorical column, by its position, in the order of their codes.
+    takes_codes : bool, default=False
+        Whether arrays are taken, whose categories are codes.
+    names : tuple of str, default=None
+        Names of all columns, by which those of data frames are found.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> shop = pd.DataFrame({"price": [9.5, 7.0, 8.0], "color": ["red", "blue", "red"]})
+    >>> columns = Columns.of(shop)
+    >>> columns.numbers(shop)
+    array([[9.5, 1. ], [7. , 0. ], [8. , 1. ]])
+    >>> columns.numbers(pd.DataFrame({"price": [1.0], "color": ["green"]}))
+    array([[ 1., nan]])
+    """
+
+    categories: dict[int, list[Any]] = field(default_factory=dict)
+    takes_codes: bool = False
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, X: Any, earlier: Iterable["Columns"] = ()) -> Self:
+        """Return the columns of a data frame; other kinds of ``X`` have no names and categories.
+
+        ``earlier`` are columns that models were fitted to. Their categories keep their codes, also
+        those that no row has, and new ones follow.
+        """
+        return cls.of_batches([X], earlier)
+
+    @classmethod
+    def of_batches(cls, batches: Iterable[Any], earlier: Iterable["Columns"] = ()) -> Self:
+        """Return the columns of batches of rows together, as :meth:`of` does."""
+        found: dict[int, _Values] = {}
+        names: list[Any] = []
+        for X in batches:
+            frame = as_frame(X)
+            if frame is None:
+                return cls()
+            names = frame.columns
+            for position, column in enumerate(frame.iter_columns()):
+                if column.dtype in _CATEGORICAL:
+                    found.setdefault(position, _Values(column.name)).add(column)
+            if not found:
+                break
+        columns = cls(names=tuple(names) if _is_list_of(str, names) else None)
+        models = list(earlier)
+        return replace(
+            columns,
+            categories={
+                position: _extended(columns._levels_of(position, models), values.sorted())
+                for position, values in found.items()
+            },
+        )
+
+    def _levels_of(self, position: int, models: Iterable["Columns"]) -> list[Any]:
+        """Return the categories that the first of some models knows of a column.
+
+        The column is found by its name, or by its position where the table or the model has none.
+        """
+        for model in models:
+            index: int | None = position
+            if self.names is not None and model.names is not None:
+                name = self.names[position]
+                index = model.names.index(name) if name in model.names else None
+            if index is not None and index in model.categories:
+                return model.categories[index]
+        return []
+
+    def numbers(self, X: Any) -> Any:
+        """Return a data frame as a float matrix, copied only if necessary; others unchanged."""
+        frame = as_frame(X)
+        if frame is None:
+            refuse_records(X)
+            self._refuse_nameless_columns()
+            return X
+        dtypes = {column.dtype for column in frame.iter_columns()}
+        if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
+            matrix = matrix_below(frame.to_native())
+            matrix = frame.to_numpy() if matrix is None else matrix
+            if matrix.dtype.kind == "f":  # pandas' own missing values make it an object array
+                return matrix
+        matrix = np.empty(frame.shape, dtype=_common_dtype(dtypes))
+        for place, column in enumerate(frame.iter_columns()):
+            matrix[:, place] = self._column(column, place)
+        return matrix
+
+    def _column(self, column, place):
+        """Return one column as numbers."""
+        expected = "categories" if place in self.categories else "numbers"
+        if expected == "categories" and column.dtype in (*_CATEGORICAL, nw.Object):
+            return _codes(column, self.categories[place])
+        if expected == "numbers" and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            return column.cast(nw.Float64).to_numpy()
+        if expected == "numbers" and column.dtype == nw.Object:
+            return _numbers_from_objects(column)
+        if all(map(is_missing, column.to_list())):
+            return np.nan  # the type of a column without values means nothing
+        readable = (*_CATEGORICAL, nw.Boolean, nw.Object)
+        is_readable = column.dtype.is_numeric() or column.dtype in readable
+        rule = f"{expected}, as in fit" if is_readable else "numbers, text or categories"
+        if expected == "categories" and is_readable:
+            advice = _category_advice(column, self.categories[place])
+        else:
+            advice = conversion_of(column)
+        raise TypeError(
+            f"Column {column.name!r} of X must hold {rule}; got {shown_type(column)}. {advice}"
+        )
+
+    def _refuse_nameless_columns(self):
+        """Refuse an array where ``fit`` saw a data frame with categories."""
+        if self.categories and not self.takes_codes:
+            raise TypeError(
+                "X must be a data frame, as in fit, since some of its columns are categories: "
+                f"{sorted(self.categories)}; got no column names."
+            )
+
+
+class _Values:
+    """The distinct values of a column of categories."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.n_rows, self.is_text = 0, False
+        self.sample: Any = None
+        self.distinct: dict[Any, None] = {}
+
+    def add(self, column: Any) -> None:
+        """Add the values of some rows."""
+        values = column.unique().to_list()
+        self.distinct |= dict.fromkeys(value for value in values if not is_missing(value))
+        self.n_rows += len(column)
+        self.is_text |= column.dtype == nw.String
+        self.sample = column[:0]
+
+    def sorted(self) -> list[Any]:
+        """Return the values in an order that does not depend on the rows."""
+        if not all(isinstance(value, str | int | float) for value in self.distinct):
+            wrong = next(each for each in self.distinct if not isinstance(each, str | int | float))
+            name = f"X[{self.name!r}]"
+            raise TypeError(
+                f"Categories of column {self.name!r} of X must be text or numbers; got {wrong!r}. "
+                f"Encode it as numbers; in pandas, {name} = {name}.astype('string')"
+                ".astype('category') makes text of them."
+            )
+        if self.is_text:
+            self._refuse_dates()
+            self._check_numbers()
+            self._refuse_free_text()
+        try:
+            return sorted(self.distinct)
+        except TypeError:  # text and numbers
+            return sorted(self.distinct, key=lambda value: (str(type(value)), value))
+
+    def _refuse_dates(self) -> None:
+        """Refuse dates and times as text: as categories, nothing of their order would be left."""
+        example = first_date(sorted(self.distinct))
+        if example is not None:
+            raise ValueError(
+                f"Column {self.name!r} of X must be numbers, not dates or times as text; got "
+                f"{example!r}. Encode it as numbers, such as days since a date (pandas.to_datetime "
+                "and polars' str.to_datetime read the text), leave it out, or give it a "
+                "categorical dtype if its values are categories all the same."
+            )
+
+    def _check_numbers(self) -> None:
+        """Refuse numbers as text, and warn of what may be some: categories have no order."""
+        texts = sorted(self.distinct)
+        numbers = numbers_among(texts)
+        if numbers is None or str(self.name).lower() in ID_NAMES:  # which are warned of as ids
+            return
+        conversion = text_conversion(self.sample, texts)
+        if numbers.is_sure:
+            raise ValueError(
+                f"Column {self.name!r} of X must be numbers, not numbers as text; got "
+                f"{numbers.example!r}. {conversion} If its values are categories all the same, "
+                "give it a categorical dtype."
+            )
+        beside = "" if numbers.other is None else f", beside {numbers.other!r}"
+        warn_user(
+            f"Column {self.name!r} of X becomes a category, in which numbers have no order: it "
+            f"holds text such as {numbers.example!r}{beside}. {conversion} If its values are "
+            "categories, give it a categorical dtype."
+        )
+
+    def _refuse_free_text(self) -> None:
+        """Refuse text that is hardly ever repeated, such as ids, titles and addresses."""
+        n_distinct = len(self.distinct)
+        if n_distinct > max(MOST_TEXT_CATEGORIES, self.n_rows / 2):
+            raise ValueError(
+                f"Column {self.name!r} of X must not be text of so many values; got {n_distinct} "
+                f"distinct values in {self.n_rows} rows. Drop the column, encode it as numbers, or "
+                "give it a categorical dtype if its values are categories all the same."
+            )
+
+
+def _category_advice(column: Any, levels: Sequence[Any]) -> str:
+    """Return what to write for a column of numbers where ``fit`` had categories."""
+    are_text = all(isinstance(level, str) for level in levels)
+    if not column.implementation.is_pandas_like() or column.dtype.is_float():
+        return f"The categories of fit are {quote([*levels])}."
+    kind = "str" if are_text else "category"
+    return f"Write X[{column.name!r}] = X[{column.name!r}].astype({kind!r})."
+
+
+def _extended(levels: Iterable[Any], others: Iterable[Any]) -> list[Any]:
+    """Return levels, and those of the others that are new behind them."""
+    return [*dict.fromkeys([*levels, *others])]
+
+
+def check_columns(names: Any, categories: Any, n_features: int) -> None:
+    """Refuse names and categories of columns that no data frame of so many columns has.
+
+    Examples
+    --------
+    >>> check_columns(["price", "color"], {1: ["blue", "red"]}, 2)
+    """
+    if names is not None and not (_is_list_of(str, names) and len(names) == n_features):
+        raise ValueError(f"feature_names must be None or a list of {n_features} texts.")
+    if not isinstance(categories, dict):
+        raise ValueError("categories must be a dict.")
+    for column, values in categories.items():
+        check_count("A column of categories", column, at_least=0, at_most=n_features - 1)
+        if not _is_list_of(str | int | float, values):
+            raise ValueError(f"The categories of column {column} must be a list of plain values.")
+
+
+def _is_list_of(kinds, values):
+    return isinstance(values, list) and all(isinstance(value, kinds) for value in values)
+
+
+def as_csr(X: Any) -> csr_matrix:
+    """Return a CSR matrix with sorted and unique entries and no stored zeros; ``X`` stays as it is.
+
+    Examples
+    --------
+    >>> stored_twice = csr_matrix(([1.0, 2.0, 0.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    >>> as_csr(stored_twice).nnz, as_csr(stored_twice).toarray().tolist()
+    (1, [[0.0, 3.0], [0.0, 0.0]])
+    """
+    by_rows = csr_matrix(X)
+    if not by_rows.has_canonical_format or not by_rows.data.all():
+        by_rows = by_rows.copy()
+        by_rows.sum_duplicates()
+        by_rows.eliminate_zeros()
+    return by_rows
+
+
+def matrix_below(table: Any) -> np.ndarray | None:
+    """Return the matrix that a pyarrow table is a view of, or None if it is no such view.
+
+    Other libraries of data frames find it by themselves.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> X = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> found = matrix_below(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    >>> np.shares_memory(found, X)
+    True
+    """
+    if type(table).__module__.partition(".")[0] != "pyarrow" or len(table) == 0:
+        return None
+    if any(column.num_chunks != 1 or column.null_count for column in table.columns):
+        return None
+    columns = [column.chunk(0) for column in table.columns]
+    whole = [column.buffers()[1] for column in columns]  # of all rows, if these are some of them
+    size, offset, first = whole[0].size, columns[0].offset, columns[0].to_numpy()
+    # One behind the other: two that are anywhere else would make strides that numpy cannot follow.
+    if any(each.address != whole[0].address + i * size for i, each in enumerate(whole)):
+        return None
+    if any((each.size, c.offset) != (size, offset) for each, c in zip(whole, columns, strict=True)):
+        return None
+    import pyarrow as pa
+
+    memory = pa.foreign_buffer(whole[0].address, size * len(whole), base=table)
+    shape, strides = (len(table), len(columns)), (first.itemsize, size)
+    return np.ndarray(shape, first.dtype, memory, offset * first.itemsize, strides)
+
+
+def refuse_records(X: Any) -> None:
+    """Refuse a list of dicts, which data frames are made of.
+
+    Examples
+    --------
+    >>> refuse_records([{"price": 9.5}])
+    Traceback (most recent call last):
+    ...
+    TypeError: X must be an array or a data frame; got a list of dicts. \
+pyarrow.Table.from_pylist(X) is a data frame of them.
+    """
+    if isinstance(X, Mapping) and not issparse(X):  # the keys of some sparse matrices are cells
+        kind, to_frame = "a dict", "pyarrow.table(X) is a data frame of its columns"
+    elif isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+        kind, to_frame = "a list of dicts", "pyarrow.Table.from_pylist(X) is a data frame of them"
+    else:
+        return
+    raise TypeError(f"X must be an array or a data frame; got {kind}. {to_frame}.")
+
+
+def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
+    """Return a narwhals data frame for a data frame in memory, ``None`` for what is none."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        advice = "Collect its rows first."
+        if type(X).__module__.partition(".")[0] in ("dask", "dask_expr", "pyspark"):
+            advice = (
+                "treerank.distributed.fit(ranker, frame, label, query) fits to a frame of Dask or "
+                "Spark, in which two columns are the label and the query, and "
+                "treerank.distributed.predict(ranker, frame) scores one."
+            )
+        raise TypeError(f"{name} must be in memory; got {type(X)}. {advice}")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
+    """Return the columns of a data frame that have these names, in their order; None takes all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> fitted_columns(pd.DataFrame({"b": [1], "id": [7], "a": [2]}), ["a", "b"]).columns.tolist()
+    ['a', 'b']
+    """
+    frame: Any = as_frame(X)
+    if names is None or frame.columns == (names := list(names)):
+        return X
+    columns = set(frame.columns)
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise ValueError(
+            f"X must have the columns of fit; {quote(missing[0])} is missing from "
+            f"{quote(frame.columns)}."
+        )
+    return frame.select(names).to_native()
+
+
+def warn_of_names(X: Any) -> None:
+    """Warn of columns of a data frame that are no features by their names and types."""
+    frame: Any = as_frame(X)
+    for column in frame.iter_columns():
+        name = str(column.name).lower()
+        if name in BEHAVIOR_NAMES:
+            warn_user(
+                f"Column {column.name!r} of X is a feature, though its name says that it is known "
+                "only once a list was shown. Leave it out, or name it by the time that it counts, "
+                "as in clicks_last_month."
+            )
+        may_be_id = column.dtype.is_integer() or column.dtype == nw.String
+        is_id, is_label = may_be_id and name in ID_NAMES, name in LABEL_NAMES
+        if is_id or is_label:
+            what = "an id" if is_id else "a label"
+            warn_user(
+                f"Column {column.name!r} of X is a feature, though its name says that it is {what}."
+                f" Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
+            )
+
+
+def warn_of_new_categories(columns: Columns, X: Any) -> None:
+    """Warn of categories in a data frame that a model, which goes on learning, does not know.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns = Columns({0: ["blue", "red"]}, names=("color",))
+    >>> warn_of_new_categories(columns, pd.DataFrame({"color": ["red", "green", None]}))
+    Traceback (most recent call last):
+    ...
+    UserWarning: Column 'color' of X has 1 new categories, such as 'green', which are missing \
+values to a fit that goes on from an earlier one. A fit from the start learns them.
+    """
+    frame: Any = as_frame(X)
+    if frame is None:
+        return
+    names = frame.columns if columns.names is None else columns.names
+    for position, levels in columns.categories.items():
+        if names[position] not in frame.columns:
+            continue
+        values = (value for value in frame[names[position]].unique().to_list())
+        new = {value for value in values if not is_missing(value)}.difference(levels)
+        if new:
+            warn_user(
+                f"Column {names[position]!r} of X has {len(new)} new categories, such as "
+                f"{min(new, key=str)!r}, which are missing values to a fit that goes on from an "
+                "earlier one. A fit from the start learns them."
+            )
+
+
+def taken_rows(X: Any, rows: ArrayLike) -> Any:
+    """Return some rows of a matrix, of a data frame or of a list of rows.
+
+    Examples
+    --------
+    >>> taken_rows([[1.0], [2.0], [3.0]], [2, 0])
+    [[3.0], [1.0]]
+    """
+    rows, frame = np.asarray(rows), as_frame(X)
+    if frame is not None:
+        return frame[rows].to_native()
+    return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
+
+
+def _codes(column, categories):
+    """Return the code of each value; NaN for a value that is no category."""
+    code_of = {category: float(code) for code, category in enumerate(categories)}
+    values = column.to_list()
+    return np.fromiter((code_of.get(value, np.nan) for value in values), float, len(values))
+
+
+def _numbers_from_objects(column):
+    """Return a column of Python objects as numbers."""
+    values = [np.nan if is_missing(value) else value for value in column.to_list()]
+    try:
+        if any(isinstance(value, np.datetime64 | np.timedelta64) for value in values):
+            raise TypeError("a date is no number, though NumPy makes one of it")
+        return np.fromiter(values, np.float64, len(values))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise TypeError(
+            f"Column {column.name!r} of X must hold numbers, text or categories; got "
+            f"{shown_type(column)}. {conversion_of(column)}"
+        ) from error
+
+
+def _common_dtype(dtypes):
+    """Return float32 where it represents all columns exactly and one of them has it."""
+    narrow = all(dtype in (*_FITS_FLOAT32, *_CATEGORICAL) for dtype in dtypes)
+    return np.float32 if narrow and nw.Float32 in dtypes else np.float64

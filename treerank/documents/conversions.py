@@ -1,0 +1,151 @@
+"""Conversions: what users write to make numbers of a column that holds something else."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, time, timedelta
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from treerank.documents.number_texts import MISSING_TEXTS, is_number_text
+from treerank.documents.queries import is_missing
+
+_DATES, _TIMES, _DURATIONS = "days since 1970", "hours", "days"
+#: What makes numbers of a column in pandas and in polars, by what the numbers are.
+_PANDAS = {
+    _DATES: "(pd.to_datetime({}, utc=True) - pd.Timestamp(0, tz='UTC')) / pd.Timedelta('1D')",
+    _TIMES: "pd.to_timedelta({}.astype(str), errors='coerce') / pd.Timedelta('1h')",
+    _DURATIONS: "pd.to_timedelta({}) / pd.Timedelta('1D')",
+}
+_POLARS = {
+    _DATES: "{}.dt.epoch('s') / 86400",
+    _TIMES: "{}.cast(pl.Int64) / 3.6e12",
+    _DURATIONS: "{}.dt.total_seconds() / 86400",
+}
+#: The same for the types that only pandas has, by how their names begin.
+_OF_PANDAS = {
+    "period": (_DATES, "({}.dt.to_timestamp() - pd.Timestamp(0)) / pd.Timedelta('1D')"),
+    "interval": ("their left ends", "{}.map(lambda interval: interval.left).astype(float)"),
+    "Sparse": ("a dense column", "{}.sparse.to_dense()"),
+}
+_OF_TYPES = {nw.Datetime: _DATES, nw.Date: _DATES, nw.Time: _TIMES, nw.Duration: _DURATIONS}
+_OF_OBJECTS = {
+    (date, np.datetime64): _DATES,  # also datetimes, and those of pandas
+    (time,): _TIMES,
+    (timedelta, np.timedelta64): _DURATIONS,
+}
+
+
+def shown_type(column: Any) -> str:
+    """Return the type of a column as messages show it, of objects an example.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"month": pd.PeriodIndex(["2026-05"], freq="M"), "size": [[1, 2]]})
+    >>> [shown_type(column) for column in nw.from_native(X).iter_columns()]
+    ['period[M]', 'objects such as [1, 2]']
+    """
+    if column.dtype == nw.Object:
+        return f"objects such as {_first(column)!r:.80}"
+    return str(column.to_native().dtype if column.dtype == nw.Unknown else column.dtype)
+
+
+def conversion_of(column: Any) -> str:
+    """Return what to write for a column of a data frame that holds no numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"wait": pd.to_timedelta(["36h"])})
+    >>> conversion_of(nw.from_native(X)["wait"])
+    "Leave it out, or encode it as days: X['wait'] = pd.to_timedelta(X['wait']) / \
+pd.Timedelta('1D')."
+    """
+    example, native = _first(column), str(getattr(column.to_native(), "dtype", ""))
+    if isinstance(example, str):
+        texts = {value for value in column.to_list() if isinstance(value, str)}
+        return text_conversion(column, sorted(texts))
+    kind = next((_OF_TYPES[each] for each in _OF_TYPES if column.dtype == each), None)
+    if column.dtype == nw.Object:
+        kinds = (kind for types, kind in _OF_OBJECTS.items() if isinstance(example, types))
+        kind = next(kinds, None)
+    written: str | None = None
+    if column.implementation.is_pandas_like():
+        of_pandas = (each for name, each in _OF_PANDAS.items() if native.startswith(name))
+        kind, written = next(of_pandas, (kind, _PANDAS.get(kind or "")))
+    elif column.implementation.is_polars():
+        written = _POLARS.get(kind or "")
+        if column.dtype == nw.Date:
+            written = "{}.dt.epoch('d')"
+    advice = f"Leave it out, or encode it as {kind or 'numbers'}"
+    return f"{advice}: {_assigned(column, written)}." if written else f"{advice}."
+
+
+def text_conversion(column: Any, texts: Sequence[str]) -> str:
+    """Return what to write for a column of numbers as text, or of text and numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"price": ["1,000", "5"]})
+    >>> text_conversion(nw.from_native(X)["price"], ["1,000", "5"])
+    "Make numbers of it: X['price'] = pd.to_numeric(X['price'].str.replace(',', ''))."
+    """
+    is_pandas, is_polars = column.implementation.is_pandas_like(), column.implementation.is_polars()
+    values = [text for text in texts if text.strip() not in MISSING_TEXTS]
+    numbers = [text for text in values if is_number_text(text)]
+    if 2 * len(numbers) < len(values):
+        if is_pandas:
+            text = _assigned(column, "{}.astype('string')")
+            return f"Make it text, and so categories: {text}."
+        return "Make it numbers, or text, and so categories."
+    if not (is_pandas or is_polars):
+        return "Make numbers of it."
+    cells = "{}.astype('string')" if column.dtype == nw.Object else "{}"
+    for old, new in _replacements(numbers):
+        if is_pandas:
+            flag = ", regex=True" if len(old) > 1 else ""
+            cells += f".str.replace({old!r}, {new!r}{flag})"
+        else:
+            cells += f".str.replace_all({old!r}, {new!r})"
+    are_whole = len(numbers) == len(texts)
+    if is_pandas:
+        written = f"pd.to_numeric({cells}{'' if are_whole else ', errors=' + repr('coerce')})"
+    else:
+        written = f"{cells}.cast(pl.Float64{'' if are_whole else ', strict=False'})"
+    return f"Make numbers of it: {_assigned(column, written)}."
+
+
+def _replacements(numbers: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what to replace in numbers by what, in this order, so that Python reads them."""
+    together = "\n".join(numbers)
+    found = list[tuple[str, str]]()
+    # 1.234,5 and 1,5 have decimal commas, 1,234 and 1,234.5 have not.
+    if re.search(r"\d,(\d{1,2}|\d{4,})(?!\d)(?!,)|\.\d{3},\d", together):
+        pointed = [text for text in numbers if "." in text]
+        are_thousands = all(re.search(r"\.\d{3}(?!\d)", text) for text in pointed)
+        found += [("[.]", "")] * (pointed != [] and are_thousands) + [(",", ".")]
+    if "(" in together:
+        found.append(("[(]", "-"))
+    if "\u2212" in together:
+        found.append(("\u2212", "-"))
+    ignored = {*together}.difference("0123456789+-.eExX(\u2212\n", "".join(old for old, _ in found))
+    if ignored:
+        signs = "".join(sorted(ignored))
+        found.append((signs if len(signs) == 1 and signs not in "$)" else f"[{signs}]", ""))
+    return found
+
+
+def _assigned(column: Any, written: str) -> str:
+    """Return what puts an expression of a column into its place."""
+    if column.implementation.is_polars():
+        return f"X = X.with_columns({written.format(f'pl.col({column.name!r})')})"
+    return f"X[{column.name!r}] = {written.format(f'X[{column.name!r}]')}"
+
+
+def _first(column: Any) -> Any:
+    """Return the first value of a column that tells its kind: text, if there is any."""
+    values = [value for value in column.to_list() if not is_missing(value)]
+    return next((value for value in values if isinstance(value, str)), next(iter(values), None))

@@ -1,0 +1,74 @@
+"""Hashes of query ids: the same for the same id, in every process."""
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from hashlib import blake2b
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.documents.queries import QueryGroups
+
+
+def id_hashes(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:
+    """Return a hash of 64 bits for each query id; the hashes of equal ids are equal.
+
+    Ids are equal as in Python: ``1`` and ``1.0`` are, ``1`` and ``"1"`` are not. Two different ids
+    have the same hash with a probability of 2^-64.
+
+    Examples
+    --------
+    >>> first, second = id_hashes([3, 5]), id_hashes(np.array([5.0]))
+    >>> first.dtype, bool(first[1] == second[0])
+    (dtype('uint64'), True)
+    """
+    groups = QueryGroups.from_qid(qid, n_documents)
+    return hashes_of(ids_of_queries(qid, groups))[groups.codes]
+
+
+def ids_of_queries(qid: ArrayLike, groups: QueryGroups) -> list[Any]:
+    """Return the id of each query, in the order of the groups that were made of ``qid``.
+
+    Examples
+    --------
+    >>> ids_of_queries(["b", 7, "b"], QueryGroups.from_qid(["b", 7, "b"]))
+    [7, 'b']
+    """
+    ids: Any = qid
+    if not isinstance(qid, np.ndarray):
+        ids = np.empty(groups.n_documents, dtype=object)
+        ids[:] = list(qid)  # type: ignore[arg-type]
+    return list(groups.first_of(ids))
+
+
+def hashes_of(ids: Iterable[Any]) -> np.ndarray:
+    """Return a hash of 64 bits for each id.
+
+    Examples
+    --------
+    >>> len(set(hashes_of([1, 1.0, "1"]).tolist()))
+    2
+    """
+    # Text may hold a lone surrogate, such as of a file in Latin-1.
+    texts = (_text_of(value).encode(errors="surrogatepass") for value in ids)
+    digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _text_of(value: Any) -> str:
+    """Return a text for an id that is equal for equal ids."""
+    kind = type(value)  # the usual kinds first: the checks below take longer than the hash
+    if kind is str or kind is np.str_:
+        return f"str {value}"
+    if kind is int or kind is np.int64:
+        return f"number {int(value)}"
+    if isinstance(value, date | np.datetime64):
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)  # numpy has no time zones
+        return f"date {np.datetime64(value).astype('datetime64[ns]')}"
+    if isinstance(value, Real):
+        is_whole = isinstance(value, int | np.integer) or float(value).is_integer()
+        return f"number {int(value) if is_whole else float(value)}"  # type: ignore[call-overload]
+    return f"{kind.__name__.removesuffix('_')} {value}"

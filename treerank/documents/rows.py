@@ -1,0 +1,183 @@
+"""Rows: documents as one value, which a reader makes and a feature part gets whole.
+
+A matrix, the names and categories of its columns, and the order of its rows belong together: who
+hands documents on hands all of it on. Feature parts get the rows of X in canonical order
+(:mod:`treerank.documents.canonical_order`). Sorting X itself would double the memory of a fit, so
+a fit passes X and the order, and feature parts copy batches of rows as they need them.
+:func:`treerank.feature_parts.rows.as_rows` makes rows of a plain matrix.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from treerank.documents.batched import BatchedMatrix
+from treerank.documents.canonical_order import row_hashes
+from treerank.documents.columns import Columns
+from treerank.workers import ALONE, Workers
+
+#: Rows that are hashed at a time.
+_HASHED = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A view of the rows of ``values`` in the order ``order``.
+
+    Parameters
+    ----------
+    values : ndarray or CSR matrix of shape (n_all_rows, n_features)
+        The matrix. Only :meth:`array` copies it as a whole, and only if the order differs.
+    order : ndarray of shape (n_rows,), default=None
+        Row ``i`` of the view is ``values[order[i]]``; ``None`` is all rows as they are.
+    columns : Columns, default=Columns()
+        Names of the columns, and the categories of those that hold codes.
+    places : ndarray of shape (n_rows,), default=None
+        Place of each row among the rows of all workers; ``None`` where there is one worker.
+    workers : Workers, default=ALONE
+        The workers of the fit, each of which has rows of its own. Who needs what depends on the
+        rows of all of them calls :meth:`total`, :meth:`largest`, :meth:`any` or :meth:`of_all`,
+        which on one machine return what they are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), order=[2, 0])
+    >>> rows.shape
+    (2, 2)
+    >>> rows.batch(0, 1)
+    array([[5., 6.]])
+    """
+
+    values: Any
+    order: np.ndarray | None = None
+    columns: Columns = field(default_factory=Columns)
+    places: np.ndarray | None = None
+    workers: Workers = ALONE
+
+    def __post_init__(self) -> None:
+        """Check the shape, and replace an order that changes nothing by None."""
+        if np.ndim(self.values) != 2:
+            raise ValueError(f"values must be two-dimensional; got shape {np.shape(self.values)}.")
+        if self.order is not None:
+            order = np.asarray(self.order)
+            identity = len(order) == self.values.shape[0] and (order == np.arange(len(order))).all()
+            object.__setattr__(self, "order", None if identity else order)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and features."""
+        return len(self), self.values.shape[1]
+
+    @property
+    def n_total(self) -> int:
+        """Number of rows of all workers."""
+        return int(self.total(np.array([len(self)]))[0])
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether other workers have further rows of the fit."""
+        return self.workers.world_size > 1
+
+    @property
+    def holds_first(self) -> bool:
+        """Whether the first row of all workers is here: this is so of one of them."""
+        return self.places is None or bool((self.places == 0).any())
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of the values of all workers, entry by entry.
+
+        Floats must have sums that are exact in any order.
+        """
+        return self.workers.sum(values)
+
+    def largest(self, values: np.ndarray) -> np.ndarray:
+        """Return the largest of the values of all workers, entry by entry."""
+        return self.workers.max(values)
+
+    def any(self, flag: bool) -> bool:
+        """Return whether the flag of any worker is true."""
+        return bool(self.largest(np.array([flag], dtype=np.int64))[0])
+
+    def of_all(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of all workers one after the other; those of one may be more."""
+        return np.concatenate(self.workers.gather(values)) if self.is_shard else values
+
+    def numbers_of(self, n: int) -> np.ndarray:
+        """Return where the ``n`` values of this worker stand in what :meth:`of_all` returns."""
+        counts = np.concatenate(self.workers.gather(np.array([n])))
+        return np.arange(n) + counts[: self.workers.rank].sum()
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the values are a CSR matrix; copies of their rows are one, too."""
+        return issparse(self.values)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.values.shape[0] if self.order is None else len(self.order)
+
+    def row(self, i: int) -> Any:
+        """Return row ``i``, without a copy if the memory layout allows it."""
+        return self.values[i if self.order is None else self.order[i]]
+
+    def batch(self, start: int, stop: int) -> Any:
+        """Return rows ``start`` to ``stop``, as a copy if ``order`` is not None."""
+        if self.order is None:
+            return self.values[start:stop]
+        return _copied_rows(self.values, self.order[start:stop])
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether the values are read in batches."""
+        return isinstance(self.values, BatchedMatrix)
+
+    def batches(self, size: int) -> Iterator[tuple[Any, Any]]:
+        """Yield the positions in this view, and the values, of all rows, some at a time.
+
+        Rows that are read in batches come in the order in which they are read.
+        """
+        if not self.is_batched:
+            for start in range(0, len(self), size):
+                yield slice(start, start + size), self.batch(start, start + size)
+            return
+        position = np.full(self.values.shape[0], -1, dtype=np.int32)
+        rows = slice(None) if self.order is None else self.order
+        position[rows] = np.arange(len(self), dtype=np.int32)
+        for start, batch in self.values.batches():
+            places = position[start : start + len(batch)]
+            kept = places >= 0
+            yield places[kept], batch if kept.all() else batch[kept]
+
+    def hashes(self) -> np.ndarray:
+        """Return a hash of each row, of which few are copied at a time."""
+        hashes = np.empty(len(self), dtype=np.uint64)
+        for positions, batch in self.batches(_HASHED):
+            hashes[positions] = row_hashes(batch)
+        return hashes
+
+    def take(self, positions: np.ndarray) -> "Rows":
+        """Return a view of the rows at ``positions`` of this view."""
+        order = positions if self.order is None else self.order[positions]
+        places = None if self.places is None else self.places[positions]
+        return replace(self, order=order, places=places)
+
+    def array(self) -> Any:
+        """Return all rows as one matrix, as a copy if ``order`` is not None."""
+        if self.order is None:
+            return self.values[np.arange(len(self))] if self.is_batched else self.values
+        return _copied_rows(self.values, self.order)
+
+
+def _copied_rows(values: Any, indices: np.ndarray) -> Any:
+    """Return some rows, copied along the memory layout: else ``take`` would copy all rows first."""
+    if issparse(values) or isinstance(values, BatchedMatrix):
+        return values[indices]
+    if values.flags.c_contiguous:
+        return values.take(indices, axis=0)
+    if values.flags.f_contiguous:
+        return values.T.take(indices, axis=1).T
+    return values[indices]

@@ -1,0 +1,448 @@
+"""Training queries: what a fitted ranker remembers of the queries that it was trained on.
+
+A tool that splits rows and not queries, such as ``KFold``, trains on some documents of a query and
+tests on the others. The score is then too high, because the model has seen the query. So ``fit``
+keeps a hash of the id and a hash of the documents of each query, and ``score`` looks its own up.
+Searches that come back at another time look the same, and nothing is wrong with them.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from treerank.checks import as_numbers, is_whole, warn_user
+from treerank.documents.canonical_order import group_hashes, row_hashes, with_columns
+from treerank.documents.features import split_labels
+from treerank.documents.queries import QueryGroups
+from treerank.documents.query_ids import hashes_of, ids_of_queries
+from treerank.files.states import array, check_state
+
+#: Of more queries than this, those whose ids have the smallest hashes are remembered.
+MOST_REMEMBERED = 2**16
+#: Fewer queries whose ids are numbers say nothing.
+_FEWEST = 5
+#: Numbers that are looked up to learn how dense the training ids are.
+_MOST_PROBES = 2**12
+#: Text of so few characters may well be the id of two queries.
+_SHORT = 2
+#: What to write instead of tools that split rows.
+_WHOLE_QUERIES = (
+    "GridSearchCV(ranker, grid, cv=QueryKFold(3)).fit(X, y, qid=qid), "
+    'cross_val_score(ranker, X, y, cv=QueryKFold(5), params={"qid": qid}) or '
+    "train, test = next(QueryShuffleSplit(1).split(X, y, qid))"
+)
+#: Runs of digits that may be numbers, and text that is one.
+_DIGITS = re.compile(r"(\d{1,15})")
+_NUMBER = re.compile(r"[-+]?\d{1,15}(\.\d*)?")
+
+
+@dataclass(frozen=True)
+class QueryOverlap:
+    """How many queries of a test set a ranker has seen in training.
+
+    Attributes
+    ----------
+    n_queries : int
+        Queries that were looked up: all of them, or a sample where the training set was huge.
+    n_same : int
+        Queries of which the very same documents were trained on, under any id.
+    n_cut : int
+        Queries of which other documents were trained on; 0 where equal ids may be a coincidence.
+    without_ids : bool
+        Whether neither ``fit`` nor the test set had query ids, so that all rows of either are one
+        query, and it was cut.
+    """
+
+    n_queries: int
+    n_same: int
+    n_cut: int
+    without_ids: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingQueries:
+    """Hashes of the ids and of the documents of queries, and their numbers of documents.
+
+    Attributes
+    ----------
+    ids : ndarray of uint64 of shape (n_remembered,)
+        Hash of the id of each query; ascending where they are remembered.
+    documents : ndarray of uint64 of shape (n_remembered,)
+        Hash of the features of the judged documents of each query, in any order.
+    sizes : ndarray of int32 of shape (n_remembered,)
+        Number of judged documents of each query.
+
+    Examples
+    --------
+    >>> qid = ["red shoes", "red shoes", "blue hat", "blue hat"]
+    >>> groups, rows = QueryGroups.from_qid(qid), np.arange(1, 5, dtype=np.uint64)
+    >>> ids = hashes_of(["blue hat", "red shoes"])
+    >>> queries = TrainingQueries(ids, *hashes_of_queries(rows, groups)).smallest()
+    >>> queries.overlap(["red shoes"], rows[1:2], QueryGroups.from_qid(None, 1))
+    QueryOverlap(n_queries=1, n_same=0, n_cut=1, without_ids=False)
+    >>> queries.overlap(["shoes, red"], rows[:2], QueryGroups.from_qid(None, 2))
+    QueryOverlap(n_queries=1, n_same=1, n_cut=0, without_ids=False)
+    """
+
+    ids: np.ndarray
+    documents: np.ndarray
+    sizes: np.ndarray
+
+    def at(self, queries: np.ndarray) -> Self:
+        """Return some of the queries, by their numbers or by a mask."""
+        return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
+
+    def joined(self, of_all: Callable[[np.ndarray], np.ndarray]) -> Self:
+        """Return these queries and others; ``of_all`` adds to a column what others have in it."""
+        return type(self)(of_all(self.ids), of_all(self.documents), of_all(self.sizes))
+
+    def smallest(self) -> Self:
+        """Return those that are remembered: of many, those with the smallest hashes, ascending."""
+        return self.at(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
+
+    def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
+        """Return remembered queries and those of the fit that this one continues."""
+        if earlier is None:
+            return self
+        own, others = ((q.ids, q.documents, q.sizes) for q in (self, earlier))
+        return self._joined([own, others])
+
+    def contain(self, others: "TrainingQueries") -> np.ndarray:
+        """Tell which of some queries are here, with the same documents."""
+        return self._have_documents(others.documents, others.ids)
+
+    def overlap(
+        self,
+        ids: Sequence[Any],
+        of_rows: np.ndarray,
+        groups: QueryGroups,
+        judged: np.ndarray | None = None,
+    ) -> QueryOverlap:
+        """Return how many queries are known; ``ids`` has the id of each query of ``groups``.
+
+        A known id with other documents is no proof that the query is the same: many files number
+        their queries 1, 2, 3, and so on. Ids of text, such as the words of a query, are taken for
+        the same query. Numbers, also within text that is otherwise equal as in "q17", "2024-17" or
+        "17.0", are only
+
+        * if the documents are distributed over the queries as a random split of rows would leave
+          them: of each query about the same share, which is less than that of training, or
+        * if the ids of test and training meet in one or two queries at their ends, as sorted rows
+          do that are cut into blocks, or
+        * if far more ids are known than such numbers would be by chance.
+
+        Neither is a proof. Of two sets in which a number stands for the same popularity, the sizes
+        are those of a random split; and a search that comes back with new documents is the same
+        query, but no row of it was split off. So what is said of ``n_cut`` must leave it open.
+        """
+        documents, sizes = hashes_of_queries(of_rows, groups, judged)
+        hashes = hashes_of(ids)
+        found = np.flatnonzero((sizes > 0) & (hashes <= self._largest))
+        known = _are_in(hashes[found], self.ids)
+        known &= np.array([ids[query] is not None for query in found.tolist()], dtype=np.bool_)
+        same = self._have_documents(documents[found], hashes[found])
+        n_cut = int((known & ~same).sum())
+        # Some rows of the training set itself, such as the first thousand, may cut a query, too.
+        if 0 < n_cut and n_cut > (known & same).sum():
+            some = [ids[query] for query in found.tolist()]
+            if not self._has_trained_on(some, hashes[found], sizes[found], n_cut):
+                n_cut = 0
+        else:
+            n_cut = 0
+        return QueryOverlap(len(found), int(same.sum()), n_cut)
+
+    def look_up(self, of_rows: np.ndarray, y: Any, qid: Any) -> QueryOverlap:
+        """Return how many queries are known, given labels and query ids as ``score`` takes them."""
+        groups = QueryGroups.from_qid(qid, len(of_rows))
+        ids = [None] if qid is None else ids_of_queries(qid, groups)
+        overlap = self.overlap(ids, of_rows, groups, None if y is None else are_judged(y))
+        if qid is None and len(of_rows) > 1 and not overlap.n_same:
+            return replace(overlap, without_ids=bool((self.ids == hashes_of([None])).any()))
+        return overlap
+
+    def _have_documents(self, documents: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+        """Tell which queries have the documents of a training query, under its id or another."""
+        # Few queries are looked up as a rule: only those of the many that they meet are sorted.
+        trained = _are_in(self.documents, np.sort(documents))
+        distinct, counts = np.unique(self.documents[trained], return_counts=True)
+        # Lists of the same items for all users say nothing about the query.
+        same = _are_in(documents, distinct[counts == 1])
+        pairs = _pair_hashes(self.ids[trained], self.documents[trained])
+        return same | _are_in(_pair_hashes(hashes, documents), np.sort(pairs))
+
+    def _has_trained_on(
+        self, ids: list[Any], hashes: np.ndarray, sizes: np.ndarray, n_cut: int
+    ) -> bool:
+        """Tell whether equal ids are probably those of the same queries."""
+        numbered = _numbering(ids)
+        if numbered is None and not all(_may_be_of_two_queries(value) for value in ids):
+            return True
+        if len(ids) < _FEWEST:
+            return False
+        if n_cut >= _FEWEST and self._are_cut_at_random(hashes, sizes):
+            return True
+        return numbered is not None and self._exceed_chance(*numbered, n_cut)
+
+    def _are_cut_at_random(self, hashes: np.ndarray, sizes: np.ndarray) -> bool:
+        """Tell whether the numbers of rows are those of a random split of the rows of queries.
+
+        Given all rows of a query, those of the test set are then binomial: the mean of the squared
+        standardized deviations is about 1. It is 0 for lists of two fixed lengths. Numbers that
+        have nothing to do with each other may have about 1, too, but they are not correlated.
+        Two Poisson numbers of the same rates cannot be told from a split: given their sum, one of
+        them is binomial.
+        """
+        every, query = np.unique(np.append(self.ids, hashes), return_inverse=True)
+        tested = np.zeros(len(every))
+        tested[query[len(self.ids) :]] = sizes
+        trained = np.bincount(query[: len(self.ids)], self.sizes, len(every))
+        whole, share = tested + trained, tested.sum() / (tested.sum() + trained.sum())
+        if len(every) < 2 * _FEWEST or tested.sum() > 0.75 * trained.sum():
+            return False
+        mean = np.mean((tested - share * whole) ** 2 / (share * (1 - share) * whole))
+        margin = max(0.35, 3 * np.sqrt(2 / len(every)))
+        if not max(0.3, 1 - margin) < mean < min(2, 1 + margin):
+            return False
+        if not tested.std() or not trained.std():
+            return False
+        correlation = np.corrcoef(tested, trained)[0, 1]
+        return bool(abs(correlation) * np.sqrt(len(every)) > 2.5)
+
+    def _exceed_chance(self, numbers: list[int], spelled: Callable[[int], Any], n_cut: int) -> bool:
+        """Tell whether more numbers are known than would be by chance."""
+        low, width = min(numbers), max(numbers) - min(numbers) + 1
+        probes: Any = range(width)
+        if width > _MOST_PROBES:
+            drawn = np.random.default_rng(0).random(_MOST_PROBES)
+            probes = [int(share * width) for share in drawn]
+        hashes = hashes_of(spelled(low + probe) for probe in probes)
+        known = _are_in(hashes, self.ids)
+        are_all = width <= _MOST_PROBES
+        if are_all and known.sum() == n_cut and set(np.flatnonzero(known)) <= {0, width - 1}:
+            return True
+        by_chance = len(numbers) * known.sum() / max((hashes <= self._largest).sum(), 1)
+        return n_cut > 2 * by_chance and (n_cut > 2 or by_chance < 0.1)
+
+    @property
+    def _largest(self) -> np.uint64:
+        """Largest hash of an id that can be looked up."""
+        is_sample = len(self.ids) >= MOST_REMEMBERED
+        return self.ids[-1] if is_sample else np.uint64(2**64 - 1)
+
+    def _joined(self, parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Self:
+        """Return the distinct queries of several parts."""
+        ids, documents, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
+        first = np.unique(np.column_stack([ids, documents]), axis=0, return_index=True)[1]
+        return type(self)(ids, documents, sizes).at(first).smallest()
+
+    def as_state(self) -> dict[str, np.ndarray]:
+        """Return the arrays by name, as model files keep them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def of_state(cls, state: dict[str, np.ndarray] | None) -> "TrainingQueries | None":
+        """Return what :meth:`as_state` returned as an object; refuse anything else."""
+        if state is None:
+            return None
+        of_hashes = array("uint64", "n_remembered")
+        rules = {"ids": of_hashes, "documents": of_hashes}
+        check_state(state, rules | {"sizes": array("int32", "n_remembered", at_least=1)})
+        if (state["ids"][1:] < state["ids"][:-1]).any():
+            raise ValueError("ids must ascend.")
+        return cls(**state)
+
+
+def overlap_with_training(
+    estimator: Any, X: Any, y: Any = None, qid: Any = None
+) -> QueryOverlap | None:
+    """Return how many queries of a test set a fitted ranker, or a pipeline, has seen in training.
+
+    ``X``, ``y`` and ``qid`` are those of ``score``; only documents that have a label count.
+    ``None`` means that nothing is known: the estimator is of another package, or was fitted to
+    clicks.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker, make_web_search
+    >>> X, y, qid = make_web_search(20, documents_per_query=10, random_state=0)
+    >>> ranker = TreeDirectRanker("linear").fit(X[qid < 15], y[qid < 15], qid[qid < 15])
+    >>> overlap_with_training(ranker, X, y, qid)
+    QueryOverlap(n_queries=20, n_same=15, n_cut=0, without_ids=False)
+    """
+    steps = getattr(estimator, "steps", [])
+    if steps:
+        X = estimator[:-1].transform(X) if len(steps) > 1 else X
+        return overlap_with_training(steps[-1][1], X, y, qid)
+    queries = getattr(estimator, "training_queries_", None)
+    if queries is None:
+        return None
+    X, y, qid = estimator.read(X, y, qid)
+    found: QueryOverlap = queries.look_up(row_hashes(X), y, qid)
+    return found
+
+
+def warn_of_cut_queries(overlap: QueryOverlap, consequence: str) -> None:
+    """Warn of queries of which other documents were trained on, or that have no ids.
+
+    Examples
+    --------
+    >>> warn_of_cut_queries(QueryOverlap(20, 0, 20), "the score is too high")
+    Traceback (most recent call last):
+    ...
+    UserWarning: 20 of 20 queries were trained on with other documents. If a split of rows cut \
+them (KFold, train_test_split), the score is too high: keep queries whole, as ...
+    """
+    if overlap.without_ids:
+        warn_user(
+            "qid is None, so all rows are taken for one query, and fit took other rows for it, "
+            "without qid, too. If they are of several queries, pass qid, the query of each row, "
+            f"and keep queries whole, as {_WHOLE_QUERIES} do. If they are of a single one, the "
+            "ranker has trained on a part of it; qid=np.zeros(len(y)) in fit and here says so."
+        )
+    if overlap.n_cut:
+        counts = f"{overlap.n_cut} of {overlap.n_queries} queries"
+        warn_user(f"{counts} were trained on with other documents. {cut_or_not(consequence)}")
+
+
+def cut_or_not(consequence: str) -> str:
+    """Return what queries mean of which other documents were trained on: two cases.
+
+    Examples
+    --------
+    >>> print(cut_or_not("the score is too high").split(". ")[-1])
+    If they are the same searches at another time, or other queries under the same ids, nothing \
+is wrong: the ranker has not seen these documents.
+    """
+    return (
+        f"If a split of rows cut them (KFold, train_test_split), {consequence}: keep queries "
+        f"whole, as {_WHOLE_QUERIES} do. If they are the same searches at another time, or other "
+        "queries under the same ids, nothing is wrong: the ranker has not seen these documents."
+    )
+
+
+def warn_of_copied_queries(
+    known: np.ndarray,
+    of_rows: np.ndarray,
+    y: np.ndarray,
+    groups: QueryGroups,
+    n_features: int,
+    total: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> None:
+    """Warn if most queries of an ``eval_set`` are in training: same documents and same labels.
+
+    ``known`` are hashes of the training queries, ``of_rows`` those of the rows without labels.
+    ``total`` adds what other workers count of their part of the ``eval_set``.
+    """
+    of_rows = with_columns(of_rows, n_features, y)
+    documents, sizes = hashes_of_queries(of_rows, groups, ~np.isnan(y))
+    is_copy = np.isin(documents[sizes > 0], known)
+    n_copies, n_queries = total(np.array([is_copy.sum(), len(is_copy)], dtype=np.int64))
+    if 2 * n_copies > n_queries:
+        counts = f"{n_copies} of {n_queries} queries of the first eval_set, which decides,"
+        warn_user(f"{counts} are in the training set, too: hold others out, or write it last.")
+
+
+def _are_in(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Tell which values are in a sorted array; ``np.isin`` would sort all of both.
+
+    Examples
+    --------
+    >>> _are_in(np.array([3, 1, 9]), np.array([1, 2, 3]))
+    array([ True,  True, False])
+    >>> _are_in(np.array([3]), np.array([], dtype=int))
+    array([False])
+    """
+    if not len(ascending):
+        return np.zeros(len(values), dtype=np.bool_)
+    index = np.searchsorted(ascending, values)
+    found: np.ndarray = ascending[np.minimum(index, len(ascending) - 1)] == values
+    return found
+
+
+def _pair_hashes(ids: np.ndarray, documents: np.ndarray) -> np.ndarray:
+    """Return a hash of the id and the documents of each query."""
+    hashes: np.ndarray = ids ^ (documents * np.uint64(0x9E3779B97F4A7C15))
+    return hashes
+
+
+def are_judged(y: Any) -> np.ndarray:
+    """Tell of each document whether it has a label, or any of several.
+
+    Examples
+    --------
+    >>> are_judged({"sold": [1.0, np.nan], "margin": [np.nan, np.nan]})
+    array([ True, False])
+    """
+    several = split_labels(y)
+    columns = [y] if several is None else list(several.values())
+    gaps = [np.isnan(as_numbers("y", column)).ravel() for column in columns]
+    judged: np.ndarray = ~np.all(gaps, axis=0)
+    return judged
+
+
+def hashes_of_queries(
+    of_rows: np.ndarray, groups: QueryGroups, judged: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a hash of the judged rows of each query, and their number; 0 for those without.
+
+    Examples
+    --------
+    >>> rows, groups = np.array([5, 6, 7], dtype=np.uint64), QueryGroups.from_qid([1, 2, 2])
+    >>> documents, sizes = hashes_of_queries(rows, groups, np.array([False, True, True]))
+    >>> documents[0], sizes
+    (np.uint64(0), array([0, 2], dtype=int32))
+    """
+    if judged is None or judged.all():
+        return group_hashes(of_rows, groups), groups.sizes.astype(np.int32)
+    documents = np.zeros(groups.n_queries, dtype=np.uint64)
+    sizes = np.bincount(groups.codes[judged], minlength=groups.n_queries).astype(np.int32)
+    rows = np.flatnonzero(judged)
+    documents[sizes > 0] = group_hashes(of_rows[rows], groups.among(rows))
+    return documents, sizes
+
+
+def _may_be_of_two_queries(value: Any) -> bool:
+    """Tell of text whether it says too little about a query to be the id of one alone."""
+    return isinstance(value, str) and (len(value) <= _SHORT or bool(_NUMBER.fullmatch(value)))
+
+
+def _numbering(ids: Sequence[Any]) -> tuple[list[int], Callable[[int], Any]] | None:
+    """Return ids as whole numbers, and how one is spelled; ``None`` if they are something else.
+
+    Text is a number if it differs from the others in one run of digits alone.
+
+    Examples
+    --------
+    >>> numbers, spelled = _numbering(["q08", "q12"])
+    >>> numbers, spelled(9)
+    ([8, 12], 'q09')
+    >>> numbers, spelled = _numbering(["2024-8-de", "2024-12-de"])
+    >>> numbers, spelled(9)
+    ([8, 12], '2024-9-de')
+    """
+    if all(isinstance(value, Real) for value in ids):
+        whole = [int(value) for value in ids if is_whole(value) or float(value).is_integer()]
+        return (whole, int) if len(whole) == len(ids) else None
+    if all(isinstance(value, bytes) for value in ids):
+        numbered = _numbering([value.decode("latin-1") for value in ids])
+        if numbered is None:
+            return None
+        numbers, as_text = numbered
+        return numbers, lambda number: as_text(number).encode("latin-1")
+    if not all(isinstance(value, str) for value in ids):
+        return None
+    parts = [_DIGITS.split(value) for value in ids]  # every second one is a run of digits
+    if len(parts[0]) == 1 or len({len(each) for each in parts}) > 1:
+        return None
+    differ = [at for at, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1]
+    at = differ[0] if differ else len(parts[0]) - 2
+    if len(differ) > 1 or at % 2 == 0:
+        return None
+    digits = [each[at] for each in parts]
+    prefix, suffix = "".join(parts[0][:at]), "".join(parts[0][at + 1 :])
+    zeros = len(digits[0]) if len({len(each) for each in digits}) == 1 else 0
+    return [int(each) for each in digits], lambda number: f"{prefix}{number:0{zeros}d}{suffix}"

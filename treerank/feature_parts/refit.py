@@ -1,0 +1,164 @@
+"""Given trees: the trees of another model, whose leaves learn from new data while splits stay."""
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.all_or_nothing import all_or_nothing
+from treerank.documents.columns import Columns
+from treerank.documents.rows import Rows
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.terms import Terms
+from treerank.files.states import check_state
+from treerank.forests.forest import Forest, check_trees
+from treerank.forests.recoding import recoded
+from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.numerics.threads import threads_of
+from treerank.objectives.base import Objective, as_objective
+from treerank.parameters import Count, Jobs, NotNegative, Rule, check_parameters
+
+
+@dataclass(eq=False, repr=False)
+class RefitTrees(BaseEstimator):
+    """Trees that are given: ``fit`` keeps their splits, and moves the values of their leaves.
+
+    The scores start as those of the given trees. Then each tree in turn takes a Newton step of
+    ``learning_rate`` in each of its leaves, from the scores that the trees before it have moved.
+    With a learning rate of 0 the trees stay as they are: the first part of a
+    :class:`~treerank.feature_parts.stages.Stages` that puts new trees on top.
+
+    Trees that know the names of their columns, as those of ``ranker.forest()``, read data frames by
+    name; there may be more columns, for the new trees. Categories that the trees know keep their
+    codes, and new ones are missing values to them.
+
+    Parameters
+    ----------
+    trees : Forest
+        Trees of one output, such as those of ``ranker.forest()`` or of
+        :func:`treerank.read_forest`.
+    learning_rate : float, default=0.05
+        Length of the steps.
+    min_child_samples : int, default=20
+        A leaf with fewer new documents keeps its value.
+    reg_lambda : float, default=1.0
+        Is added to the curvature of a leaf.
+    n_jobs : int, default=None
+        Number of threads; ``None`` and -1 are all processors.
+
+    Attributes
+    ----------
+    trees_ : Forest
+        The trees with their new values, for the columns of X.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X and of ``transform``, which has one.
+
+    Examples
+    --------
+    >>> from treerank import HistogramTrees, make_web_search
+    >>> from treerank.objectives import make_objective
+    >>> X, y, qid = make_web_search(40, documents_per_query=10, random_state=0)
+    >>> old, new = (make_objective(y[q], qid[q]) for q in (qid < 20, qid >= 20))
+    >>> trees = HistogramTrees(10, random_state=0).fit(X[qid < 20], old).terms(np.ones(1)).forest
+    >>> given = RefitTrees(trees).fit(X[qid >= 20], new)
+    >>> before, after = (forest_scores(t, X[qid >= 20])[:, 0] for t in (trees, given.trees_))
+    >>> new(after)[0] < new(before)[0]
+    True
+    """
+
+    _state: ClassVar = {"trees_": lambda name, value, sizes: check_trees(name, value)}
+    n_outputs_: ClassVar[int] = 1
+
+    trees: Annotated[Forest, Rule(check_trees)]
+    _: KW_ONLY
+    learning_rate: NotNegative = 0.05
+    min_child_samples: Count = 20
+    reg_lambda: NotNegative = 1.0
+    n_jobs: Jobs = None
+
+    @all_or_nothing
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Move the values of the leaves; row ``i`` of ``X`` gets score ``i`` of ``objective``.
+
+        ``validation`` changes nothing, because there is nothing to stop early.
+        """
+        check_parameters(self)
+        rows = as_rows(X, sparse=True)
+        trees = recoded(self.trees, rows.columns, rows.shape[1])
+        values = trees.values.copy()
+        if self.learning_rate:
+            self._take_steps(trees, rows, objective, values)
+        self.trees_ = replace(trees, values=values)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return f(x), of shape (n_documents, 1)."""
+        check_is_fitted(self)
+        rows = as_rows(X, self.n_features_in_, sparse=True)
+        return forest_scores(self.trees_, rows.array(), n_threads=self.n_threads)
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the trees times a weight."""
+        check_is_fitted(self)
+        return Terms(self.trees_).scaled(weight[0])
+
+    @property
+    def given_columns(self) -> list[Columns]:
+        """Columns of the trees, which documents are read by."""
+        return [self.trees.columns]
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self.trees_.n_features
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads, as ``n_jobs`` says."""
+        return threads_of(self.n_jobs)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the splits."""
+        used = self.trees_.feature[~self.trees_.is_leaf]
+        counts = np.bincount(used, minlength=self.n_features_in_)
+        return counts / max(counts.sum(), 1)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the trees, with the values and for the columns that ``fit`` has given them."""
+        check_is_fitted(self)
+        return {"trees_": self.trees_}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_state(state, self._state)
+        self.trees_ = state["trees_"]
+        return self
+
+    def _take_steps(
+        self, trees: Forest, rows: Rows, objective: Objective, values: np.ndarray
+    ) -> None:
+        """Let each tree take its step, one after the other."""
+        X, objective = rows.array(), as_objective(objective)
+        leaves = forest_leaves(trees, X, n_threads=self.n_threads)
+        scores = forest_scores(trees, X, n_threads=self.n_threads)[:, 0]
+        for tree, leaf in enumerate(leaves.T):
+            gradient, hessian = objective.derivatives(scores, iteration=tree)
+            # What a node has that is no leaf of this tree is 0, and so is its step.
+            slope, bend, size = (
+                np.bincount(leaf, each, len(values)) for each in (gradient, hessian, None)
+            )
+            is_large = (size >= self.min_child_samples) & (bend > 0)
+            step = np.zeros(len(values))
+            step[is_large] = -slope[is_large] / (bend[is_large] + self.reg_lambda)
+            step *= self.learning_rate
+            values[:, 0] += step
+            scores += step[leaf]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,393 @@
+"""Boosted trees: what the feature parts that are sums of trees have in common.
+
+Training is a loop: an engine computes the scores of its trees so far, asks for the gradient and
+the hessian of the objective there, and grows one more tree. To add an engine, derive a dataclass
+from :class:`BoostedTrees` with the methods that its docstring lists. Its fields are its own
+parameters, or parameters of :class:`BoostedTrees` with another default. Checks, continued fits
+and early stopping are here.
+"""
+
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.all_or_nothing import all_or_nothing
+from treerank.checks import check_count, check_sequence
+from treerank.documents.rows import Rows
+from treerank.feature_parts.base import Validation, check_validation
+from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.trees.arguments import Groups, Signs, SomeColumns, column_indices
+from treerank.feature_parts.trees.auto_sizes import Sizes, auto_sizes
+from treerank.feature_parts.trees.fixed_point import LARGEST, FixedPointDerivatives
+from treerank.feature_parts.trees.lost_values import warn_of_lost_values
+from treerank.feature_parts.trees.resuming import saver_of
+from treerank.files.states import history, unshared
+from treerank.forests.folding import folded
+from treerank.forests.forest import Forest
+from treerank.forests.scoring import forest_scores
+from treerank.numerics.threads import kernel_threads, threads_of
+from treerank.objectives.base import Objective, as_objective
+from treerank.parameters import (
+    Auto,
+    Count,
+    Jobs,
+    LearningRate,
+    NotNegative,
+    Rule,
+    Seed,
+    Share,
+    check_parameters,
+)
+from treerank.progress import Progress, patience_of, say
+
+#: Parameters of trees that engines have, too, mostly under the same names.
+TREE_PARAMETERS = (
+    *("colsample_bytree", "learning_rate", "max_bin", "max_depth", "min_child_weight"),
+    *("min_split_gain", "num_leaves", "reg_alpha", "reg_lambda", "subsample"),
+)
+#: Engines store counts in 32 bits; more bins than this would not fit into memory.
+MOST, MOST_BINS = 2**31 - 1, 2**20
+
+
+class GrowthTask(NamedTuple):
+    """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
+
+    ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
+    when to stop. ``whole`` says that thresholds of earlier trees may lie inside the bins of these
+    rows, as those of other rows: engines then need the values themselves.
+    """
+
+    rows: Rows
+    derivatives: FixedPointDerivatives
+    n_new: int
+    earlier: Any
+    validation_rows: Rows | None
+    progress: Progress
+    seed: int
+    sizes: Sizes
+    whole: bool
+
+
+@dataclass(eq=False, repr=False)
+class BoostedTrees(BaseEstimator):
+    """Base class of feature parts that are sums of trees.
+
+    The parameters here are those that all engines share, with LightGBM's names and defaults. A
+    subclass has these methods, where ``booster`` is the model of the engine:
+
+    - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
+    - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
+      engine does, or raises a ``ValueError`` if no forest can hold them;
+    - ``importance()`` returns the gain of each feature;
+    - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
+      back, without trust in the values;
+    - ``describe(booster)`` returns its numbers of features, of outputs and of iterations.
+
+    Parameters
+    ----------
+    n_estimators : int or "auto", default="auto"
+        Number of iterations, with ``warm_start`` in all. This and the other "auto" come from the
+        numbers of documents, queries and features, see
+        :func:`~treerank.feature_parts.trees.auto_sizes.auto_sizes`.
+    learning_rate : float or "auto", default="auto"
+        Factor on the values of each tree.
+    num_leaves : int or "auto", default="auto"
+        Largest number of leaves of a tree.
+    max_depth : int, default=-1
+        Largest number of splits on a path from the root to a leaf; -1 is no limit.
+    min_child_weight : float, default=1e-3
+        Smallest sum of hessians in a leaf.
+    subsample : float, default=1.0
+        Share of documents drawn for each tree.
+    colsample_bytree : float or "auto", default="auto"
+        Share of features drawn for each tree.
+    reg_alpha : float, default=0.0
+        L1 penalty of leaves.
+    reg_lambda : float, default=0.0
+        L2 penalty of leaves.
+    min_split_gain : float, default=0.0
+        Smallest gain of a split.
+    max_bin : int, default=255
+        Largest number of bins of a feature.
+    monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
+        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
+    interaction_constraints : list of lists of columns, default=None
+        Groups of features. The features on one path from the root to a leaf are of one group. A
+        feature of no group is never used; XGBoost uses it, but alone on its path.
+    categorical_features : sequence of indices or names, default=None
+        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
+        rankers fill from the categories of a data frame.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many iterations without a better value on ``validation``, and keep the trees
+        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
+        values before it compares them. None keeps all trees.
+    warm_start : bool, default=False
+        Whether ``fit`` adds trees to those of the fit before.
+    n_jobs : int, default=None
+        Number of threads; ``None`` is all cores, or the share of a joblib worker.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything random.
+
+    Attributes
+    ----------
+    booster_ : object
+        The model of the engine. Do not change it: scores may come from a copy.
+    best_iteration_ : int
+        Number of iterations kept.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: values}}``, one value per iteration.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Shares in the gain, which sum to 1, or zeros if no tree has a split.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X, and of ``transform``: one per output of the objective.
+    n_estimators_, learning_rate_, num_leaves_, min_child_samples_, colsample_bytree_ : number
+        The sizes, given or found; an engine has those that are its parameters.
+
+    Examples
+    --------
+    >>> from treerank import HistogramTrees, LightGBMTrees
+    >>> [issubclass(trees, BoostedTrees) for trees in (HistogramTrees, LightGBMTrees)]
+    [True, True]
+    """
+
+    #: Entries of X per thread below which a further thread costs more than it saves.
+    cells_per_thread: ClassVar[int] = 2**16
+    #: Largest size of a gradient or a hessian that the engine can compute with.
+    largest_derivative: ClassVar[float] = LARGEST
+    #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
+    accepts_batches: ClassVar[bool] = False
+    #: How the engine rounds features, if it does.
+    reading: ClassVar[str] = ""
+    #: Settings with which several workers grow the trees of one; None if they cannot grow them.
+    settings_by_workers: ClassVar[dict[str, Any] | None] = None
+    #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
+    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "colsample_bytree": 1.0}
+
+    n_estimators: Auto | Count = "auto"
+    _: KW_ONLY
+    learning_rate: Auto | LearningRate = "auto"
+    num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=MOST)] = "auto"
+    max_depth: Annotated[int, Rule(check_count, no_limit=-1, at_most=MOST)] = -1
+    min_child_weight: NotNegative = 1e-3
+    subsample: Share = 1.0
+    colsample_bytree: Auto | Share = "auto"
+    reg_alpha: NotNegative = 0.0
+    reg_lambda: NotNegative = 0.0
+    min_split_gain: NotNegative = 0.0
+    max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
+    monotone_constraints: Annotated[Signs, Rule(check_sequence, or_mapping=True)] | None = None
+    interaction_constraints: Groups | None = None
+    categorical_features: SomeColumns | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
+    warm_start: bool = False
+    n_jobs: Jobs = None
+    random_state: Seed = None
+
+    evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    n_outputs_: int = field(init=False)
+    _sizes: Sizes = field(init=False)
+
+    @all_or_nothing
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Grow the trees; row ``i`` of ``X`` gets score ``i`` of ``objective``.
+
+        Before each tree, ``derivatives(scores, iteration=t)`` of the objective is called; ``t``
+        counts all iterations, those of an earlier fit included. The metric of ``validation`` is
+        computed after each.
+        """
+        objective, rows = as_objective(objective), as_rows(X, sparse=True)
+        self._check_parameters(validation)
+        self._refuse_empty_draws(rows)
+        if self.reading:
+            warn_of_lost_values(rows, self.as_read, self.reading)
+        earlier = self._earlier_booster(rows, objective.n_outputs)
+        start = 0 if earlier is None else self.describe(earlier)[2]
+        sizes = self._sizes_for(rows, objective)
+        n_new = self._count_new(start, sizes.n_estimators)
+        if n_new == 0:
+            return self
+        rounds = self.early_stopping_rounds
+        patience = patience_of(rounds, validation, sizes.patience)
+        newest = sizes.newest if rounds == "auto" else 1.0
+        saver = saver_of(self, rows, objective, validation, start, sizes)
+        metric = validation and validation[1]
+        task = GrowthTask(
+            rows=rows,
+            derivatives=FixedPointDerivatives(
+                objective, len(rows), start, self.largest_derivative, rows.largest
+            ),
+            n_new=n_new,
+            earlier=earlier,
+            validation_rows=validation and as_rows(validation[0], rows.shape[1], sparse=True),
+            progress=Progress(metric, patience, start, start + n_new, saver, newest),
+            seed=check_random_state(self.random_state).randint(2**30),
+            sizes=sizes,
+            whole=earlier is not None,
+        )
+        with kernel_threads(self.n_threads):
+            booster = self.grow(self._resumed(task))
+        kept = task.progress.kept()
+        if kept is not None:
+            total, name = sizes.n_estimators, task.progress.name
+            say(f"{kept} of {total} trees are kept: {name} was best there")
+        before = self.evals_result_ if self._continues_itself() else None
+        return self._set_booster(booster, task.progress.history(before), sizes)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
+        if "booster_" not in vars(self):  # the check reads tags, which takes long
+            check_is_fitted(self)
+        rows = as_rows(X, self.n_features_in_, sparse=True)
+        return forest_scores(self._forest, rows.array(), n_threads=self.n_threads)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the gain."""
+        check_is_fitted(self)
+        importance = np.asarray(self.importance(), dtype=np.float64)
+        return importance / max(importance.sum(), np.finfo(np.float64).tiny)
+
+    def n_threads_for(self, rows: Rows) -> int:
+        """Return the number of threads that grow trees: with ``n_jobs=None`` few for few rows."""
+        busy = max(1, rows.shape[0] * rows.shape[1] // self.cells_per_thread)
+        return self.n_threads if self.n_jobs is not None else min(busy, self.n_threads)
+
+    @property
+    def n_threads(self) -> int:
+        """Largest number of threads of engine and kernels, as ``n_jobs`` says."""
+        return threads_of(self.n_jobs)
+
+    def forest(self) -> Forest:
+        """Return the trees in neutral form, which gives the scores of ``transform``."""
+        check_is_fitted(self)
+        return self._forest
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the trees with a weight for each output, which are scores."""
+        return Terms(folded(self.forest(), weight))
+
+    @cached_property
+    def _forest(self) -> Forest:
+        forest: Forest = self.read_booster(self.booster_)
+        return forest
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the fitted state: the model of the engine and the values on validation data."""
+        check_is_fitted(self)
+        model, sizes = self.dump_booster(self.booster_), self._sizes._asdict()
+        return unshared({"model": model, "evals_result_": self.evals_result_, "sizes": sizes})
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_parameters(self)
+        history("evals_result_", state["evals_result_"], {})
+        sizes = Sizes.of_state(state["sizes"])
+        booster = self.restore_booster(state["model"])
+        return self._set_booster(booster, state["evals_result_"], sizes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without what is read from the booster."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_forest"}
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags, with the one for sparse matrices."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @staticmethod
+    def as_read(values: np.ndarray) -> np.ndarray:
+        """Return features as the engine reads them, for which :attr:`reading` has words."""
+        return values
+
+    def _continues_itself(self) -> bool:
+        return self.warm_start and "booster_" in vars(self)
+
+    def _refuse_empty_draws(self, rows: Rows) -> None:
+        """Refuse a share of documents that is less than one document."""
+        n_rows = rows.n_total
+        if 0 < self.subsample * n_rows < 1:
+            raise ValueError(
+                f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
+            )
+
+    def _check_parameters(self, validation: Validation | None) -> None:
+        check_parameters(self)
+        check_validation(self, validation)
+
+    def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
+        """Return the sizes of the trees: those that are parameters, and else those of the rule."""
+        counts = np.array([len(rows), objective.n_queries])
+        n_documents, n_queries = rows.total(counts).tolist()
+        params = self.get_params(deep=False)
+        known = params.keys() & set(Sizes._fields)
+        given = {name: params[name] for name in known if params[name] != "auto"}
+        if self._continues_itself():  # new trees are as the earlier ones
+            given = self._sizes.of_tree() | given
+        sizes = auto_sizes(n_documents, n_queries, rows.shape[1], given)
+        if len(given) < len(sizes):
+            numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
+            say(f"{sizes.described()}; {'set or ' if given else ''}found from {numbers}")
+        return sizes
+
+    def _count_new(self, start: int, n_estimators: int) -> int:
+        """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
+        n_new = n_estimators - start
+        if self.n_estimators == "auto":
+            return max(n_new, 0)
+        if n_new < 0:
+            raise ValueError(
+                f"n_estimators must be at least {start}, the iterations done already, with "
+                f"warm_start=True; got {self.n_estimators!r}."
+            )
+        return n_new
+
+    def _earlier_booster(self, rows: Rows, n_outputs: int) -> Any:
+        """Return the booster to continue, or None; refuse one that does not fit the data."""
+        if not self._continues_itself():
+            return None
+        for name, found, known in (
+            ("X must have as many features", rows.shape[1], self.n_features_in_),
+            ("objective must have as many outputs", n_outputs, self.n_outputs_),
+        ):
+            if found != known:
+                raise ValueError(f"{name} as in the earlier fit, {known}; got {found}.")
+        return self.booster_
+
+    def _resumed(self, task: GrowthTask) -> GrowthTask:
+        """Return the task that is left where a checkpoint holds trees of it."""
+        progress, start = task.progress, task.derivatives.iteration
+        state = progress.saver and progress.saver.saved()
+        if not state:
+            return task
+        booster = self.restore_booster(state["model"])
+        n_done = self.describe(booster)[2]
+        n_left = start + task.n_new - n_done
+        if n_left <= 0:
+            return task
+        progress.resume(state["progress"], start)
+        task.derivatives.iteration = n_done
+        return task._replace(earlier=booster, n_new=n_left)
+
+    def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
+        """Return the columns with codes of categories."""
+        columns, names = self.categorical_features, rows.columns.names
+        if columns is None:
+            return tuple(rows.columns.categories)
+        return column_indices("categorical_features", columns, rows.shape[1], names)
+
+    def _set_booster(self, booster, evals_result, sizes):
+        self._sizes = sizes
+        for name in set(sizes._fields) & set(self.get_params(deep=False)):
+            setattr(self, f"{name}_", getattr(sizes, name))
+        self.booster_, self.evals_result_ = booster, evals_result
+        self.__dict__.pop("_forest", None)  # that of an earlier fit
+        self.n_features_in_, self.n_outputs_, self.best_iteration_ = self.describe(booster)
+        return self

@@ -1,0 +1,209 @@
+"""Feature part of trees grown by LightGBM."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+
+from treerank.checks import check_count
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.trees.arguments import (
+    check_engine_params,
+    constraints_of,
+    engine_names,
+)
+from treerank.feature_parts.trees.bin_sample import SAMPLE_SIZE
+from treerank.feature_parts.trees.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
+from treerank.forests.forest import Forest
+from treerank.forests.readers.lightgbm import read_lightgbm, trees_of_text
+from treerank.forests.thresholds import LIGHTGBM_ZERO
+from treerank.parameters import Auto, Options, Rule
+
+if TYPE_CHECKING:
+    import lightgbm
+
+#: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
+_SHARED = (*TREE_PARAMETERS, "min_child_samples", "subsample_freq")
+#: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
+_OWN = (
+    *("bagging_fraction", "bagging_freq", "boosting", "categorical_feature", "data_random_seed"),
+    *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
+    *("lambda_l2", "linear_tree", "metric", "min_data_in_leaf", "min_gain_to_split"),
+    *("min_sum_hessian_in_leaf", "monotone_constraints", "num_class", "num_iterations"),
+    *("num_threads", "objective", "seed", "verbosity"),
+)
+
+
+@answers_engine_words
+@dataclass(eq=False, repr=False, kw_only=True)
+class LightGBMTrees(BoostedTrees):
+    """A sum of trees grown by LightGBM on any objective.
+
+    Parameters have LightGBM's names and defaults. The trees are the same, bit for bit, for any
+    ``n_jobs``; see :mod:`treerank.feature_parts.trees.fixed_point`. ``X`` may be a sparse
+    matrix: trees and scores are the same as for an array of the same numbers.
+
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.trees.boosting.BoostedTrees`.
+
+    Parameters
+    ----------
+    min_child_samples : int or "auto", default="auto"
+        Smallest number of documents in a leaf.
+    subsample : float, default=1.0
+        Share of documents drawn every ``subsample_freq`` iterations.
+    subsample_freq : int, default=0
+        Number of iterations between two draws of documents; 0 never draws.
+    max_bin : int, default=255
+        Largest number of bins of a feature. They are found from 50,000 rows, unlike LightGBM's
+        own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
+    warm_start : bool, default=False
+        Whether ``fit`` adds trees to those of the fit before. If neither rows nor columns are
+        drawn, a continued fit equals one long fit bit for bit. A continued fit copies X.
+    engine_params : dict, default=None
+        Further parameters of LightGBM, under any of their names; unknown names are refused, and so
+        is ``linear_tree``: leaves are numbers.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster
+        The trees. Do not change them: scores may come from a copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class HalfSquare:
+    ...     n_outputs = 1
+    ...
+    ...     def derivatives(self, scores, *, iteration=0):
+    ...         return scores - target, np.ones_like(scores)
+    >>> X = np.arange(100.0).reshape(-1, 1)
+    >>> target = (X[:, 0] > 50).astype(float)
+    >>> part = LightGBMTrees(50, learning_rate=0.1, n_jobs=1).fit(X, HalfSquare())
+    >>> part.transform(np.array([[20.0], [80.0]])).round(1)
+    array([[0.],
+           [1.]])
+    """
+
+    reading: ClassVar[str] = "LightGBM takes numbers up to 1e-35 in size for 0"
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
+
+    num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
+    min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
+    subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
+    engine_params: Options | None = None
+
+    def grow(self, task: GrowthTask) -> "lightgbm.Booster":
+        """Return a booster with ``n_new`` more iterations than ``earlier``."""
+        import lightgbm
+
+        from treerank.feature_parts.trees.lightgbm_boundary import (
+            progress_callback,
+            refuse_infinite_leaves,
+            refusing_empty_leaves,
+        )
+
+        params, derivatives, progress = self._parameters(task), task.derivatives, task.progress
+        data, held_out = self._datasets(task, params)
+        with refusing_empty_leaves(params):
+            booster = lightgbm.train(
+                params | {"objective": lambda scores, _: derivatives(scores)},
+                data,
+                num_boost_round=task.n_new,
+                valid_sets=held_out,
+                feval=lambda scores, _: (progress.name, progress.measure(scores), True),
+                callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
+                init_model=task.earlier,
+                keep_training_booster=True,
+            )
+            text = booster.model_to_string(num_iteration=progress.kept() or -1)
+            refuse_infinite_leaves(text)
+        return lightgbm.Booster(model_str=text)
+
+    @staticmethod
+    def as_read(values: np.ndarray) -> np.ndarray:
+        """Return features with 0 in place of tiny numbers."""
+        return np.where(np.abs(values) <= LIGHTGBM_ZERO, 0.0, values)
+
+    def read_booster(self, booster: "lightgbm.Booster") -> Forest:
+        """Return the trees of a booster as a forest."""
+        return read_lightgbm(booster.model_to_string())
+
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        return self.booster_.feature_importance("gain")
+
+    def dump_booster(self, booster: "lightgbm.Booster") -> str:
+        """Return LightGBM's text of the trees, which predicts the same bits."""
+        return trees_of_text(booster.model_to_string())
+
+    def restore_booster(self, model: str) -> "lightgbm.Booster":
+        """Return a booster from the text of its trees, which LightGBM reads only if it is whole."""
+        import lightgbm
+
+        if not isinstance(model, str):
+            raise ValueError(f"A model of LightGBM must be a text; got {type(model)}.")
+        read_lightgbm(model, with_objective=False)
+        try:
+            return lightgbm.Booster(model_str=trees_of_text(model))
+        except Exception as error:  # LightGBM does not export its class
+            raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
+
+    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int]:
+        """Return the numbers of features, of outputs and of iterations of a booster."""
+        n_outputs = booster.num_model_per_iteration()
+        return booster.num_feature(), n_outputs, booster.num_trees() // n_outputs
+
+    def _check_parameters(self, validation: Validation | None) -> None:
+        super()._check_parameters(validation)
+        self._engine_parameters()
+
+    def _datasets(self, task: GrowthTask, params: dict[str, Any]) -> tuple[Any, list[Any] | None]:
+        """Return the training rows as LightGBM reads them, and the validation rows in a list."""
+        from treerank.feature_parts.trees.lightgbm_boundary import make_dataset
+
+        options: dict[str, Any] = {
+            "params": params,
+            "whole": task.earlier is not None,
+            "feature_name": engine_names(task.rows.columns.names) or "auto",
+            "categorical_feature": list(self._categorical_columns(task.rows)) or "auto",
+        }
+        data = make_dataset(task.rows, **options)
+        if task.validation_rows is None:
+            return data, None
+        if task.validation_rows is task.rows:  # LightGBM knows their scores
+            return data, [data]
+        return data, [make_dataset(task.validation_rows, reference=data, **options)]
+
+    def _parameters(self, task: GrowthTask) -> dict[str, Any]:
+        rows, derivatives, seed = task.rows, task.derivatives, task.seed
+        params: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
+        params |= task.sizes.of_tree()
+        params |= {
+            "num_class": derivatives.n_outputs,
+            "num_threads": self.n_threads_for(rows),
+            "metric": "None",
+            "verbosity": -1,
+            "feature_pre_filter": False,  # otherwise LightGBM aborts on tiny data
+            # A continued fit must draw other rows than the earlier one, but find the same bins.
+            "seed": seed + derivatives.iteration,
+            "data_random_seed": seed,
+            "bin_construct_sample_cnt": SAMPLE_SIZE,
+        }
+        params |= constraints_of(self, rows.shape[1], rows.columns.names)
+        return params | self._engine_parameters()
+
+    def _engine_parameters(self) -> dict[str, Any]:
+        """Return ``engine_params`` under LightGBM's main names."""
+        if not self.engine_params:
+            return {}
+        from treerank.feature_parts.trees.lightgbm_boundary import with_main_names
+
+        taken = {*_SHARED, *_OWN}
+        check_engine_params(self.engine_params, taken)
+        params = with_main_names(self.engine_params)
+        check_engine_params(params, taken)
+        if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
+            params = {"deterministic": True, "force_col_wise": True} | params
+        return params

@@ -1,0 +1,106 @@
+"""Resuming: a fit of boosted trees goes on from a checkpoint."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.checks import quote
+from treerank.documents.canonical_order import row_hashes
+from treerank.documents.rows import Rows
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.trees.auto_sizes import Sizes
+from treerank.files.checkpoint import Checkpoint, current_checkpoint
+from treerank.numerics.random_keys import uniforms
+from treerank.objectives.base import Objective
+from treerank.progress import Progress, description_of, say, values_of
+
+#: Parameters that may differ between a fit and the one that goes on with it.
+_FREE = ("n_estimators", "n_jobs", "warm_start")
+
+
+class Saver(NamedTuple):
+    """Saves the trees of one fit, whose settings and data the text ``fit`` identifies."""
+
+    checkpoint: Checkpoint
+    fit: str
+
+    def saved(self) -> dict[str, Any] | None:
+        """Return the state from which the fit goes on, or None."""
+        state = self.checkpoint.load(self.fit)
+        if state is None and self.checkpoint.path.exists():
+            say(f"{self.checkpoint.path.name} is of another fit, and this one starts anew")
+        return state
+
+    def __call__(self, iteration: int, dump: Callable[[], Any], progress: Progress) -> None:
+        """Save the trees and the values of the metric after an iteration, where it is time to."""
+        if self.checkpoint.is_writer and iteration % self.checkpoint.every == 0:
+            self.checkpoint.save(self.fit, {"model": dump(), "progress": progress.state()})
+
+
+def saver_of(
+    part: Any,
+    rows: Rows,
+    objective: Objective,
+    validation: Validation | None,
+    start: int,
+    sizes: Sizes,
+) -> Saver | None:
+    """Return what saves the trees of a fit, or None where there is no checkpoint."""
+    checkpoint = current_checkpoint()
+    if checkpoint is None:
+        return None
+    for name, value in part.settings_to_resume.items():
+        found = sizes.of_tree().get(name, getattr(part, name))
+        if found != value and (value is not None or found):  # None is also an empty dict
+            where = "where the fit has a checkpoint, but with HistogramTrees"
+            raise ValueError(f"{name} must be {value!r} {where}; got {quote(found)}.")
+    params = part.get_params() | sizes.of_tree()
+    params = {name: value for name, value in params.items() if name not in _FREE}
+    columns = rows.columns.names, sorted(rows.columns.categories)
+    with np.printoptions(threshold=sys.maxsize):
+        settings = f"{type(part).__name__} {params} of {columns} after {_earlier(part, start)}"
+    learned, watched = _learned(rows, objective), _watched(rows, validation, objective.n_outputs)
+    return Saver(checkpoint, f"{settings}: {learned}, {watched}")
+
+
+def _earlier(part: Any, start: int) -> str:
+    """Return a text of the trees that a fit adds to."""
+    if start == 0:
+        return "nothing"
+    trees = part.forest()
+    names = "feature", "threshold", "left", "right", "missing_left", "values"
+    columns = np.column_stack([getattr(trees, name) for name in names]).astype(np.float64)
+    return f"{start} iterations, {row_hashes(columns, np.arange(len(columns))).sum()}"
+
+
+def _learned(rows: Rows, objective: Objective) -> str:
+    """Return a text of features and objective, the same however they are spread over workers."""
+    places = np.arange(len(rows)) if rows.places is None else rows.places
+    # At equal scores, the derivatives of many losses are the same.
+    derivatives = objective.derivatives(_tried(places, objective.n_outputs), iteration=0)
+    by_place = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))
+    return str(_sum(rows, by_place ^ rows.hashes()))
+
+
+def _watched(rows: Rows, validation: Validation | None, n_outputs: int) -> str:
+    """Return a text of the documents and the metric that a fit watches."""
+    if validation is None:
+        return "nothing is watched"
+    X, metric = validation
+    hashes = as_rows(X, sparse=True).hashes()
+    values = values_of(metric, _tried(hashes, n_outputs))  # by content: in any order of the rows
+    return f"{description_of(metric)} {values} of {_sum(rows, hashes)}"
+
+
+def _tried(keys: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Return scores that differ from row to row."""
+    columns = [2 * uniforms(0, output, keys) - 1 for output in range(n_outputs)]
+    return np.column_stack(columns) if n_outputs > 1 else columns[0]
+
+
+def _sum(rows: Rows, hashes: np.ndarray) -> int:
+    """Return the sum of hashes of documents over all workers."""
+    return int(rows.total(hashes.sum(dtype=np.uint64, keepdims=True))[0])

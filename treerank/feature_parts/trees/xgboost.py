@@ -1,0 +1,228 @@
+"""Feature part of trees grown by XGBoost."""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+
+from treerank.checks import check_count
+from treerank.documents.rows import Rows
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engine_words import answers_engine_words
+from treerank.feature_parts.trees.arguments import check_engine_params, engine_names
+from treerank.feature_parts.trees.boosting import MOST, MOST_BINS, BoostedTrees, GrowthTask
+from treerank.feature_parts.trees.fixed_point import LARGEST
+from treerank.forests.forest import Forest
+from treerank.forests.readers.ubjson import read_ubjson
+from treerank.forests.readers.xgboost import read_xgboost
+from treerank.parameters import Auto, NotNegative, Options, Rule
+
+if TYPE_CHECKING:
+    import xgboost
+
+#: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
+_ZEROS = "treerank_zeros"
+#: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
+#: as to read its bins.
+_ROWS_PER_BIN, _FEW_BINS = 8, 128
+
+
+@answers_engine_words
+@dataclass(eq=False, repr=False, kw_only=True)
+class XGBoostTrees(BoostedTrees):
+    """A sum of trees grown by XGBoost on any objective.
+
+    Trees grow leaf by leaf. Other parameters have XGBoost's defaults, and XGBoost's names where
+    LightGBM has none: ``num_leaves`` is XGBoost's ``max_leaves`` and ``min_split_gain`` its
+    ``gamma``. The trees are the same, bit for bit, for any ``n_jobs``; see
+    :mod:`treerank.feature_parts.trees.fixed_point`.
+
+    ``X`` may be a sparse matrix. XGBoost then treats zeros as missing values: the trees are those
+    of a fit to an array with NaN in place of zeros. ``transform`` then also treats zeros as
+    missing, in a sparse matrix and in an array.
+
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.trees.boosting.BoostedTrees`.
+
+    Parameters
+    ----------
+    learning_rate : float or "auto", default="auto"
+        Factor on the values of each tree. XGBoost's own default, 0.3, often ranks worse.
+    max_depth : int, default=0
+        Largest number of splits on a path from the root to a leaf; 0 is no limit.
+    num_leaves : int or "auto", default="auto"
+        Largest number of leaves of a tree; 0 is no limit.
+    grow_policy : {"lossguide", "depthwise"}, default="lossguide"
+        Which leaf is split next: the one with the largest gain, or the one nearest to the root.
+    min_child_weight : float, default=1.0
+        Smallest sum of hessians in a leaf.
+    reg_lambda : float, default=1.0
+        L2 penalty of leaves.
+    max_bin : int, default=256
+        Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
+        128. They are found from about 50,000 rows, or from all rows if there are categories;
+        XGBoost itself always reads all rows.
+    engine_params : dict, default=None
+        Further parameters of XGBoost; unknown names are refused, and so is ``tree_method``: other
+        methods than histograms copy the data. ``device`` is passed on; it is not tested on a GPU.
+
+    Attributes
+    ----------
+    booster_ : xgboost.Booster
+        The trees. Do not change them: scores may come from a copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class HalfSquare:
+    ...     n_outputs = 1
+    ...
+    ...     def derivatives(self, scores, *, iteration=0):
+    ...         return scores - target, np.ones_like(scores)
+    >>> X = np.arange(100.0).reshape(-1, 1)
+    >>> target = (X[:, 0] > 50).astype(float)
+    >>> part = XGBoostTrees(50, learning_rate=0.1, n_jobs=1).fit(X, HalfSquare())
+    >>> part.transform(np.array([[20.0], [80.0]])).round(1)
+    array([[0.],
+           [1.]])
+    """
+
+    reading: ClassVar[str] = "XGBoost rounds features to single precision"
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "subsample": 1.0}
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
+    #: XGBoost squares gradients, and sums of them, in single precision.
+    largest_derivative = math.sqrt(LARGEST)
+
+    max_depth: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
+    num_leaves: Auto | Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = (
+        "auto"
+    )
+    grow_policy: Annotated[str, Rule.one_of(("lossguide", "depthwise"))] = "lossguide"
+    min_child_weight: NotNegative = 1.0
+    reg_lambda: NotNegative = 1.0
+    max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
+    engine_params: Options | None = None
+
+    @staticmethod
+    def as_read(values: np.ndarray) -> np.ndarray:
+        """Return features in single precision."""
+        return values.astype(np.float32)
+
+    def grow(self, task: GrowthTask) -> "xgboost.Booster":
+        """Return a booster with ``n_new`` more iterations than ``earlier``."""
+        import xgboost
+
+        from treerank.feature_parts.trees import xgboost_boundary as boundary
+
+        derivatives, progress = task.derivatives, task.progress
+        zeros = _treatment_of_zeros(task.rows, task.earlier)
+        data, held_out = self._matrices(task)
+        booster = xgboost.train(
+            boundary.xgboost_parameters(self, task),
+            data,
+            num_boost_round=task.n_new,
+            obj=lambda scores, _: derivatives(scores),
+            evals=held_out,
+            # XGBoost writes names and values into one text, which it splits at spaces.
+            custom_metric=lambda scores, _: ("metric", progress.measure(scores)),
+            callbacks=[boundary.ProgressCallback(progress, self.dump_booster)],
+            verbose_eval=False,
+            xgb_model=task.earlier,
+        )
+        self._refuse_overflow(booster, derivatives)
+        kept = progress.kept()
+        booster = booster if kept is None else booster[:kept]
+        booster.set_attr(**{_ZEROS: zeros})
+        model = self.dump_booster(booster)
+        whole = boundary.with_infinite_cuts(model, *data.get_quantile_cut())
+        return booster if whole is model else self.restore_booster(whole)
+
+    def _matrices(self, task: GrowthTask) -> tuple[Any, list[tuple[Any, str]]]:
+        """Return the training rows as XGBoost reads them, and the validation rows in a list."""
+        from treerank.feature_parts.trees.xgboost_boundary import make_matrix
+
+        rows, earlier = task.rows, task.earlier
+        options: dict[str, Any] = {
+            "categorical": self._categorical_columns(rows),
+            "sparse": rows.is_sparse,
+            "whole": task.whole,
+            "names": (earlier and earlier.feature_names) or engine_names(rows.columns.names),
+            "max_bin": self.n_bins_for(rows),
+            "n_threads": self.n_threads_for(rows),
+            "seed": task.seed,
+        }
+        data = make_matrix(rows, **options)
+        if task.validation_rows is None:
+            return data, []
+        options["reference"] = None if task.whole else data
+        return data, [(make_matrix(task.validation_rows, **options), "held_out")]
+
+    def n_bins_for(self, rows: Rows) -> int:
+        """Return the largest number of bins of a feature: few for few rows of all workers."""
+        n_rows = rows.n_total
+        return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
+
+    def read_booster(self, booster: "xgboost.Booster") -> Forest:
+        """Return the trees of a booster as a forest."""
+        return read_xgboost(read_ubjson(self.dump_booster(booster)))
+
+    def importance(self) -> np.ndarray:
+        """Return the gain of each feature."""
+        scores = self.booster_.get_score(importance_type="total_gain")
+        names = self.booster_.feature_names or [f"f{i}" for i in range(self.n_features_in_)]
+        return np.array([scores.get(name, 0.0) for name in names])
+
+    def dump_booster(self, booster: "xgboost.Booster") -> bytes:
+        """Return the model in UBJSON, which predicts the same bits."""
+        return bytes(booster.save_raw("ubj"))
+
+    def restore_booster(self, model: bytes) -> "xgboost.Booster":
+        """Return a booster from its bytes, which XGBoost reads only if they are whole."""
+        import xgboost
+
+        if not isinstance(model, bytes) or not model.startswith(b"{L"):
+            raise ValueError(f"A model of XGBoost must be UBJSON; got {type(model)}.")
+        read_xgboost(read_ubjson(model))
+        try:
+            return xgboost.Booster(model_file=bytearray(model))
+        except xgboost.core.XGBoostError as error:
+            raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
+
+    def describe(self, booster: "xgboost.Booster") -> tuple[int, int, int]:
+        """Return the numbers of features, of outputs and of iterations of a booster."""
+        config = json.loads(booster.save_config())["learner"]["learner_model_param"]
+        n_outputs = max(1, int(config["num_target"]), int(config["num_class"]))
+        return booster.num_features(), n_outputs, booster.num_boosted_rounds()
+
+    def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
+        """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""
+        largest, most = derivatives.largest_gradient, self.largest_derivative
+        if largest * derivatives.shape[0] > most and not booster.get_score(
+            importance_type="weight"
+        ):
+            raise ValueError(
+                f"gradient must have sums of at most {most:.3g} for XGBoost to find splits; got "
+                f"gradients of {largest:.3g} from {derivatives.objective.name}."
+            )
+
+    def _check_parameters(self, validation: Validation | None) -> None:
+        super()._check_parameters(validation)
+        from treerank.feature_parts.trees.xgboost_boundary import TAKEN, check_known
+
+        if self.engine_params:
+            check_engine_params(self.engine_params, TAKEN)
+            check_known(self.engine_params)
+
+
+def _treatment_of_zeros(rows, earlier):
+    """Return how XGBoost treats zeros; refuse rows that an earlier fit treated otherwise."""
+    zeros = "missing" if rows.is_sparse else "numbers"
+    if earlier is not None and earlier.attr(_ZEROS) not in (zeros, None):
+        form, other = ("dense", "sparse") if rows.is_sparse else ("sparse", "dense")
+        raise ValueError(
+            f"X must be {form}, as in the earlier fit: to XGBoost a zero is a number in an array "
+            f"and missing in a sparse matrix; got a {other} one."
+        )
+    return zeros

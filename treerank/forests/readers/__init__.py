@@ -1,0 +1,1 @@
+"""Readers of forests: one file for each program whose models are read."""

@@ -1,0 +1,76 @@
+"""RankLib: the XML of its ensembles of LambdaMART and MART.
+
+RankLib reads values and numbers of the file as floats, goes left if ``value <= threshold``, and
+adds floats. A missing value is 0. The file does not say how many features there are.
+"""
+
+from dataclasses import replace
+from typing import NoReturn
+from xml.etree import ElementTree
+
+import numpy as np
+
+from treerank.forests.building import GrowingForest
+from treerank.forests.forest import Forest
+from treerank.forests.thresholds import up_to_in_single
+
+_SUMS = ("", "LambdaMART", "MART")
+#: Numbers of features up to here are exact in single precision, as RankLib reads them.
+_MOST_FEATURES = 2**24
+
+
+def read_ranklib(document: str) -> Forest:
+    r"""Return the trees of an ensemble.
+
+    Examples
+    --------
+    >>> leaf = "<tree id='1' weight='0.5'><split><output>3.0</output></split></tree>"
+    >>> read_ranklib(f"## LambdaMART\n<ensemble>{leaf}</ensemble>").values
+    array([[1.5]])
+    """
+    head, start, xml = document.partition("<ensemble>")
+    name = head.partition("\n")[0].strip("# \r")
+    if name not in _SUMS:
+        _refuse(f"trees of LambdaMART or MART, not of {name:.50}")
+    growing = GrowingForest()
+    for tree in ElementTree.fromstring(start + xml):
+        _add_tree(growing, tree)
+    forest = growing.forest(max(growing.feature, default=-1) + 1)
+    reached = up_to_in_single(forest.threshold.astype(np.float32))
+    is_leaf = forest.is_leaf
+    return replace(
+        forest,
+        threshold=np.where(is_leaf, 0.0, reached),
+        missing_left=~is_leaf & (reached >= 0),
+        sum_dtype="float32",
+    )
+
+
+def _add_tree(growing: GrowingForest, tree: ElementTree.Element) -> None:
+    """Add a tree; the parts of a split are a feature, a threshold, and the splits below it."""
+    if [tree.tag, *(part.tag for part in tree)] != ["tree", "split"]:
+        _refuse("trees of one split each")
+    weight = _single(tree.attrib["weight"])
+    waiting = [(growing.add_tree(), tree[0])]
+    while waiting:
+        node, split = waiting.pop()
+        parts = [part.tag for part in split]
+        if parts == ["output"]:
+            growing.values[node] = _single(split[0].text) * weight
+        elif parts == ["feature", "threshold", "split", "split"]:
+            feature, threshold = _single(split[0].text), _single(split[1].text)
+            if not 1 <= feature <= _MOST_FEATURES or feature % 1 != 0:
+                _refuse(f"features from 1 to {_MOST_FEATURES}")
+            left, right = growing.split(node, int(feature) - 1, threshold, False)
+            waiting += [(right, split[3]), (left, split[2])]
+        else:
+            _refuse("splits of a feature, a threshold and two splits")
+
+
+def _single(text: str | None) -> float:
+    """Return the number that a text holds, in single precision."""
+    return float(np.float32(text or ""))
+
+
+def _refuse(rule: str) -> NoReturn:
+    raise ValueError(f"A model of RankLib must have {rule}.")

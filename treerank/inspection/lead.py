@@ -1,0 +1,71 @@
+"""Standing: why a document stands where it stands in its query."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column, quote
+from treerank.documents.columns import as_frame, taken_rows
+from treerank.documents.features import check_features
+from treerank.documents.queries import ByRow, QueryGroups
+from treerank.parameters import check_arguments
+from treerank.rankers.reading import take_columns
+from treerank.rankers.scored import Scored
+
+
+@check_arguments
+def explain_lead(
+    ranker: Scored, X: Any, qid: ByRow = None, *, rows: ArrayLike | None = None, **options: Any
+) -> np.ndarray:
+    """Return how much each feature contributes to the lead of documents over their rivals.
+
+    The rivals are the other documents of the query. The parts are the means of those that
+    ``ranker.explain`` returns for the document above each rival, and add up to its score minus
+    their mean score.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker.
+    X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
+        Whole queries.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    rows : array-like of int, default=None
+        The documents to explain; ``None`` means all.
+    **options
+        Those of ``ranker.explain``, such as ``n_orders``.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        Zeros for documents without rivals.
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> X = np.array([[1.0, 5.0], [3.0, 4.0], [5.0, 3.0]])
+    >>> ranker = RankSVM().fit(X, [0, 1, 2])
+    >>> bool(explain_lead(ranker, X, rows=[2])[0, 0] > 0)
+    True
+    """
+    X, (qid,) = take_columns(X, qid=qid)
+    X = X if as_frame(X) is not None else check_features(ranker, X)
+    n_documents = X.shape[0]
+    groups = QueryGroups.from_qid(qid, n_documents)
+    parts = []
+    for row in np.arange(n_documents) if rows is None else _checked_rows(rows, n_documents):
+        of_query = groups.rows[groups.codes[row]]
+        one, rivals = taken_rows(X, [row]), taken_rows(X, of_query)
+        total = ranker.explain(one, rivals, **options).sum(axis=0)  # nothing above itself
+        parts.append(total / max(len(of_query) - 1, 1))
+    return np.array(parts)
+
+
+def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:
+    """Return numbers of rows; refuse those of no row."""
+    found = check_column("rows", rows)
+    if np.asarray(rows).dtype == bool or not np.isin(found, np.arange(n_documents)).all():
+        raise ValueError(f"rows must be numbers of {n_documents} documents; got {quote(rows)}.")
+    return found.astype(np.int64)

@@ -1,0 +1,121 @@
+r"""RankChanges: pairs of documents in the wrong order, by the NDCG that they cost.
+
+If document b of a higher gain stands below document a, their exchange would add
+
+.. math:: \frac{(g_b - g_a)(D_a - D_b)}{\text{ideal DCG}}
+
+to the NDCG of the query, with gains g and the discounts D of the two positions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column, quote
+from treerank.documents.queries import Queries, QueryGroups
+from treerank.metrics.graded_metrics import DISCOUNTS, NDCG
+from treerank.metrics.registry import get_metric
+from treerank.parameters import Count, check_arguments
+
+#: Number of first positions whose documents are looked at, a bound on time and memory.
+_DEPTH = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class RankChanges:
+    """Pairs of documents in the wrong order, costliest first.
+
+    Parameters
+    ----------
+    above, below : ndarray of shape (n_swaps,)
+        Rows of the documents; the one below has the higher label.
+    query : ndarray of shape (n_swaps,)
+        Number of the query of each pair, in the order of ``np.unique(qid)``.
+    cost : ndarray of shape (n_swaps,)
+        NDCG that the query would gain if the two changed places.
+
+    Examples
+    --------
+    >>> len(RankChanges(np.array([4]), np.array([7]), np.array([0]), np.array([0.25])))
+    1
+    """
+
+    above: np.ndarray
+    below: np.ndarray
+    query: np.ndarray
+    cost: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.cost)
+
+
+@check_arguments
+def costly_rank_changes(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: Queries = None,
+    *,
+    metric: str | NDCG = "ndcg@10",
+    n_swaps: Count = 20,
+    per_query: Count | None = None,
+) -> RankChanges:
+    """Return the pairs in the wrong order that cost most NDCG.
+
+    ``ranker.explain(X[swaps.above], X[swaps.below])`` says why the first stand above the others.
+
+    Parameters
+    ----------
+    y, scores : array-like of shape (n_documents,)
+        Labels, and scores of a ranker. Of equal scores, the earlier row stands above.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    metric : str or NDCG, default="ndcg@10"
+        NDCG with its cutoff, gains and discounts.
+    n_swaps : int, default=20
+        Largest number of pairs.
+    per_query : int, default=None
+        Largest number of pairs of a query; ``None`` is ``n_swaps``.
+
+    Examples
+    --------
+    >>> swaps = costly_rank_changes([0, 3, 1, 0], [0.9, 0.1, 0.5, 0.2], n_swaps=2)
+    >>> swaps.above, swaps.below, swaps.cost.round(3)
+    (array([0, 2]), array([1, 1]), array([0.522, 0.157]))
+    """
+    per_query = n_swaps if per_query is None else per_query
+    found = get_metric(metric)
+    if not isinstance(found, NDCG):
+        raise ValueError(f"metric must be an NDCG; got {quote(found.name)}.")
+    y = check_column("y", y)
+    scores = check_column("scores", scores, len(y))
+    groups = QueryGroups.from_qid(qid, len(y))
+    swaps = list(_swaps_by_query(y, scores, groups, found, per_query))
+    if not swaps:
+        nothing = np.empty(0, dtype=np.int64)
+        return RankChanges(nothing, nothing, nothing, np.empty(0))
+    above, below, query, cost = (np.concatenate(column) for column in zip(*swaps, strict=True))
+    first = np.argsort(-cost, kind="stable")[:n_swaps]
+    return RankChanges(above[first], below[first], query[first], cost[first])
+
+
+def _swaps_by_query(
+    y: np.ndarray, scores: np.ndarray, groups: QueryGroups, metric: NDCG, most: int
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield rows above, rows below, query and cost of the costliest swaps of each query."""
+    gains = metric.worth(y)
+    ideal = metric.ideal(groups.sorted(gains), groups.indptr)
+    best_first = np.lexsort((-scores, groups.codes))
+    discount = DISCOUNTS[metric.discount](np.arange(1.0, groups.sizes.max() + 1))
+    discount[metric.depth :] = 0
+    for q in np.flatnonzero((ideal > 0) & np.isfinite(ideal)):
+        rows = best_first[groups.indptr[q] : groups.indptr[q + 1]]
+        gain, upper = gains[rows], min(len(rows), metric.depth, _DEPTH)
+        falls = discount[:upper, None] - discount[: len(rows)]
+        cost = falls * (gain - gain[:upper, None]) / ideal[q]
+        cost[falls <= 0] = 0  # the second does not stand below the first, or both are too low
+        places = np.argsort(-cost, axis=None, kind="stable")[:most]
+        a, b = np.unravel_index(places[cost.flat[places] > 0], cost.shape)
+        yield rows[a], rows[b], np.full(len(a), q), cost[a, b]

@@ -1,0 +1,172 @@
+"""Refreshing: a fitted ranker learns from new data, and is replaced only if it gets no worse."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from treerank.checks import naming
+from treerank.documents.columns import warn_of_new_categories
+from treerank.documents.features import check_labels
+from treerank.documents.queries import QueryGroups
+from treerank.documents.query_ids import id_hashes
+from treerank.documents.rows import Rows
+from treerank.feature_parts.refit import RefitTrees
+from treerank.feature_parts.registry import feature_part_class
+from treerank.feature_parts.stages import Stages
+from treerank.metrics.registry import get_metric
+from treerank.model_selection import QueryKFold
+from treerank.parameters import Level, Rule, Several, Whole, check_arguments
+from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.reading import read_eval_set
+from treerank.rankers.training_set import training_set
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.statistics.randomization import mean_interval
+from treerank.statistics.resampled import Interval
+
+#: What learns from the new data.
+WAYS = ("leaves", "trees")
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What :func:`refresh` found.
+
+    Attributes
+    ----------
+    ranker : Ranker
+        The one to use: the candidate if it is accepted, else the old one.
+    candidate : Ranker
+        The ranker that has learned from the new data.
+    accepted : bool
+        Whether the candidate is no worse.
+    differences : dict from str to Interval
+        What the candidate gains on the left-out queries, "new" and "old".
+    metric : str
+        What is measured.
+
+    Examples
+    --------
+    >>> gains = {"new": Interval(0.01, -0.01, 0.03, 0.95)}
+    >>> print(Refreshed("new ranker", "new ranker", True, gains, "ndcg@10"))
+    The refreshed ranker gains in ndcg@10 0.0100 (95 %: -0.0100 to 0.0300) on new queries.
+    """
+
+    ranker: Ranker
+    candidate: Ranker
+    accepted: bool
+    differences: dict[str, Interval]
+    metric: str
+
+    def __str__(self) -> str:
+        """Return the decision, and what was gained where."""
+        gains = [f"{gain} on {name} queries" for name, gain in self.differences.items()]
+        decision = "The refreshed ranker" if self.accepted else "The old ranker stays: the new one"
+        return f"{decision} gains in {self.metric} {', '.join(gains)}."
+
+
+@check_arguments
+def refresh(
+    ranker: Ranker,
+    X: Any,
+    y: Any = None,
+    qid: Any = None,
+    *,
+    old: Any = None,
+    learn: Annotated[str, Rule.one_of(WAYS)] = "leaves",
+    n_splits: Several = 5,
+    level: Level = 0.95,
+    random_state: Whole = 0,
+) -> Refreshed:
+    """Let a fitted ranker of trees learn from new data, and keep it if it gets worse.
+
+    A copy learns from all new queries. What it gains there is known from copies that learned from
+    all but a fold of them, each measured on its fold, so that each new query is left out once. The
+    copy is accepted if it is not worse in the mean there, and not significantly worse on ``old``
+    queries. Give it a hundred new queries or more: with few, chance decides.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker that is a sum of trees, such as :class:`~treerank.TreeDirectRanker`, or
+        :class:`~treerank.rankers.ForestRanker` for the trees of another program.
+    X, y, qid : array-like
+        New documents, their labels and queries, as in ``ranker.fit``.
+    old : tuple (X, y, qid), default=None
+        Documents of earlier queries on which the ranker must not become worse. The best are those
+        that the ranker has not learned from.
+    learn : {"leaves", "trees"}, default="leaves"
+        Move the values of the leaves and keep the splits, or put new trees on top; see
+        :class:`~treerank.feature_parts.refit.RefitTrees`.
+    n_splits : int, default=5
+        Number of folds of the new queries.
+    level : float, default=0.95
+        Level of the intervals.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    Refreshed
+        The ranker to use, and what it gains on left-out queries. A candidate is not calibrated.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker, make_web_search
+    >>> X, y, qid = make_web_search(300, documents_per_query=20, n_features=20, random_state=0)
+    >>> before, after = qid < 100, qid >= 100
+    >>> ranker = TreeDirectRanker("histogram", random_state=0)
+    >>> ranker = ranker.fit(X[before], y[before], qid[before])
+    >>> refreshed = refresh(ranker, X[after], y[after], qid[after])
+    >>> refreshed.accepted, refreshed.ranker is refreshed.candidate
+    (True, True)
+    """
+    warn_of_new_categories(ranker.columns_, X)
+    X, y, qid = ranker.read(X, y, qid)
+    y = check_labels(y, X.shape[0], some_unjudged=True)
+    folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
+    sets = list(folds.split(X, y, qid))
+    hashes, metric, gaps = id_hashes(qid, len(y)), get_metric(ranker.metric), []
+    qid = QueryGroups.from_qid(qid, len(y)).codes
+    for train, test in sets:
+        some = X[train], y[train], qid[train], hashes[train]
+        learned = _learned(ranker, learn, *some, random_state)
+        gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
+    candidate = _learned(ranker, learn, X, y, qid, hashes, random_state)
+    found = {"new": mean_interval(np.concatenate(gaps), level=level)}
+    if old is not None:
+        with naming("old"):
+            X, y, qid = ranker.read(*read_eval_set(ranker, old, "old"))
+            ranker.refuse_one_query("old", qid, X.shape[0])
+            found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
+    accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
+    return Refreshed(candidate if accepted else ranker, candidate, accepted, found, metric.name)
+
+
+def _learned(ranker, learn, X, y, qid, hashes, seed):
+    """Return a copy of a ranker that has learned from new documents."""
+    candidate = _unfitted(ranker, learn)
+    data = training_set(Rows(X, columns=ranker.columns_), y, qid, id_hashes=hashes)
+    earlier = ranker.training_queries_
+    candidate.fit_training_set(data, eval_set=None, seed=seed, earlier=earlier)
+    return candidate
+
+
+def _unfitted(ranker: Ranker, learn: str) -> Ranker:
+    """Return a ranker of the same settings that starts from the trees of another."""
+    part: Any = RefitTrees(ranker.forest())
+    if learn == "trees":  # few and small steps: what is new is little
+        on_top = feature_part_class("histogram")(100, learning_rate=0.01)
+        part = Stages([part.set_params(learning_rate=0.0), on_top])
+    if isinstance(ranker, DirectRanker) and "feature_part" in ranker.get_params(deep=False):
+        return clone(ranker).set_params(feature_part=part, warm_start=False)
+    return TreeDirectRanker(part, metric=ranker.metric)
+
+
+def _gaps(ranker, candidate, X, y, qid, metric):
+    """Return what a candidate gains over a ranker in a metric, query by query."""
+    values = [metric.per_query(y, each.scores_of(X), qid) for each in (candidate, ranker)]
+    gaps = values[0] - values[1]
+    return gaps[~np.isnan(gaps)]

@@ -1,0 +1,124 @@
+"""Normalization: the scores of a retriever on one scale in every query, as search engines do it."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import as_numbers, refuse_where
+from treerank.documents.queries import ByRow, QueryGroups
+from treerank.parameters import Rule, check_arguments
+
+#: Largest score: the sum of squares of scores is no overflow.
+_LARGEST = 1e150
+
+
+def _min_max(scores: np.ndarray) -> np.ndarray:
+    low, high = scores.min(), scores.max()
+    return (scores - low) / (high - low) if high > low else np.ones(len(scores))
+
+
+def _z_score(scores: np.ndarray) -> np.ndarray:
+    if scores.min() == scores.max():  # whose standard deviation may be a rounding error above 0
+        return np.zeros(len(scores))
+    ordered = np.sort(scores)  # so that no bit of a sum depends on the order of rows
+    return (scores - ordered.mean()) / ordered.std()
+
+
+def _l2(scores: np.ndarray) -> np.ndarray:
+    largest = np.abs(scores).max()
+    if largest == 0:
+        return np.zeros(len(scores))
+    scores = scores / largest  # some square is 1, so the norm is neither 0 nor infinite
+    return scores / np.sqrt(np.sort(scores * scores).sum())
+
+
+#: By name: what becomes of the scores of the documents that a retriever found for one query.
+NORMALIZATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "min_max": _min_max,
+    "z_score": _z_score,
+    "l2": _l2,
+}
+
+
+@check_arguments
+def normalize_scores(
+    scores: ArrayLike,
+    qid: ByRow = None,
+    *,
+    method: Annotated[str, Rule.one_of(NORMALIZATIONS)] = "min_max",
+) -> np.ndarray:
+    r"""Return the scores of one retriever, normalized within each query.
+
+    Scores of BM25, of vectors and of cross-encoders have different units, and those of one
+    retriever differ from query to query. Normalize before you fit and in the same way, over lists
+    of the same depth, before you predict.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_documents,)
+        Scores of a retriever, higher is better; NaN where it has not found the document.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    method : {"min_max", "z_score", "l2"}, default="min_max"
+        Over the documents of the query that were found,
+
+        * "min_max" is :math:`(s - \min) / (\max - \min)`, and 1 where all scores are equal or there
+          is one. A document that was not found has 0.
+        * "z_score" is the score less the mean, over the standard deviation; 0 where all are equal.
+          A document that was not found has the lowest one.
+        * "l2" is :math:`s / \sqrt{\sum s^2}`. A document that was not found has 0.
+
+        A retriever that found nothing for a query has 0 there.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+
+    See Also
+    --------
+    treerank.read_runs : Reads run files, with columns of normalized scores.
+    fuse : Adds the normalized scores of several retrievers.
+
+    Examples
+    --------
+    >>> normalize_scores([12.0, 9.0, np.nan, 6.0, 0.8], ["a", "a", "a", "a", "b"])
+    array([1. , 0.5, 0. , 0. , 1. ])
+    """
+    scores = check_scores("scores", scores)
+    return normalized_by_query(scores, QueryGroups.from_qid(qid, len(scores)), method)
+
+
+def normalized_by_query(scores: np.ndarray, groups: QueryGroups, method: str) -> np.ndarray:
+    """Return scores normalized within each query, by a method of ``NORMALIZATIONS``.
+
+    Examples
+    --------
+    >>> normalized_by_query(np.array([2.0, np.nan]), QueryGroups.from_qid(None, 2), "l2")
+    array([1., 0.])
+    """
+    normalize, normalized = NORMALIZATIONS[method], np.zeros(len(scores))
+    for rows in groups.rows:
+        is_retrieved = ~np.isnan(scores[rows])
+        if is_retrieved.any():
+            values = normalize(scores[rows[is_retrieved]])
+            if method == "z_score":
+                normalized[rows] = values.min()
+            normalized[rows[is_retrieved]] = values
+    return normalized
+
+
+def check_scores(name: str, values: ArrayLike) -> np.ndarray:
+    """Return the scores of a retriever, which may be NaN, as float64; refuse enormous ones.
+
+    Examples
+    --------
+    >>> check_scores("scores", [1, None])
+    array([ 1., nan])
+    """
+    scores = as_numbers(name, values)
+    if scores.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {scores.shape}.")
+    refuse_where(np.abs(scores) > _LARGEST, scores, f"{name} must be at most {_LARGEST:g} in size")
+    return scores

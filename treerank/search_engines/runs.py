@@ -1,0 +1,303 @@
+"""Runs of several retrievers as a table of candidates, for hybrid search; see :func:`read_runs`."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_choice, check_instance, check_number, quote, warn_user
+from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
+from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.trec import TrecRun, read_trec_run
+from treerank.documents.queries import QueryGroups, is_missing
+from treerank.parameters import check_arguments
+from treerank.reranking.fusion import reciprocal_ranks
+from treerank.reranking.normalization import check_scores, normalized_by_query
+from treerank.search_engines.judgments import read_judgments
+
+#: Name of the column of reciprocal rank fusion.
+_FUSED = "rrf"
+#: Steps from document to document after which it is no chance that all scores rise or fall.
+_MANY_STEPS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(RankingData):
+    """Documents that some retriever found, with its scores; unpacks as ``X, y, qid``.
+
+    All other parameters are those of :class:`~treerank.datasets.ranking_data.RankingData`.
+
+    Parameters
+    ----------
+    unretrieved : Qrels, default=no judgments
+        Judgments of documents that no retriever found: no reranking can show these.
+
+    Examples
+    --------
+    >>> candidates = read_runs({"bm25": {"shoes": {"a": 7.5}}}, {"shoes": {"a": 1, "b": 0}})
+    >>> candidates.doc_ids, candidates.unretrieved.doc_ids
+    (array(['a'], dtype='<U1'), array(['b'], dtype='<U1'))
+    """
+
+    unretrieved: Qrels = NO_JUDGMENTS
+
+
+@check_arguments
+def read_runs(
+    runs: Mapping[str, Any],
+    judgments: Any = None,
+    *,
+    smaller_is_better: str | Collection[str] = (),
+    unjudged: float = np.nan,
+) -> Candidates:
+    """Return the documents that any of several retrievers found, with the scores of each.
+
+    A row is a document that some run holds for a query; rows are sorted by query and document. For
+    a run named "bm25", ``X`` has the columns
+
+    * ``bm25``: the score, higher is better; NaN where the run does not hold the document.
+    * ``bm25.min_max``: the score normalized in the query, from 0 to 1, and 0 where the document is
+      missing, see :func:`~treerank.reranking.normalize_scores`.
+    * ``bm25.reciprocal_rank``: ``1 / (k + rank)``, with the mean rank of equal scores, and 0 where
+      the document is missing; :func:`~treerank.reranking.fuse` says how k is chosen.
+
+    The last column, ``rrf``, is the sum of the reciprocal ranks: reciprocal rank fusion.
+
+    In production, call it without judgments on the lists of the live query, of the same depth, and
+    score ``X``: so all columns are made in one way.
+
+    Parameters
+    ----------
+    runs : dict from str to path, TrecRun or dict
+        Runs by the name of the retriever: the path of a TREC run file; a
+        :class:`~treerank.datasets.trec.TrecRun`; scores, ``{query: {document: score}}``; or lists
+        without scores, ``{query: [document, ...]}``, best first, of which the score is less by 1
+        from one document to the next. A run has each document of a query once.
+    judgments : Qrels, path or dict, default=None
+        Labels by query and document: of
+        :func:`~treerank.search_engines.judgments.read_judgments`, which reads a path, or
+        ``{query: {document: label}}``. Without them, ``y`` is NaN.
+    smaller_is_better : str or list of str, default=()
+        Names of the runs whose scores are distances. Their columns hold the negative.
+    unjudged : float, default=nan
+        Label of documents without a judgment. NaN leaves them out of fits and metrics; 0 takes them
+        as not relevant, as trec_eval does.
+
+    Returns
+    -------
+    Candidates
+        ``X`` is a table of pyarrow. ``unretrieved`` are judgments of documents that no run holds.
+
+    Raises
+    ------
+    ValueError
+        If a run holds a document of a query twice, or no judgment is of a document of the runs.
+
+    Examples
+    --------
+    >>> bm25 = {"shoes": {"a": 9.0, "b": 6.0}}
+    >>> dense = {"shoes": {"b": 0.8, "c": 0.7}}
+    >>> X, y, qid = read_runs({"bm25": bm25, "dense": dense}, {"shoes": {"b": 1, "c": 0}})
+    >>> X.column_names[:3]
+    ['bm25', 'bm25.min_max', 'bm25.reciprocal_rank']
+    >>> X["bm25"].to_pylist(), X["dense.min_max"].to_pylist(), y
+    ([9.0, 6.0, nan], [0.0, 1.0, 0.0], array([nan,  1.,  0.]))
+    """
+    distances = [smaller_is_better] if isinstance(smaller_is_better, str) else smaller_is_better
+    for name in distances:
+        check_choice("each name of smaller_is_better", name, [*runs])
+    if not is_missing(unjudged):
+        check_number("unjudged", unjudged)
+    if not runs:
+        raise ValueError("runs must hold the lists of a retriever; got none.")
+    for name in runs:
+        _check_name(name, runs)
+    lists = {name: _run_of(name, run, name in distances) for name, run in runs.items()}
+    pairs = sorted({pair for run in lists.values() for pair in pairs_of(run.qid, run.doc_ids)})
+    qid, documents = (np.array(column) for column in zip(*pairs, strict=True))
+    scores, groups = runs_as_features(lists, qid, documents), QueryGroups.from_qid(qid)
+    ranks, columns = reciprocal_ranks(scores, groups), {}
+    for name, values in scores.items():
+        columns[name] = values
+        columns[f"{name}.min_max"] = normalized_by_query(values, groups, "min_max")
+        columns[f"{name}.reciprocal_rank"] = ranks[name]
+    columns[_FUSED] = np.sum([*ranks.values()], axis=0)
+    y, unretrieved = _joined(_qrels_of(judgments), pairs, unjudged)
+    return Candidates(pa.table(columns), y, qid, None, documents, unretrieved)
+
+
+@check_arguments
+def runs_as_features(
+    runs: Mapping[str, TrecRun], qid: ArrayLike, doc_ids: ArrayLike
+) -> dict[str, np.ndarray]:
+    """Return a column of scores for each run, NaN where it lacks the document.
+
+    Parameters
+    ----------
+    runs : dict from str to TrecRun
+        Runs by name, as :func:`treerank.datasets.read_trec_run` returns them.
+    qid, doc_ids : array-like of shape (n_documents,)
+        Query and id of each document.
+
+    Returns
+    -------
+    dict from str to ndarray of shape (n_documents,)
+        Features, for a data frame or for :func:`treerank.reranking.fuse`.
+
+    See Also
+    --------
+    treerank.read_runs : Finds the documents, too, and normalizes their scores.
+
+    Examples
+    --------
+    >>> run = TrecRun(np.array(["q"]), np.array(["a"]), np.array([0.5]))
+    >>> runs_as_features({"words": run}, ["q", "q"], ["a", "b"])
+    {'words': array([0.5, nan])}
+    """
+    pairs, columns = pairs_of(qid, doc_ids), {}
+    for name, run in runs.items():
+        check_instance(f"runs[{name!r}]", run, [TrecRun])
+        scores = dict(zip(pairs_of(run.qid, run.doc_ids), run.scores, strict=True))
+        if len(scores) < len(run.scores):
+            _refuse_duplicate(name, run)
+        columns[name] = np.array([scores.get(pair, np.nan) for pair in pairs], np.float64)
+    return columns
+
+
+def _check_name(name: str, names: Collection[str]) -> None:
+    """Refuse a name of a run that another column has."""
+    stem, _, kind = name.rpartition(".")
+    if name == _FUSED or (stem in names and kind in ("min_max", "reciprocal_rank")):
+        raise ValueError(f"runs must have names that no other column has; got {name!r}.")
+
+
+def _run_of(name: str, given: Any, is_distance: bool) -> TrecRun:
+    """Return a run with scores of which higher is better."""
+    if isinstance(given, str | Path):
+        given = read_trec_run(given)
+    elif isinstance(given, Mapping):
+        given = _run_of_lists(name, given)
+    check_instance(f"runs[{name!r}]", given, [TrecRun, Mapping, str, Path])
+    scores = check_scores(f"scores of runs[{name!r}]", given.scores)
+    queries = texts_of("qid", given.qid, len(scores))
+    documents = texts_of("doc_ids", given.doc_ids, len(scores))
+    if not queries:
+        raise ValueError(f"runs[{name!r}] must hold a document; got none.")
+    if np.isnan(scores).any():
+        missing = quote(documents[int(np.argmax(np.isnan(scores)))])
+        raise ValueError(
+            f"runs[{name!r}] must have a score for each document; got NaN for {missing}. Leave out "
+            "what was not found, or pass lists without scores, {query: [document, ...]}."
+        )
+    run = TrecRun(np.array(queries), np.array(documents), -scores if is_distance else scores)
+    _warn_of_order(name, run, is_distance)
+    return run
+
+
+def _run_of_lists(name: str, lists: Mapping[Any, Any]) -> TrecRun:
+    """Return the run of ``{query: {document: score}}`` or ``{query: [document, ...]}``."""
+    rows = list[tuple[Any, Any, Any]]()
+    for query, ranking in lists.items():
+        if isinstance(ranking, Mapping):
+            rows += ((query, document, score) for document, score in ranking.items())
+        elif isinstance(ranking, list | tuple | np.ndarray):
+            rows += ((query, document, -rank) for rank, document in enumerate(ranking, 1))
+        else:
+            raise TypeError(
+                f"runs[{name!r}] must map each query to {{document: score}} or to a list of "
+                f"documents, best first; got {quote(ranking)} for {quote(query)}."
+            )
+    queries, documents, scores = zip(*rows, strict=True) if rows else ((), (), ())
+    return TrecRun(queries, documents, np.array(scores, object))  # type: ignore[arg-type]
+
+
+def _refuse_duplicate(name: str, run: TrecRun) -> None:
+    """Raise the error of a run that holds a document of a query twice."""
+    seen = set[tuple[str, str]]()
+    for pair in pairs_of(run.qid, run.doc_ids):
+        if pair in seen:
+            raise ValueError(
+                f"runs[{name!r}] must have each document of a query once; got {quote(pair[1])} "
+                f"twice for {quote(pair[0])}. Of several passages of a document, keep the best."
+            )
+        seen.add(pair)
+
+
+def _warn_of_order(name: str, run: TrecRun, is_distance: bool) -> None:
+    """Warn of lists from the worst score to the best, and of scores that are all equal."""
+    groups = QueryGroups.from_qid(run.qid)
+    order = groups.order  # query by query, and in the order of the list
+    is_same_query = np.diff(groups.codes[order]) == 0
+    steps = np.diff(run.scores[order])[is_same_query]
+    if len(steps) and not steps.any():
+        warn_user(
+            f"runs[{name!r}] has equal scores for all documents of each query. The ranks of a file "
+            "are ignored, as by trec_eval; if they are what counts, pass lists without scores, "
+            "{query: [document, ...]}, best first."
+        )
+    elif np.count_nonzero(steps > 0) >= _MANY_STEPS and not (steps < 0).any():
+        first, advice = "smallest", f"If smaller is better, write smaller_is_better=[{name!r}]."
+        if is_distance:
+            first, advice = "largest", "Is smaller better, as smaller_is_better says?"
+        warn_user(f"All lists of runs[{name!r}] begin with the {first} score. {advice}")
+
+
+def _qrels_of(judgments: Any) -> Qrels:
+    """Return judgments as users pass them."""
+    if judgments is None:
+        return NO_JUDGMENTS
+    if isinstance(judgments, str | Path):
+        return read_judgments(judgments)
+    if isinstance(judgments, Mapping):
+        rows = [*_triples(judgments)]
+        if not rows:
+            raise ValueError("judgments must hold a label; got none.")
+        queries, documents, labels = zip(*rows, strict=True)
+        for label in labels:
+            check_number("each label of judgments", label)
+        qid, doc_ids = texts_of("qid", queries), texts_of("doc_ids", documents)
+        return Qrels(np.array(qid), np.array(doc_ids), np.array(labels, dtype=np.float64))
+    check_instance("judgments", judgments, [Qrels, Mapping, str, Path])
+    qrels: Qrels = judgments
+    return qrels
+
+
+def _triples(judgments: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield query, document and label of ``{query: {document: label}}``."""
+    for query, labels in judgments.items():
+        if not isinstance(labels, Mapping):
+            raise TypeError(
+                f"judgments must be {{query: {{document: label}}}}; got {quote(labels)} for "
+                f"{quote(query)}."
+            )
+        yield from ((query, document, label) for document, label in labels.items())
+
+
+def _joined(
+    qrels: Qrels, pairs: list[tuple[str, str]], unjudged: float
+) -> tuple[np.ndarray, Qrels]:
+    """Return the label of each candidate, and the judgments of documents that are none."""
+    qid, documents = zip(*pairs, strict=True)
+    y = qrels.labels_of(qid, documents, unjudged=unjudged)
+    judged, candidates = pairs_of(qrels.qid, qrels.doc_ids), set(pairs)
+    alone = np.array([pair not in candidates for pair in judged], dtype=bool)
+    if judged and alone.all():
+        what, first, other = "documents", quote(judged[0]), quote(pairs[0])
+        if not {query for query, _ in judged} & {*qid}:
+            what, first, other = "queries", quote(judged[0][0]), quote(qid[0])
+        raise ValueError(
+            f"judgments must be of {what} in the runs; got {first}, and {other} in the runs."
+        )
+    is_relevant = np.asarray(qrels.y) > 0
+    n_lost = int(np.count_nonzero(alone & is_relevant))
+    if n_lost:
+        n_relevant = np.count_nonzero(is_relevant)
+        warn_user(
+            f"{n_lost} of {n_relevant} judged documents with a label above 0 are in no run: no "
+            "reranking can show them, and metrics are over the candidates alone. See unretrieved."
+        )
+    return y, Qrels(*(np.asarray(column)[alone] for column in qrels))
