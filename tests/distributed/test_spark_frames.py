@@ -230,6 +230,25 @@ def test_the_death_of_a_worker_is_one_sentence_and_the_next_fit_works(session):
     assert model_of(fit(RANKER, frame, n_workers=2)) == model_of(fit_alone(RANKER))
 
 
+def test_ctrl_c_ends_the_fit_and_the_session_works_on(session):
+    frame, times = spread(session, FRAME, 3), []
+    fit(RANKER, frame, n_workers=2)
+
+    def interrupt():
+        time.sleep(6)
+        times.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        fit(ENDLESS, frame, n_workers=2)
+    assert time.monotonic() - times[0] < 10
+    thread.join()
+    assert model_of(fit(RANKER, frame, n_workers=2)) == model_of(fit_alone(RANKER))
+    assert time.monotonic() - times[0] < 60  # the slots were free
+
+
 def test_a_task_that_fails_by_itself_is_told_from_a_worker_that_died():
     from treerank.distributed.spark_frames import _death
 

@@ -8,7 +8,9 @@ the driver needs no port, and each attempt has a meeting point of its own.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, wait
 from functools import partial
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +28,8 @@ _ENCRYPTING = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled")
 _HELD_OUT = "treerank_is_held_out"
 #: Seconds for workers to leave each other after a fit, and after an error.
 _LEAVING, _GIVING_UP = 60, 1
+#: Seconds in which Spark ends tasks after Ctrl-C.
+_FREED = 10
 #: How Spark says that it does not try a barrier stage again.
 _LOST = "Could not recover from a failed barrier"
 
@@ -59,19 +63,43 @@ def fit_frames(
         rows = _marked(rows, False).unionByName(_marked(held_out, True), allowMissingColumns=True)
     whole = _numbered(rows.repartition(n, _quoted(columns.query)))
     work = partial(_fit_here, task, n, eval_frame is not None)
-    tag = f"treerank-{uuid4().hex}"
-    session.addTag(tag)
+    fitted = whole.mapInArrow(work, "model binary, report string", barrier=True)
     try:
-        found = whole.mapInArrow(work, "model binary, report string", barrier=True).collect()
-    except BaseException as error:
-        if not isinstance(error, Exception):  # Ctrl-C
-            session.interruptTag(tag)
+        outcomes = _collected(session, fitted)
+    except Exception as error:
         if _LOST in str(error):
             raise _death(str(error)) from None
         raise
-    finally:
-        session.removeTag(tag)
-    return [Outcome(bytes(row.model), row.report) for row in found]
+    return [Outcome(bytes(row.model), row.report) for row in outcomes]
+
+
+def _collected(session: Any, frame: Any) -> list[Any]:
+    """Return the rows of a frame; after Ctrl-C, end the tasks that compute them.
+
+    Another thread collects them. In this one, a handler of Ctrl-C could not reach the driver: a
+    thread has one connection to it, which is busy until the tasks are done.
+    """
+    from pyspark import inheritable_thread_target
+
+    tag, rows = f"treerank-{uuid4().hex}", Future[list[Any]]()
+
+    def collect() -> None:
+        session.addTag(tag)
+        try:
+            rows.set_result(frame.collect())
+        except BaseException as error:
+            rows.set_exception(error)
+        finally:
+            session.removeTag(tag)
+
+    with_settings = inheritable_thread_target(session)  # of this thread, such as a pool
+    Thread(target=with_settings(collect), daemon=True).start()
+    try:
+        return rows.result()
+    except KeyboardInterrupt:
+        session.interruptTag(tag)
+        wait([rows], timeout=_FREED)
+        raise
 
 
 def _quoted(name: str) -> str:
