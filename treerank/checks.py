@@ -431,3 +431,23 @@ def naming(argument: str) -> Iterator[None]:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{argument}: {error}") from error
+
+
+@contextmanager
+def naming_label(label: str) -> Iterator[None]:
+    """Name the label, of several, that an error is about; "" is the only one.
+
+    Examples
+    --------
+    >>> with naming_label("bought"):
+    ...     raise ValueError("y must be finite")
+    Traceback (most recent call last):
+    ...
+    ValueError: label 'bought': y must be finite
+    """
+    try:
+        yield
+    except ValueError as error:
+        if not label:
+            raise
+        raise ValueError(f"label {label!r}: {error}") from error

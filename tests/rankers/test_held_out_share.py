@@ -213,6 +213,33 @@ def test_a_label_that_no_held_out_or_remaining_query_has_is_named(share, n_judge
         clone(HISTOGRAM).fit(X, y, QID, eval_set=share)
 
 
+def test_a_label_that_no_held_out_document_has_is_named():
+    bought = np.zeros(len(Y))
+    bought[np.flatnonzero(QID == QID[0])[0]] = 1
+    labels = {"clicked": Y, "bought": bought}
+    message = "eval_set=0.05 holds out .* label 'bought': y must have something.* Write eval_set="
+    with pytest.raises(ValueError, match=message):
+        clone(LIGHTGBM).fit(X, labels, QID, eval_set=0.05)
+    rows = QID >= 40
+    none = {"clicked": Y[rows], "bought": np.zeros(rows.sum())}
+    with pytest.raises(ValueError, match="eval_set: label 'bought': y must have something to find"):
+        clone(LIGHTGBM).fit(
+            X[~rows],
+            {"clicked": Y[~rows], "bought": bought[~rows]},
+            QID[~rows],
+            eval_set=(X[rows], none, QID[rows]),
+        )
+
+
+@pytest.mark.parametrize("eval_set", [[0.2], (0.2,), [0.2, 0.3], (0.2, 0.3)])
+def test_a_share_is_one_number_without_brackets(eval_set):
+    rule = (
+        r"eval_set must be \(X, y, qid\), a list of such tuples, or one share of the queries; got"
+    )
+    with pytest.raises(ValueError, match=rf"{rule} .*\. Write eval_set=0\.2 without brackets"):
+        clone(LIGHTGBM).fit(X, Y, QID, eval_set=eval_set)
+
+
 def test_a_label_of_no_weight_need_not_be_held_out():
     y = {"grade": Y, "bought": np.where(QID < 1, Y, np.nan)}
     ranker = clone(HISTOGRAM).set_params(label_weights={"grade": 1.0, "bought": 0.0})

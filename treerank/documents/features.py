@@ -430,7 +430,8 @@ def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, 
     are_sets = isinstance(first, tuple) and len(first) > 0
     if not is_list or len(eval_set) not in (2, 3) or (are_sets and np.ndim(first[0]) > 1):
         size = f" of {len(eval_set)}" if is_list else ""
-        several = ", or a list of such tuples" if name == "eval_set" else ""
+        several = ", a list of such tuples, or a share of the queries such as 0.2"
+        several = several if name == "eval_set" else ""
         raise ValueError(
             f"{name} must be (X, y) or (X, y, qid){several}; got {type(eval_set)}{size}."
         )

@@ -1,5 +1,6 @@
 """Checkpoints: files from which a fit that was killed goes on, and ends in the same model."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -7,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treerank.checks import check_count
-from treerank.files.archive import one_error, read_archive, write_archive
+from treerank.checks import check_count, quote
+from treerank.files.archive import is_archive, one_error, read_archive, write_archive
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,32 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
     True
     """
     check_count("every", every)
-    with using(None if path is None else Checkpoint(Path(path).absolute(), every)):
+    with using(None if path is None else Checkpoint(_checked_path(path), every)):
         yield
+
+
+def _checked_path(path: str | Path) -> Path:
+    """Return the absolute path of a file that a fit may replace; refuse others before training."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be None or the path of a file to write; got {quote(path)}.")
+    whole = Path(path).absolute()
+    if str(path) == "" or whole.is_dir():
+        raise ValueError(
+            f"path must be a file; got the folder {whole}. {str(whole / 'fit.checkpoint')!r} is a "
+            "file in it."
+        )
+    if not whole.parent.is_dir():
+        raise ValueError(f"path must be in a folder that exists; got {str(whole)!r}.")
+    if not whole.exists():
+        return whole
+    content = read_archive(whole) if is_archive(whole) else None
+    if not isinstance(content, dict) or content.keys() != {"checkpoint_of", "state"}:
+        kind = "something else" if content is None else "another file of treerank, such as a model"
+        raise ValueError(
+            "path must be a new file, or one that checkpointing wrote, which a fit replaces; "
+            f"{whole} is {kind}. Write another path, or delete the file."
+        )
+    return whole
 
 
 @contextmanager

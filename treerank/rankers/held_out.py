@@ -9,7 +9,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from treerank.checks import naming
+from treerank.checks import naming, naming_label, quote
 from treerank.documents.canonical_order import group_hashes, row_hashes
 from treerank.documents.features import check_features, check_labels, split_labels, unpacked
 from treerank.documents.queries import QueryGroups
@@ -177,6 +177,12 @@ def is_share(eval_set: Any) -> bool:
     ValueError: eval_set must be (X, y, qid), a list of such tuples, or a share of the queries \
 above 0 and below 1, such as 0.2; got 1.
     """
+    if isinstance(eval_set, list | tuple) and any(isinstance(each, Real) for each in eval_set):
+        first = next(each for each in eval_set if isinstance(each, Real))
+        raise ValueError(
+            "eval_set must be (X, y, qid), a list of such tuples, or one share of the queries; got "
+            f"{quote(eval_set)}. Write eval_set={first!r} without brackets to hold out a share."
+        )
     if not isinstance(eval_set, Real | np.bool_ | str):
         return False
     if isinstance(eval_set, bool | np.bool_ | str) or not 0 < float(eval_set) < 1:  # NaN is not
@@ -232,8 +238,13 @@ def hold_out_share(
         labels, by_name = held.labels, held.label_weights or {}
         weights = [by_name[name] for name in labels]
         _check_judged(data, chosen, share)
-    with naming("eval_set"):
+    try:
         held_out = watching([(held.documents, labels, held.groups)], metrics, weights)
+    except ValueError as error:
+        raise ValueError(
+            f"eval_set={share!r} holds out queries that no metric can be measured of; {error} "
+            "Write eval_set=(X, y, qid), another share or another random_state."
+        ) from error
     return data.of_queries(~chosen), held_out
 
 
@@ -290,7 +301,8 @@ def watching(
         part = f"validation_{number}" if number else "validation"
         for metric, (label, y) in product(metrics, labels.items()):
             name = f"{metric.name} of {label}" if label else metric.name
-            curves[part, name] = _curve(metric, y, groups, n_before, documents)
+            with naming_label(label):
+                curves[part, name] = _curve(metric, y, groups, n_before, documents)
         n_before += groups.n_documents
     settings = [metric if isinstance(metric, Metric) else metric.name for metric in metrics]
     described = f"{[*curves]} by {settings}, weighed by {weights}"

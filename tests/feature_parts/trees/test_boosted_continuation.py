@@ -117,10 +117,10 @@ def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_model(part_class, 
 
 def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
-    path.write_text("text")
     with checkpointing(path):
         with pytest.raises(ValueError, match="colsample_bytree must be 1"):
             fitted(LightGBMTrees, colsample_bytree=0.5)
+        path.write_text("text")
         with pytest.raises(ValueError, match="path must be"):
             fitted(LightGBMTrees)
 
