@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 from command_line import SMALL, refusal, run
 
-from treerank.cli.compare import NAMES
+from treerank.cli.compare import _INSTEAD, NAMES
 from treerank.evaluation.engine_rankers import engine_ranker
 from treerank.registry import RANKERS, ranker_class
 
@@ -120,6 +120,11 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--best", "--memory", "1GB"], "--memory: must come without --best"),
         ([*FIT, "--memory", "9" * 400], "memory must be a size of at least 1MB, such as 4GB"),
         ([*COMPARE, "--ranker", "Oracle"], "got 'Oracle'"),
+        ([*COMPARE, "--ranker", "line"], "got 'line'. 'RankSVM' and 'PRank' are linear models. "),
+        ([*COMPARE, "--ranker", "LightGBM"], "'LGBMRanker' is LightGBM's own ranker. See"),
+        ([*COMPARE, "--ranker", "PRank", "--cv", 5], "No such option --cv: write --folds. See"),
+        ([*COMPARE, "--ranker", "PRank", "--metric", "map", "--metric", "map"], "got 'map' twice"),
+        (["evaluate", "m", "absent", "--metric", "ndcg@5,mrr,ndcg@5"], "got 'ndcg@5' twice"),
         ([*COMPARE, "--ranker", "PRank", "--convention", "trec"], "got 'trec'"),
         ([*COMPARE, "--ranker", "PRank", "--metric", "ndgc"], "got 'ndgc'"),
         ([*COMPARE, "--ranker", "PRank", "--folds", 1], "--folds"),
@@ -132,6 +137,15 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
 )
 def test_wrong_usage_exits_with_2_before_anything_is_read(arguments, message):
     assert message in refusal(*arguments, code=2)
+
+
+def test_metrics_that_a_convention_lacks_are_refused_before_anything_is_read():
+    said = refusal(*COMPARE, "--ranker", "PRank", "--metric", "mrr", "--convention", "letor4")
+    assert "metric must be one of ['ndcg', 'map', 'p'] for --convention letor4; got 'mrr'" in said
+
+
+def test_every_ranker_that_is_named_instead_exists():
+    assert {name for text in _INSTEAD.values() for name in re.findall("'(.*?)'", text)} <= {*NAMES}
 
 
 @pytest.mark.parametrize("name", ["", ".", "folder", "none/m", "/dev/null/m", "train.txt"])

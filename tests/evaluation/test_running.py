@@ -17,14 +17,18 @@ from treerank import (
     QueryShuffleSplit,
     TreeDirectRanker,
     compare,
+    compare_scores,
     get_metric,
+    report,
 )
+from treerank.baselines import RankSVM
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.documents.columns import taken_rows
 from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
+from treerank.metrics import AveragePrecision
 from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
 
@@ -334,7 +338,12 @@ def searched(**grid):
             ValueError,
             "cv must test each row once; split 1 has one twice",
         ),
-        ({"metrics": "ndcg@10"}, TypeError, r"metrics must be a list, .*; got 'ndcg@10'"),
+        ({"metrics": NDCG}, TypeError, "metrics: metric must be a name, a Metric or callable"),
+        (
+            {"metrics": "ndcg, map"},
+            ValueError,
+            "metrics: metric must be one of .* 'ndcg, map'",
+        ),
         ({"data": ([["a"], ["b"]], [0, 1], [1, 2])}, ValueError, "could not convert|[Dd]type"),
         ({"data": ([[1.0], [np.inf]], [0, 1], [1, 2])}, ValueError, "Input X contains infinity"),
         (
@@ -365,3 +374,30 @@ def test_data_in_three_arguments_are_told_to_be_one():
         compare({"a": Weigher()}, *DATA)
     with pytest.raises(TypeError, match=r"'test'\. Write summary\(.*test\(metric, first, sec"):
         compare({"a": Weigher()}, DATA, cv=2).summary(test="t")
+
+
+def test_one_metric_is_given_as_it_is_and_asked_for_by_its_object():
+    for one in ("map", AveragePrecision(), ["map"]):
+        comparison = compare({"a": Weigher(-1.0), "b": Weigher(1.0)}, (X, y, qid), cv=2, metrics=one)
+        assert comparison.metrics == ("map",)
+        for metric in ("map", AveragePrecision()):
+            np.testing.assert_array_equal(comparison.by_query(metric), comparison.by_query("map"))
+            assert comparison.difference(metric, "a", "b").metric == "map"
+            comparison.test(metric, "a", "b", test="randomization")
+    one = compare_scores({"a": X[:, 0], "b": -X[:, 0]}, y, qid, metrics=NDCG(5))
+    assert one.metrics == ("ndcg@5",)
+    assert report(RankSVM().fit(X, y, qid), X, y, qid, metrics=NDCG(5)) is not None
+
+
+def test_a_metric_without_its_cutoff_is_answered_by_those_that_were_measured():
+    metrics = ["ndcg@10", "ndcg@5", "map"]
+    comparison = compare_scores({"a": X[:, 0], "b": -X[:, 0]}, y, qid, metrics=metrics)
+    meant = r"got 'ndcg'\. Did you mean 'ndcg@10' or 'ndcg@5'\?"
+    for ask in (comparison.difference, comparison.test):
+        with pytest.raises(ValueError, match=meant):
+            ask("ndcg", "a", "b")
+    for table in (comparison.by_query, comparison.by_split):
+        with pytest.raises(ValueError, match=meant):
+            table("ndcg")
+        with pytest.raises(ValueError, match=r"metric must be one of \['map', 'ndcg@10', 'ndcg@5'"):
+            table(NDCG(3))

@@ -109,10 +109,12 @@ INSTEAD = {
 }
 #: Options of other programs, and those that do their work.
 OPTIONS_INSTEAD = {
+    "--cv": "--folds",
     "--doc": "--id",
     "--document": "--id",
     "--group": "--query",
     "--k": "--top",
+    "--n-splits": "--folds",
     "--n-trees": "--n-estimators",
     "--qid": "--query",
     "--seed": "--random-state",

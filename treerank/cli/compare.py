@@ -14,6 +14,7 @@ from treerank.documents.features import feature_names_of
 from treerank.evaluation.data_splits import is_one_data_set
 from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
+from treerank.evaluation.running import metrics_by_name
 from treerank.evaluation.summary import check_path
 from treerank.files.archive import is_archive
 from treerank.metrics.registry import CONVENTIONS
@@ -25,6 +26,18 @@ DEFAULT_METRICS = ("ndcg@10", "map")
 #: Rankers that can be made without settings: others need a column, trees, or a ranker of stages.
 _NEED_SETTINGS = {"ColumnRanker", "ForestRanker", "NestedRanker"}
 NAMES = sorted(RANKERS.keys() - _NEED_SETTINGS) + installed_rankers()
+#: Names of feature parts and of other programs, in small letters, and the rankers that are meant.
+_INSTEAD = {
+    "catboost": "'CatBoostRanker' is CatBoost's own ranker",
+    "histogram": "'TreeDirectRanker' grows trees, and `treerank fit` has a choice of their kind",
+    "lightgbm": "'TreeDirectRanker' grows trees by LightGBM; 'LGBMRanker' is LightGBM's own ranker",
+    "line": "'RankSVM' and 'PRank' are linear models",
+    "linear": "'RankSVM' and 'PRank' are linear models",
+    "mlp": "'RankNet' is a network of layers",
+    "svm": "'RankSVM' is a linear model",
+    "trees": "'TreeDirectRanker' grows trees",
+    "xgboost": "'XGBRanker' is XGBoost's own ranker",
+}
 
 _HELP = {
     "paths": "Models that were fitted before, if any, and then the data: a folder with Fold1, "
@@ -39,6 +52,7 @@ _HELP = {
     "store": "Folder that keeps the fits, to continue after a stop.",
     "output": "File to write: .txt, .md or .html.",
 }
+_RANKER: Any = shared.choice("ranker", NAMES, _HELP["ranker"], _INSTEAD)
 
 
 def compare(
@@ -46,7 +60,7 @@ def compare(
         list[Path],
         typer.Argument(help=_HELP["paths"], metavar="PATH", show_default=False),
     ],
-    ranker: Annotated[list[str] | None, shared.choice("ranker", NAMES, _HELP["ranker"])] = None,
+    ranker: Annotated[list[str] | None, _RANKER] = None,
     metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,
     convention: Annotated[
         str, shared.choice("convention", CONVENTIONS, "How metrics are computed")
@@ -90,6 +104,7 @@ def compare(
         raise typer.BadParameter("must come with --time.", param_hint="--gap")
     if output is not None:
         shared.check_written(check_path(output), *paths)
+    metrics_by_name(metric or DEFAULT_METRICS, convention)  # or refuse them before all work
     reporter = Reporter(quiet)
     documents: Any = data
     fitted = _models(models, ranker or [])

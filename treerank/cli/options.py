@@ -1,7 +1,7 @@
 """Options that several commands share, and the reading of their files."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,12 +38,25 @@ def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
     return callback
 
 
-def choice(name: str, names: Iterable[str], help: str) -> Any:
-    """Return an option that takes one of some names, which its help lists."""
+def choice(
+    name: str, names: Iterable[str], help: str, instead: Mapping[str, str] | None = None
+) -> Any:
+    """Return an option that takes one of some names, which its help lists.
+
+    ``instead`` are names that are looked for, and what to say of them.
+    """
     allowed = list(names)
+
+    def check(value: str) -> None:
+        try:
+            check_choice(name, value, allowed)
+        except ValueError as error:
+            advice = (instead or {}).get(value.lower())
+            raise ValueError(f"{error} {advice}." if advice else str(error)) from error
+
     return typer.Option(
         f"--{name.replace('_', '-')}",
-        callback=checked(lambda value: check_choice(name, value, allowed)),
+        callback=checked(check),
         metavar="NAME",
         help=f"{help}: {', '.join(allowed)}.",
     )
@@ -58,7 +71,12 @@ def _metrics(values: Any) -> Any:
         if len(names) > 1:
             raise typer.BadParameter("must be one metric, by which the fit stops.")
         return checked(get_metric)(values)
-    return checked(get_metric)(names or None)
+    checked(get_metric)(names or None)
+    by_name = [get_metric(name).name for name in names]
+    twice = next((name for name in by_name if by_name.count(name) > 1), None)
+    if twice is not None:
+        raise typer.BadParameter(f"must be metrics that differ; got {twice!r} twice.")
+    return names or None
 
 
 def metric_option(help: str) -> Any:

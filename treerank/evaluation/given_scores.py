@@ -1,7 +1,7 @@
 """Given scores: a comparison of rankings from anywhere, by the labels of the same documents."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,8 @@ from treerank.evaluation.fits import Fitted
 from treerank.evaluation.labels import checked_labels
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.evaluation.running import Scoring, metrics_by_name
-from treerank.metrics.base import Metric
 from treerank.metrics.judged import warn_of_unjudged
-from treerank.metrics.registry import FunctionMetric, in_words
+from treerank.metrics.registry import Metrics, in_words
 from treerank.parameters import check_arguments
 
 
@@ -26,7 +25,7 @@ def compare_scores(
     y: ArrayLike | Mapping[str, ArrayLike],
     qid: ByRow = None,
     *,
-    metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
+    metrics: Metrics = ("ndcg@10", "map"),
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
 ) -> Comparison:

@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, quote
 from treerank.documents.training_queries import QueryOverlap
 from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
+from treerank.metrics.base import Metric
+from treerank.metrics.registry import FunctionMetric
 from treerank.parameters import check_arguments
 from treerank.statistics.paired import PairedResult, paired_differences
 from treerank.statistics.randomization import randomization_interval, randomization_test
@@ -166,9 +168,9 @@ class Comparison:
         names = {o.ranker for o in self.outcomes.values() if o.fitted_before}
         return tuple(name for name in self.rankers if name in names)
 
-    def by_split(self, metric: str) -> np.ndarray:
+    def by_split(self, metric: str | Metric) -> np.ndarray:
         """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed."""
-        check_choice("metric", metric, self.metrics)
+        metric = self._name_of(metric)
         means = np.full((len(self.splits), len(self.rankers)), np.nan)
         for (ranker, split), outcome in self.outcomes.items():
             values = outcome.values[metric]
@@ -177,12 +179,12 @@ class Comparison:
                 means[place] = np.nanmean(values)
         return means
 
-    def by_query(self, metric: str) -> np.ndarray:
+    def by_query(self, metric: str | Metric) -> np.ndarray:
         """Return values by query, of shape (n_queries, n_rankers); NaN if a ranker failed.
 
         Queries are in rising order of ids. A query that several splits test has the mean value.
         """
-        check_choice("metric", metric, self.metrics)
+        metric = self._name_of(metric)
         ids = np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
         sums, counts = np.zeros((2, len(ids), len(self.rankers)))
         for (ranker, _), outcome in self.outcomes.items():
@@ -193,14 +195,16 @@ class Comparison:
 
     @check_arguments
     def test(
-        self, metric: str, first: str, second: str, *, test: TestName | None = None
+        self, metric: Any, first: str, second: str, *, test: TestName | None = None
     ) -> PairedResult:
         """Test whether two rankers differ.
 
         Parameters
         ----------
-        metric, first, second : str
-            Names.
+        metric : str or Metric
+            One of ``metrics``.
+        first, second : str
+            Names of rankers.
         test : {"corrected_t", "randomization"}, default=None
             The first compares splits, the second compares queries. None takes the first if there
             are at least two splits, to whose training sets one of the two was fitted, else the
@@ -224,7 +228,7 @@ class Comparison:
     @check_arguments
     def difference(
         self,
-        metric: str,
+        metric: Any,
         first: str,
         second: str,
         *,
@@ -238,8 +242,10 @@ class Comparison:
 
         Parameters
         ----------
-        metric, first, second : str
-            Names; the second is subtracted from the first.
+        metric : str or Metric
+            One of ``metrics``.
+        first, second : str
+            Names of rankers; the second is subtracted from the first.
         level : float, default=0.95
             Share of such intervals that hold the true difference.
         test : {"corrected_t", "randomization"}, default=None
@@ -255,7 +261,7 @@ class Comparison:
         else:
             interval = randomization_interval(*by_query, level=level)
         n_queries = len(paired_differences(*by_query))
-        return Difference(metric, first, second, interval, n_queries)
+        return Difference(self._name_of(metric), first, second, interval, n_queries)
 
     @check_arguments
     def summary(self, *, reference: str = "best", alpha: float = 0.05) -> Summary:
@@ -299,6 +305,19 @@ class Comparison:
                 "test must be over queries if there are no training sets; got 'corrected_t'."
             )
         return test == "corrected_t"
+
+    def _name_of(self, metric: Any) -> str:
+        """Return the name of a metric of the comparison, and refuse any other."""
+        name = metric.name if isinstance(metric, Metric | FunctionMetric) else metric
+        cut = [other for other in self.metrics if other.partition("@")[0] == name]
+        if isinstance(name, str) and name not in self.metrics and cut:
+            meant = " or ".join(map(repr, cut))
+            raise ValueError(
+                f"metric must be one of {sorted(self.metrics)}; got {quote(name)}. "
+                f"Did you mean {meant}?"
+            )
+        check_choice("metric", name, self.metrics)
+        return str(name)
 
     def _paired(self, metric, names, over_splits):
         """Return the values of rankers by split or by query; refuse one without all results."""

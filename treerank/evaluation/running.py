@@ -6,7 +6,7 @@ A ranker that was fitted before is scored as it is. Scores from anywhere are com
 
 import traceback
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,7 +31,13 @@ from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, describe, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import warn_of_unjudged
-from treerank.metrics.registry import FunctionMetric, in_words, with_convention
+from treerank.metrics.registry import (
+    FunctionMetric,
+    Metrics,
+    as_metrics,
+    in_words,
+    with_convention,
+)
 from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
@@ -43,7 +49,7 @@ def compare(
     data: Any,
     *,
     cv: Any = None,
-    metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
+    metrics: Metrics = ("ndcg@10", "map"),
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
     grid: Mapping[str, Any] | None = None,
@@ -78,7 +84,7 @@ def compare(
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows. It must be
         None if any ranker is fitted.
-    metrics : sequence of str or Metric, default=("ndcg@10", "map")
+    metrics : str or Metric, or sequence of them, default=("ndcg@10", "map")
         Metrics to score by: names, or functions ``f(y, scores, qid) -> float`` of your own. Higher
         is better: negate a loss. All need different names.
     convention : {"treerank", "letor4"}, default="treerank"
@@ -161,9 +167,7 @@ def compare(
     return comparison
 
 
-def metrics_by_name(
-    metrics: Iterable[str | Metric | FunctionMetric], convention: str
-) -> dict[str, Metric | FunctionMetric]:
+def metrics_by_name(metrics: Metrics, convention: str) -> dict[str, Metric | FunctionMetric]:
     """Return metrics by name, with the settings of a convention; refuse two of one name.
 
     Examples
@@ -171,12 +175,12 @@ def metrics_by_name(
     >>> from treerank import NDCG
     >>> [*metrics_by_name(["ndcg@5", NDCG(5, gain="linear")], "treerank")]
     ['ndcg@5', "ndcg(gain='linear')@5"]
+    >>> [*metrics_by_name(NDCG(5), "treerank")]
+    ['ndcg@5']
     """
-    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
-        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {quote(metrics)}.")
     found: dict[str, Metric | FunctionMetric] = {}
     with naming("metrics"):
-        for metric in metrics:
+        for metric in as_metrics(metrics):
             name = with_convention(metric).name
             if name in found:
                 advice = "" if isinstance(found[name], Metric) else " Name functions apart."

@@ -224,6 +224,21 @@ def _settings_of(metric: str) -> tuple[str, dict[str, Any]]:
 
 #: A metric by name, a metric, or a function that is used like one.
 AnyMetric = Annotated[str | Callable[..., float], Rule(lambda _, metric: get_metric(metric))]
+#: One metric, or several.
+Metrics = str | Callable[..., float] | Iterable[str | Callable[..., float]]
+
+
+def as_metrics(metrics: Metrics) -> list[Any]:
+    """Return metrics as a list; a single one is a list of one.
+
+    Examples
+    --------
+    >>> as_metrics("map"), as_metrics(("map", "mrr"))
+    (['map'], ['map', 'mrr'])
+    """
+    if isinstance(metrics, str | type) or not isinstance(metrics, Iterable):
+        return [metrics]
+    return list(metrics)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Report: an HTML page that can be saved, or shown in a notebook.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from treerank.documents.features import check_eval_set, check_features, check_la
 from treerank.documents.queries import QueryGroups
 from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import judged_share, warn_of_unjudged
-from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.metrics.registry import Metrics, as_metrics, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_eval_set, take_columns
@@ -71,7 +71,7 @@ def report(
     *,
     baseline: Ranker | ArrayLike | str | None = None,
     train: Any = None,
-    metrics: Sequence[AnyMetric] = (),
+    metrics: Metrics = (),
     document_names: ArrayLike | None = None,
     texts: Mapping[str, str] | None = None,
     slices: Mapping[str, ArrayLike] | None = None,
@@ -96,7 +96,7 @@ def report(
         Ranker to compare with, or its scores. Text is the name of a column of ``X``.
     train : tuple (X, y) or (X, y, qid), default=None
         Training data, to look for drift and for documents that are in both.
-    metrics : sequence of str or Metric, default=()
+    metrics : str or Metric, or sequence of them, default=()
         The first decides which queries are worst. By default the metric of the ranker, MAP and
         MRR.
     document_names : array-like of shape (n_documents,), default=None
@@ -125,7 +125,7 @@ def report(
     """
     check_is_fitted(ranker)
     with naming("metrics"):
-        named = list(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
+        named = as_metrics(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
         chosen = [get_metric(metric) for metric in named]
     documents, (y, qid) = take_columns(X, y=y, qid=qid)
     features = check_features(ranker, documents)
