@@ -77,10 +77,81 @@ def test_impressions_without_a_place_of_their_own_are_said():
     assert sessions_of(log) == {"1": ("ab", "")}
     assert str(caught[0].message) == (
         "Not all events and queries were read. Of 6 impressions, left out are "
-        "1 at the position of another document, 2 behind a position without one, "
-        "1 of documents that no list of their query has. "
+        "1 at the position of another document, 1 behind a position without one, "
+        "1 of documents that no list of their query has, 1 without ordinal. "
         "Of 1 clicks, 0 count; left out are 1 on documents that were not shown."
     )
+
+
+@pytest.mark.parametrize("kind", [str, float, "{}.0".format, lambda ordinal: [ordinal]])
+@pytest.mark.parametrize("first", [0, 1])
+def test_fields_may_be_lists_and_ordinals_text(first, kind):
+    """An index keeps a list and a value in the same field, and so do its documents."""
+    queries = [query("1", "shoes", []) | {"query_id": ["1"], "user_query": ["shoes"]}]
+    events = [*seen("1", "ab", first), event("1", "b", ordinal=first + 1)]
+    for each in events:
+        position = each["event_attributes"]["position"]
+        position["ordinal"] = kind(position["ordinal"])
+        each |= {"application": ["shop", "app"], "action_name": [each["action_name"]]}
+    assert sessions_of(read_ubi(queries, events, actions={"click"})) == {"1": ("ab", "b")}
+
+
+def test_a_click_is_at_a_position_and_tells_that_an_application_counts_from_0():
+    """Of the first document, no impression was sent."""
+    events = [*seen("1", "bc", 1, application="shop"), *seen("2", "ab", 1, application="other")]
+    events += [event("1", "a", ordinal=0, application="shop"), event("2", "b", ordinal=2)]
+    log = read_ubi([query("1", "shoes", None), query("2", "hats", None)], events)
+    assert sessions_of(log) == {"1": ("abc", "a"), "2": ("ab", "b")}
+
+
+class Client:
+    """An answer as the client of Elasticsearch wraps it."""
+
+    def __init__(self, body):
+        self.body = body
+
+
+def answer(documents, total=None):
+    """Return the answer of a search that returns documents of an index."""
+    hits = [{"_index": "ubi", "_id": str(i), "_source": d} for i, d in enumerate(documents)]
+    return {"hits": {"total": {"value": total or len(hits), "relation": "eq"}, "hits": hits}}
+
+
+EVENTS = [event("1", "b"), event("2", "c")]
+ANSWERS = {
+    "answer": answer,
+    "client": lambda documents: Client(answer(documents)),
+    "pages": lambda documents: [
+        answer(documents[:1], len(documents)),
+        Client(answer(documents[1:], len(documents))),
+    ],
+    "hits": lambda documents: answer(documents)["hits"]["hits"],
+    "scan": lambda documents: iter(answer(documents)["hits"]["hits"]),
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_answers_of_searches_are_read_as_the_documents_that_they_hold(kind):
+    log = read_ubi(ANSWERS[kind](QUERIES), ANSWERS[kind](EVENTS))
+    assert sessions_of(log) == sessions_of(read_ubi(QUERIES, EVENTS))
+
+
+def test_answers_that_lack_documents_are_told():
+    with pytest.warns(
+        UserWarning, match=r"events holds 2 of 87 documents .* size= .* helpers.scan"
+    ):
+        read_ubi(QUERIES, answer(EVENTS, 87))
+    for wrong, message in {
+        "error": "queries must be that of a search; got 'no such index'",
+        "_source": "queries must be documents, or hits with _source; got {'_id': '1'",
+    }.items():
+        given = {"error": "no such index"} if wrong == "error" else [{"_id": "1", "_index": "a"}]
+        with pytest.raises(ValueError, match=message):
+            read_ubi(given, EVENTS)
+    with pytest.raises(
+        TypeError, match=r"queries must be a list of documents; got one: \{'query_id'"
+    ):
+        read_ubi(QUERIES[0], EVENTS)
 
 
 def test_what_became_of_each_kind_of_event_is_said():

@@ -7,6 +7,7 @@ for what is counted beside the hits, and for what was typed on the way.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,17 +19,20 @@ import numpy as np
 from treerank.checks import check_sequence, is_whole, quote, warn_user
 from treerank.clicks.log import ClickLog
 from treerank.parameters import Count, check_arguments
+from treerank.search_engines.search_answers import json_of_client
 
 #: The action of an event that says what was shown.
 _SEEN = "impression"
+#: A whole number, as a number or as text.
+_ORDINAL = re.compile(r"\s*\d{1,9}(\.0*)?\s*", re.ASCII)
 #: The name of what counts as a click, in counts of what is lost.
 _CLICK = "click"
 
 
 @check_arguments
 def read_ubi(
-    queries: Iterable[Mapping[str, Any]],
-    events: Iterable[Mapping[str, Any]],
+    queries: Iterable[Mapping[str, Any]] | Mapping[str, Any],
+    events: Iterable[Mapping[str, Any]] | Mapping[str, Any],
     *,
     n_positions: Count = 10,
     actions: Collection[str] = ("click",),
@@ -43,8 +47,9 @@ def read_ubi(
 
     Parameters
     ----------
-    queries, events : iterable of mapping
-        Documents of both indexes, as ``json.loads`` returns them. Those without ``query_id``,
+    queries, events : iterable of mapping, or mapping
+        Documents of both indexes, as ``json.loads`` returns them, hits that have them as
+        ``_source``, or the answer of a search, or several. Those without ``query_id``,
         ``user_query`` or ``object_id``, which UBI allows, cannot be read.
     n_positions : int, default=10
         Hits of a query that users were shown, if no event is an impression.
@@ -71,12 +76,13 @@ def read_ubi(
     lost: dict[str, Counter[str]] = {"query": Counter(), _SEEN: Counter(), _CLICK: Counter()}
     of_queries, all_events = _documents("queries", queries), _documents("events", events)
     lists = _lists(of_queries, lost["query"])
-    by_action = Counter(str(event.get("action_name")) for event in all_events)
+    by_action = Counter(str(_text(event, "action_name")) for event in all_events)
     n_seen, seen = by_action[_SEEN], _placed(all_events, [_SEEN], lost[_SEEN])
-    _see(lists, seen, lost[_SEEN])
+    clicked = _placed(all_events, actions, lost[_CLICK])
+    _see(lists, seen, clicked, _counting_from_0([*seen, *clicked]), lost[_SEEN])
     for shown in (shown for of_query in lists.values() for shown in of_query if not n_seen):
         shown.depth = min(n_positions, len(shown.hits))
-    clicks = Counter(click[:2] for click in _placed(all_events, actions, lost[_CLICK]))
+    clicks = Counter(click[:2] for click in clicked)
     for (query, document), n_events in clicks.items():
         shown_list = _find(lists, query, document, deepen=n_seen > 0)
         if shown_list is None:
@@ -150,7 +156,7 @@ def _placed(
     """Return query id, document and event of the events of some actions."""
     placed = []
     for event in events:
-        if event.get("action_name") in actions:
+        if _text(event, "action_name") in actions:
             query, document = _text(event, "query_id"), _text(_part(event, "object"), "object_id")
             if query is not None and document is not None:
                 placed.append((query, document, event))
@@ -162,26 +168,44 @@ def _placed(
 def _see(
     lists: dict[str, list[_List]],
     seen: list[tuple[str, str, Mapping[str, Any]]],
+    clicked: list[tuple[str, str, Mapping[str, Any]]],
+    counted_from_0: set[str | None],
     lost: Counter[str],
 ) -> None:
     """Find the depth of each list, and of queries without hits the list itself."""
-    counted_from_0 = {event.get("application") for *_, event in seen if _ordinal(event) == 0}
     found: dict[str, dict[int, str]] = {}
     for query, document, event in seen:
-        if query not in lists and event.get("user_query"):
-            lists[query] = [_List(str(event["user_query"]), [])]
-        place = _ordinal(event) + (event.get("application") in counted_from_0)
+        text, ordinal = _text(event, "user_query"), _ordinal(event)
+        if query not in lists and text:
+            lists[query] = [_List(text, [])]
         if query not in lists or lists[query][0].hits:
             if _find(lists, query, document, deepen=True) is None:
                 lost["of documents that no list of their query has"] += 1
-        elif found.setdefault(query, {}).setdefault(place, document) != document:
+            continue
+        if ordinal is None:
+            lost["without ordinal"] += 1
+            continue
+        place = ordinal + (_text(event, "application") in counted_from_0)
+        if found.setdefault(query, {}).setdefault(place, document) != document:
             lost["at the position of another document"] += 1
+    of_impressions = {query: [*places] for query, places in found.items()}
+    for query, document, event in clicked:  # which was shown, too
+        ordinal = _ordinal(event)
+        if query in found and ordinal is not None and document not in found[query].values():
+            place = ordinal + (_text(event, "application") in counted_from_0)
+            found[query].setdefault(place, document)
     for query, places in found.items():
         hits = lists[query][0].hits
         while len(hits) + 1 in places:
             hits.append(places[len(hits) + 1])
         lists[query][0].depth = len(hits)
-        lost["behind a position without one"] += len(places) - len(hits)
+        n_behind = sum(place > len(hits) for place in of_impressions[query])
+        lost["behind a position without one"] += n_behind
+
+
+def _counting_from_0(placed: list[tuple[str, str, Mapping[str, Any]]]) -> set[str | None]:
+    """Return the applications whose first document has ordinal 0, as some event of theirs tells."""
+    return {_text(event, "application") for *_, event in placed if _ordinal(event) == 0}
 
 
 def _find(
@@ -223,11 +247,37 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
     if isinstance(documents, str | Path):
         advice = f"[json.loads(line) for line in open({str(documents)!r})] reads lines of JSON"
         raise TypeError(f"{name} must be documents; got the path {documents}. {advice}.")
-    found = list(documents)
-    for document in found:
+    whole = json_of_client(documents)
+    if isinstance(whole, Mapping) and "hits" not in whole:
+        if "error" in whole:
+            raise ValueError(f"{name} must be that of a search; got {quote(whole['error'])}.")
+        raise TypeError(f"{name} must be a list of documents; got one: {quote(whole)}.")
+    found, n_in_all = list[Mapping[str, Any]](), 0
+    for document in [whole] if isinstance(whole, Mapping) else map(json_of_client, documents):
         if not isinstance(document, Mapping):
             raise ValueError(f"{name} must be JSON objects; got {quote(document)}.")
+        answer = document.get("hits")
+        if isinstance(answer, Mapping) and isinstance(answer.get("hits"), list):
+            found += [_source(name, hit) for hit in answer["hits"]]
+            total: Any = answer.get("total")
+            total = total.get("value") if isinstance(total, Mapping) else total
+            n_in_all = max(n_in_all, int(total) if is_whole(total) else 0)
+        else:
+            found.append(_source(name, document))
+    if len(found) < n_in_all:
+        warn_user(
+            f"{name} holds {len(found)} of {n_in_all} documents that were found: a search returns "
+            "10 unless size= says more. helpers.scan of the client returns all of an index."
+        )
     return found
+
+
+def _source(name: str, hit: Any) -> Mapping[str, Any]:
+    """Return the document of a hit of a search; what is a document stays as it is."""
+    document = hit.get("_source", hit) if isinstance(hit, Mapping) else hit
+    if not isinstance(document, Mapping) or ("_index" in document and "_id" in document):
+        raise ValueError(f"{name} must be documents, or hits with _source; got {quote(hit)}.")
+    return document
 
 
 def _hits(query: Mapping[str, Any]) -> list[str]:
@@ -247,10 +297,10 @@ def _start(query: Mapping[str, Any]) -> int:
     return start if is_whole(start) and start > 0 else 0
 
 
-def _ordinal(event: Mapping[str, Any]) -> int:
-    """Return the place of an event's document; -1 if it is not known."""
-    ordinal: Any = _part(event, "position").get("ordinal")
-    return int(ordinal) if is_whole(ordinal) else -1
+def _ordinal(event: Mapping[str, Any]) -> int | None:
+    """Return the ordinal of an event's document, as a number or as text; None if there is none."""
+    text = _text(_part(event, "position"), "ordinal")
+    return int(text.partition(".")[0]) if text and _ORDINAL.fullmatch(text) else None
 
 
 def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -261,6 +311,8 @@ def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _text(document: Mapping[str, Any], name: str) -> str | None:
-    """Return a field as text, or None where there is none."""
+    """Return a field as text, or None where there is none; one value may stand in a list."""
     value = document.get(name)
+    if isinstance(value, list | tuple) and len(value) == 1:  # as every field of an index may
+        value = value[0]
     return None if value is None or value != value else str(value)
