@@ -7,6 +7,7 @@ Kernels take seconds to compile, so compiled runs go through the tables once; wi
 import functools
 import itertools
 import pickle
+from concurrent.futures import Future
 
 import numba
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.optimize import approx_fprime
 from shared_kernels import shared_by
 
 from treerank.documents.queries import QueryGroups
+from treerank.numerics import threads
 from treerank.objectives import make_objective
 from treerank.objectives.batches import query_batches
 from treerank.objectives.factory import LOSSES
@@ -173,6 +175,36 @@ def test_a_pickled_objective_gives_the_same_bits(name):
     objective, scores = built(name)
     restored = pickle.loads(pickle.dumps(objective))
     assert_same(restored(scores, iteration=1), objective(scores, iteration=1), rtol=0)
+
+
+def full_of_garbage(shape, dtype=float):
+    """Stand in for ``np.empty``, whose memory is mostly 0 in a test."""
+    return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 113, dtype=dtype)
+
+
+class PoolOfTheLast:
+    """Threads of which the first part of the queries comes last."""
+
+    def submit(self, kernel, *arguments):
+        kernel(*arguments)
+        (call := Future()).set_result(None)
+        return call
+
+
+@pytest.mark.parametrize("name", [*ALL, "given pairs"])
+def test_parts_of_queries_read_nothing_that_they_have_not_written(name, monkeypatch):
+    if name == "given pairs":
+        pairs = [[row, other] for row in (0, 6) for other in (9, 11)] + [[14, 13], [2, 4]]
+        objective, scores = make_objective(Y, QID, given_pairs=pairs), SCORES[:, 0]
+    else:
+        objective, scores = built(name)
+    expected = [*objective(scores, iteration=1), *objective.derivatives(scores, iteration=1)]
+    monkeypatch.setattr(np, "empty", full_of_garbage)
+    monkeypatch.setattr(threads, "FEW_DOCUMENTS", 0)
+    monkeypatch.setattr(threads, "_pool", lambda n_threads: PoolOfTheLast())
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 4)
+    actual = [*objective(scores, iteration=1), *objective.derivatives(scores, iteration=1)]
+    assert_same(actual, expected, rtol=0)
 
 
 @every_objective

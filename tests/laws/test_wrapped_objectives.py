@@ -152,6 +152,16 @@ def test_a_wrapper_learns_if_the_other_objective_does(wrap, learns):
 
 
 @every_wrapper
+def test_a_wrapper_draws_by_the_iteration_which_is_the_first_unless_it_is_given(wrap):
+    objective, scores = wrap(inner("telling")), RNG.normal(size=63)
+    scores = scores[: objective.groups.n_documents]
+    for method in (lambda *args, **at: objective(*args, **at)[1:], objective.derivatives):
+        found, first, second = method(scores), *(method(scores, iteration=t) for t in (0, 1))
+        np.testing.assert_array_equal(found, first)
+        assert (second[0] != first[0]).any()
+
+
+@every_wrapper
 @every_inner
 def test_some_rows_of_a_wrapper_have_the_convex_form_of_these_rows(wrap, name):
     whole = wrap(inner(name))

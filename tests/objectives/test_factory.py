@@ -124,7 +124,7 @@ def test_a_loss_that_numba_cannot_compile_is_refused_with_the_reason():
         make_objective(Y, QID, loss=_of_bool)
 
 
-@pytest.mark.parametrize("top", [24, 25, 30, 60])
+@pytest.mark.parametrize("top", [19, 24, 25, 30, 60])
 def test_high_labels_have_finite_err_weights(top):
     with pytest.warns(UserWarning, match=rf"y reaches {top}, of gain .* gain='linear'.* X, y, qid"):
         objective = make_objective([0, 1, top, top], weight="err")
@@ -135,9 +135,12 @@ def test_high_labels_have_finite_err_weights(top):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("settings", [{"weight": "map"}, {"weight": "ndcg", "gain": "linear"}])
-def test_high_labels_are_no_concern_without_their_exponential_gain(settings):
-    make_objective([0, 1, 30], **settings)
+@pytest.mark.parametrize(
+    ("top", "settings"),
+    [(30, {"weight": "map"}), (30, {"weight": "ndcg", "gain": "linear"}), (18, {"weight": "ndcg"})],
+)
+def test_labels_below_19_and_high_ones_without_exponential_gains_are_no_concern(top, settings):
+    make_objective([0, 1, top], **settings)
 
 
 TABLE = [0, 1, 3]

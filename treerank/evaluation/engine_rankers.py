@@ -226,7 +226,7 @@ class EngineRanker(Wrapped):
             return {"categorical_feature": positions} if positions else {}
         elif positions:  # XGBoost
             types = ["c" if place in positions else "q" for place in range(X.shape[1])]
-            self.fitted_.set_params(feature_types=types, enable_categorical=True)
+            self.fitted_.set_params(feature_types=types)
         return {}
 
     def _numbers(self, X):

@@ -36,6 +36,13 @@ def test_extreme_scores_stay_finite(name, scale):
         np.testing.assert_allclose(np.bincount(QID, gradient), 0, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["xendcg", "approx_ndcg"])
+def test_the_largest_labels_that_have_gains_stay_finite(name):
+    value, gradient, hessian = make_objective(np.where(Y > 0, 999, 0), GROUPS, loss=name)(SCORES)
+    assert np.isfinite([value, *gradient, *hessian]).all()
+    assert gradient.any()
+
+
 @pytest.mark.parametrize("name", ["listmle", "approx_ndcg"])
 def test_equal_labels_cost_nothing(name):
     for label in (0.0, 2.0):
