@@ -378,7 +378,9 @@ def test_data_in_three_arguments_are_told_to_be_one():
 
 def test_one_metric_is_given_as_it_is_and_asked_for_by_its_object():
     for one in ("map", AveragePrecision(), ["map"]):
-        comparison = compare({"a": Weigher(-1.0), "b": Weigher(1.0)}, (X, y, qid), cv=2, metrics=one)
+        comparison = compare(
+            {"a": Weigher(-1.0), "b": Weigher(1.0)}, (X, y, qid), cv=2, metrics=one
+        )
         assert comparison.metrics == ("map",)
         for metric in ("map", AveragePrecision()):
             np.testing.assert_array_equal(comparison.by_query(metric), comparison.by_query("map"))
