@@ -12,7 +12,7 @@ import numpy as np
 
 from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import Bag
-from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.base import FeaturePart, fit_part, params_of
 from treerank.feature_parts.part_list import weighed
 from treerank.feature_parts.registry import feature_part_class, make_feature_part
 from treerank.objectives.base import Derivatives, Objective
@@ -86,9 +86,9 @@ def left_out_scores(
     for bag in bags:
         part = new_part(feature_part)
         seed = int(rng.randint(2**31 - 1))
-        if "random_state" in part.get_params() and part.random_state is None:
+        if params_of(part).get("random_state", 0) is None:
             part.set_params(random_state=seed)
         watched = bag.validation(rows, objective)
-        part.fit(rows.take(bag.kept), taken(objective, bag.kept), validation=watched)
+        fit_part(part, rows.take(bag.kept), taken(objective, bag.kept), watched)
         scores[bag.left_out] = weighed(part, rows.take(bag.left_out)).sum(axis=1)
     return scores

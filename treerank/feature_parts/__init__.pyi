@@ -1,3 +1,5 @@
+from treerank.feature_parts.any_model.regressors import NewtonBoosting as NewtonBoosting
+from treerank.feature_parts.any_model.transformers import TransformerPart as TransformerPart
 from treerank.feature_parts.ensemble import Ensemble as Ensemble
 from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees

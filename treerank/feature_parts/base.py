@@ -9,12 +9,15 @@ with those of :class:`PartTraits` that it has something to say about, and list t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from sklearn.base import clone
 
 from treerank.checks import has_methods, quote
 from treerank.documents.columns import Columns
+from treerank.documents.rows import Rows
 from treerank.objectives.base import Objective
 
 if TYPE_CHECKING:
@@ -27,43 +30,27 @@ Validation = tuple[Any, Callable[[np.ndarray], float]]
 class FeaturePart(Protocol):
     """A function from documents to numbers that can be fitted to an objective.
 
-    Rankers copy a feature part with :func:`sklearn.base.clone` before they fit the copy, so its
-    ``__init__`` only assigns its arguments. ``X`` is an ndarray or a
-    :class:`~treerank.documents.rows.Rows`.
-
-    Attributes
-    ----------
-    n_outputs_ : int
-        Columns of ``transform``, known after ``fit``.
+    ``X`` is a matrix of numbers, in which missing values are NaN and categories are codes. A part
+    that :class:`PartTraits` says to accept rows gets a :class:`~treerank.documents.rows.Rows` in their
+    place. ``fit`` may do without ``validation``; then a ranker refuses an ``eval_set``.
 
     Notes
     -----
-    What else a feature part may have is in :class:`PartTraits`. Of its parameters, rankers set
-    ``random_state``, where it is ``None``, to a seed of their own, and ``warm_start``, which a
-    ranker with ``warm_start=True`` needs: then ``fit`` goes on from the last fit.
-    ``feature_importances_`` is the importance of each feature. With ``input_tags.sparse`` true in
-    ``__sklearn_tags__()``, ``X`` may be a CSR matrix.
+    What else a feature part may have is in :class:`PartTraits`. Rankers fit a copy, which
+    :func:`copy_of` makes. With ``get_params`` and ``set_params``, as scikit-learn's estimators have
+    them, a search finds the parameters of a part. Of these, rankers set ``random_state``, where it
+    is ``None``, to a seed of their own, and ``warm_start``, which a ranker with ``warm_start=True``
+    needs: then ``fit`` goes on from the last fit. ``feature_importances_`` is the importance of
+    each feature. With ``input_tags.sparse`` true in ``__sklearn_tags__()``, ``X`` may be a CSR
+    matrix.
     """
 
-    @property
-    def n_outputs_(self) -> int:
-        """Number of columns of :meth:`transform`."""
-        ...
-
-    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Any:
         """Fit to an objective; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
         ...
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return f(x), one row per document, of shape (n_documents, n_outputs_)."""
-        ...
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor arguments by name, as scikit-learn's estimators do."""
-        ...
-
-    def set_params(self, **params: Any) -> Self:
-        """Set constructor arguments by name, as scikit-learn's estimators do."""
+        """Return f(x), one row per document, of shape (n_documents, n_outputs)."""
         ...
 
 
@@ -73,6 +60,9 @@ class PartTraits:
 
     Attributes
     ----------
+    accepts_rows : bool
+        Whether ``fit`` and ``transform`` take :class:`~treerank.inputs.rows.Rows`, which know names
+        and categories of columns; others get a matrix.
     accepts_batches : bool
         Whether ``fit`` takes rows that are read in batches.
     settings_by_workers : dict or None
@@ -81,6 +71,8 @@ class PartTraits:
         Largest number of threads.
     n_features_in_ : int or None
         Number of features that it was fitted to.
+    n_outputs_ : int or None
+        Number of columns of ``transform``, known after ``fit``; ``None`` lets them be counted.
     given_columns : sequence of Columns
         Columns of models that it was given, such as trees: their categories keep their codes.
     head_weight_ : ndarray or None
@@ -98,10 +90,12 @@ class PartTraits:
         arrays; needed by ``save`` and ``load``. Restored predictions are equal bit for bit.
     """
 
+    accepts_rows: bool = False
     accepts_batches: bool = False
     settings_by_workers: dict[str, Any] | None = None
     n_threads: int = 1
     n_features_in_: int | None = None
+    n_outputs_: int | None = None
     given_columns: Sequence[Columns] = ()
     head_weight_: np.ndarray | None = None
     evals_result_: dict[str, Any] = field(default_factory=dict)
@@ -123,6 +117,80 @@ def traits_of(part: Any) -> PartTraits:
     absent = object()
     found: dict[str, Any] = {f.name: getattr(part, f.name, absent) for f in fields(PartTraits)}
     return PartTraits(**{name: value for name, value in found.items() if value is not absent})
+
+
+def copy_of(part: Any) -> Any:
+    """Return an unfitted copy of a feature part; one without ``get_params`` is copied as it is."""
+    return clone(part, safe=False)
+
+
+def params_of(part: Any) -> dict[str, Any]:
+    """Return the parameters of a feature part by name; there are none without ``get_params``.
+
+    Examples
+    --------
+    >>> params_of("no part")
+    {}
+    """
+    return dict(part.get_params(deep=False)) if has_methods(part, "get_params") else {}
+
+
+def takes_validation(part: Any) -> bool:
+    """Tell whether the ``fit`` of a feature part takes documents to stop early by."""
+    try:
+        signature(part.fit).bind("X", "objective", validation=None)
+    except TypeError:
+        return False
+    return True
+
+
+def fit_part(part: Any, X: Any, objective: Objective, validation: Validation | None = None) -> Any:
+    """Fit a feature part to the form of documents that it takes, and return it."""
+    if not takes_validation(part):
+        part.fit(_as_taken(part, X), objective)
+    elif validation is None:
+        part.fit(_as_taken(part, X), objective, validation=None)
+    else:
+        watched, metric = validation
+        part.fit(_as_taken(part, X), objective, validation=(_as_taken(part, watched), metric))
+    return part
+
+
+def outputs_of(part: Any, X: Any) -> np.ndarray:
+    """Return f(x) of a fitted feature part, of shape (n_documents, n_outputs).
+
+    A part of the user's own may return a single output without a second axis.
+
+    Examples
+    --------
+    >>> class Sum:
+    ...     def transform(self, X):
+    ...         return X.sum(axis=1)
+    >>> outputs_of(Sum(), np.ones((2, 3)))
+    array([[3.],
+           [3.]])
+    """
+    outputs = np.asarray(part.transform(_as_taken(part, X)))
+    if outputs.ndim == 1:
+        outputs = outputs.reshape(-1, 1)
+    n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
+    if outputs.ndim != 2 or len(outputs) != n_documents or outputs.dtype.kind not in "biuf":
+        raise ValueError(
+            f"feature_part must return a row of numbers for each of {n_documents} documents from "
+            f"transform; got shape {outputs.shape} and {outputs.dtype} from {quote(part)}."
+        )
+    return outputs
+
+
+def _as_taken(part: Any, X: Any) -> Any:
+    """Return documents as a feature part takes them: as rows, or as a matrix."""
+    return X.array() if isinstance(X, Rows) and not getattr(part, "accepts_rows", False) else X
+
+
+def n_outputs_of(part: Any, X: Any) -> int:
+    """Return the number of outputs of a fitted feature part, which may have to be counted."""
+    known = traits_of(part).n_outputs_
+    return outputs_of(part, X.batch(0, 1)).shape[1] if known is None else known
 
 
 def check_validation(part: Any, validation: Validation | None) -> None:

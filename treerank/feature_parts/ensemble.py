@@ -22,7 +22,14 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_number, check_sequence, quote, warn_user
 from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import Bag, deal_bags
-from treerank.feature_parts.base import FeaturePart, Validation, importances_of
+from treerank.feature_parts.base import (
+    FeaturePart,
+    Validation,
+    fit_part,
+    importances_of,
+    n_outputs_of,
+    params_of,
+)
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
@@ -299,12 +306,12 @@ def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
     """Fit each part to its objective, of what a bag keeps."""
     kept = rows.take(bag.kept)
     for place, own in enumerate(objectives):
-        if earlier and "random_state" not in parts[place].get_params():
+        if earlier and "random_state" not in params_of(parts[place]):
             parts[place] = earlier[place]  # another fit would be the same
             continue
         watched = bag.validation(rows, own) if stops else None
-        parts[place].fit(kept, taken(own, bag.kept), validation=watched)
-        check_outputs(parts[place])
+        fit_part(parts[place], kept, taken(own, bag.kept), watched)
+        check_outputs(parts[place], n_outputs_of(parts[place], kept))
 
 
 def fit_member_weights(

@@ -62,6 +62,7 @@ class LinearModel(BaseEstimator):
     array([2.9, 0. ])
     """
 
+    accepts_rows: ClassVar[bool] = True
     n_outputs_: ClassVar[int] = 1
 
     alpha: NotNegative = 0.1

@@ -8,14 +8,24 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_sequence
+from treerank.checks import check_choice, check_sequence, has_methods
 from treerank.documents.columns import Columns
-from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of, traits_of
+from treerank.feature_parts.base import (
+    FeaturePart,
+    check_fitted_part,
+    outputs_of,
+    params_of,
+    terms_of,
+    traits_of,
+)
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import StateRule, check_state, unshared
 from treerank.objectives.base import Objective
 from treerank.parameters import check_parameters
+
+#: Penalty on the weights of parts with several outputs, as in a ranker.
+_HEAD_ALPHA = 10.0
 
 
 class PartList(BaseEstimator):
@@ -29,6 +39,7 @@ class PartList(BaseEstimator):
     LightGBMTrees(num_leaves=7)
     """
 
+    accepts_rows: ClassVar[bool] = True
     #: What ``fit`` has learned, with the rules of a model file.
     _state: ClassVar[dict[str, StateRule]]
 
@@ -49,8 +60,9 @@ class PartList(BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, those of the parts as ``"0__..."``, ``"1__..."``."""
         params: dict[str, Any] = super().get_params(deep=False)
-        for place, part in enumerate(self.parts if deep else ()):
-            if not isinstance(part, str):
+        parts: Sequence[Any] = self.parts if deep else ()
+        for place, part in enumerate(parts):
+            if has_methods(part, "get_params"):
                 params |= {f"{place}__{name}": value for name, value in part.get_params().items()}
         return params
 
@@ -93,14 +105,16 @@ class PartList(BaseEstimator):
         """Return unfitted copies of the parts, each with a seed."""
         copies = [make_feature_part(part) for part in self.parts]
         for copy in copies:
-            if "random_state" in copy.get_params() and copy.random_state is None:
+            if params_of(copy).get("random_state", 0) is None:
                 copy.set_params(random_state=int(rng.randint(2**31 - 1)))
+            if params_of(copy).get("head_alpha", 0) is None:
+                copy.set_params(head_alpha=_HEAD_ALPHA)
         return copies
 
 
 def weighed(part: Any, X: Any) -> np.ndarray:
     """Return the outputs of a fitted part, each times its weight if the part has weights."""
-    outputs = np.ascontiguousarray(part.transform(X), dtype=np.float64)
+    outputs = np.ascontiguousarray(outputs_of(part, X), dtype=np.float64)
     weight = traits_of(part).head_weight_
     return outputs if weight is None else outputs * weight
 
@@ -108,15 +122,15 @@ def weighed(part: Any, X: Any) -> np.ndarray:
 def weighed_terms(part: Any) -> Terms:
     """Return the score of a fitted part: its outputs, each times its weight if it has weights."""
     weight = traits_of(part).head_weight_
-    return terms_of(part, np.ones(part.n_outputs_) if weight is None else weight)
+    return terms_of(part, np.ones(1) if weight is None else weight)
 
 
-def check_outputs(part: Any) -> None:
+def check_outputs(part: Any, n_outputs: int) -> None:
     """Refuse a fitted part with several outputs that nobody weighs."""
-    if part.n_outputs_ > 1 and traits_of(part).head_weight_ is None:
+    if n_outputs > 1 and traits_of(part).head_weight_ is None:
         raise ValueError(
             f"parts must have a single output or weights of their outputs; got "
-            f"{part.n_outputs_} of {type(part).__name__}."
+            f"{n_outputs} of {type(part).__name__}."
         )
 
 
@@ -126,4 +140,4 @@ def check_fitted_parts(name: str, parts: Any, sizes: dict[str, int]) -> None:
         raise ValueError(f"{name} must be a list of {sizes['n_parts']} parts.")
     for part in parts:
         check_fitted_part(f"each of {name}", part, sizes)
-        check_outputs(part)
+        check_outputs(part, traits_of(part).n_outputs_ or 1)

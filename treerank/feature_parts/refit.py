@@ -70,6 +70,7 @@ class RefitTrees(BaseEstimator):
     """
 
     _state: ClassVar = {"trees_": lambda name, value, sizes: check_trees(name, value)}
+    accepts_rows: ClassVar[bool] = True
     n_outputs_: ClassVar[int] = 1
 
     trees: Annotated[Forest, Rule(check_trees)]

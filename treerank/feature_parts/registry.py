@@ -3,13 +3,14 @@
 To add one, list it in ``FEATURE_PARTS`` under its short name.
 """
 
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from treerank.checks import check_choice, closest, has_methods, quote
+from treerank.feature_parts.base import copy_of
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
@@ -30,6 +31,13 @@ FEATURE_PARTS = {
 FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()} | {
     "RefitTrees": "treerank.feature_parts.refit:RefitTrees",
 }
+#: What is said of a model that needs labels.
+LEARNS_FROM_LABELS = (
+    "learns from labels, which no feature part sees: put it before the ranker, as in "
+    "make_pipeline(transformer, TreeDirectRanker())."
+)
+#: The part over a transformer of scikit-learn.
+_OVER_TRANSFORMERS = "treerank.feature_parts.any_model.transformers:TransformerPart"
 
 
 def feature_part_class(name: str) -> type[Any]:
@@ -45,17 +53,54 @@ def feature_part_class(name: str) -> type[Any]:
     return found
 
 
+def _learns_from_labels(given: Any) -> bool:
+    """Tell whether ``fit`` is that of scikit-learn, whose second argument are labels, if any."""
+    parameters = signature(given.fit).parameters
+    return "validation" not in parameters and ("y" in parameters or len(parameters) < 2)
+
+
 def _is_part(given: Any) -> bool:
     """Tell whether something has the methods of a feature part, and its ``fit`` their arguments."""
-    try:
-        signature(given.fit).bind("X", "objective", validation=None)
-    except (AttributeError, TypeError):
+    if not has_methods(given, "fit", "transform"):
         return False
-    return has_methods(given, "transform", "get_params")
+    try:
+        signature(given.fit).bind("X", "objective")
+        return not _learns_from_labels(given)
+    except (TypeError, ValueError):  # some functions in C have no signature
+        return False
+
+
+def _is_transformer(given: Any) -> bool:
+    """Tell whether something is a transformer of scikit-learn that needs no labels."""
+    if not has_methods(given, "fit", "transform", "get_params") or needs_labels(given):
+        return False
+    return not has_methods(given, "rank")
+
+
+def needs_labels(given: Any) -> bool:
+    """Tell whether an estimator of scikit-learn cannot be fitted without labels."""
+    y = signature(given.fit).parameters.get("y")
+    if y is not None and y.default is Parameter.empty:
+        return True
+    return has_methods(given, "__sklearn_tags__") and bool(get_tags(given).target_tags.required)
+
+
+def _instead_of(given: Any) -> str:
+    """Return what to write instead of something that is no feature part."""
+    is_model = has_methods(given, "fit", "predict") and not has_methods(given, "rank")
+    if is_model and not is_classifier(given):
+        return f" Write NewtonBoosting({quote(given)}) for a regressor."
+    if has_methods(given, "fit", "transform", "get_params") and not has_methods(given, "rank"):
+        return f" It {LEARNS_FROM_LABELS}"
+    if any(base.__module__.startswith("torch.nn") for base in type(given).__mro__):
+        return " Write TorchModule(build), where build(n_features) returns the module."
+    return closest(given, FEATURE_PARTS)
 
 
 def make_feature_part(feature_part: Any) -> Any:
     """Return a new feature part of a name; an instance is copied, unfitted; a list is an ensemble.
+
+    A transformer of scikit-learn becomes a feature part, too.
 
     Examples
     --------
@@ -67,13 +112,15 @@ def make_feature_part(feature_part: Any) -> Any:
         return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
-    if not _is_part(feature_part):
-        raise ValueError(
-            "feature_part must have fit(X, objective, validation=None) and transform, or be a list "
-            f"of parts or one of {sorted(FEATURE_PARTS)}; got {quote(feature_part)}."
-            f"{closest(feature_part, FEATURE_PARTS)}"
-        )
-    return clone(feature_part)
+    if _is_part(feature_part):
+        return copy_of(feature_part)
+    if _is_transformer(feature_part):
+        return load_object(_OVER_TRANSFORMERS)(copy_of(feature_part))
+    raise ValueError(
+        "feature_part must have fit(X, objective, validation=None) and transform(X), or be a "
+        f"transformer of scikit-learn, a list of parts or one of {sorted(FEATURE_PARTS)}; got "
+        f"{quote(feature_part)}.{_instead_of(feature_part)}"
+    )
 
 
 def reads_sparse(part: Any) -> bool:

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.feature_parts.base import FeaturePart, Validation, traits_of
+from treerank.feature_parts.base import FeaturePart, Validation, fit_part, n_outputs_of, traits_of
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
@@ -116,8 +116,8 @@ class Stages(PartList):
         self.n_features_in_, self.parts_ = rows.shape[1], []
         start = np.zeros(len(rows))
         for part in self._seeded_parts(check_random_state(self.random_state)):
-            part.fit(rows, FromStart(objective, start), validation=self._watched(validation))
-            check_outputs(part)
+            fit_part(part, rows, FromStart(objective, start), self._watched(validation))
+            check_outputs(part, n_outputs_of(part, rows))
             self.parts_.append(part)
             start = start + _score(part, rows)[:, 0]
         return self

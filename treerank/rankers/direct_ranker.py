@@ -15,12 +15,22 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, quote, warn_user
+from treerank.checks import check_column, has_methods, quote, warn_user
 from treerank.documents.columns import Columns
 from treerank.documents.features import shown_names
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.documents.rows import Rows
-from treerank.feature_parts.base import check_fitted_part, importances_of, terms_of, traits_of
+from treerank.feature_parts.base import (
+    check_fitted_part,
+    fit_part,
+    importances_of,
+    n_outputs_of,
+    outputs_of,
+    params_of,
+    takes_validation,
+    terms_of,
+    traits_of,
+)
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.files.states import count, history, optional
 from treerank.objectives.base import Objective
@@ -45,12 +55,6 @@ AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
 _FEW = 200
 #: Documents that are scored first to see whether all get the same score.
 _FIRST = 1000
-
-
-def _outputs(part: Any, X: Any) -> np.ndarray:
-    """Return the outputs of a feature part; a part of the user may return a single one by row."""
-    features = part.transform(X)
-    return features.reshape(-1, 1) if features.ndim == 1 else features
 
 
 class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
@@ -102,18 +106,23 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             part = params.get("feature_part", self.feature_part)
             if isinstance(part, str | list | tuple):
                 params = params | {"feature_part": make_feature_part(part)}
+            elif not has_methods(part, "set_params"):
+                raise ValueError(
+                    "feature_part must have get_params and set_params for its parameters to be "
+                    f"set; got {quote(part)}."
+                )
         return super().set_params(**params)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return _outputs(self.feature_part_, self.read(X)[0])
+        return outputs_of(self.feature_part_, self.read(X)[0])
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
         super().set_state(state)
-        n_outputs, n_weights = self.feature_part_.n_outputs_, len(self.head_.weight)
-        if n_weights != n_outputs:
+        n_outputs, n_weights = traits_of(self.feature_part_).n_outputs_, len(self.head_.weight)
+        if n_outputs not in (None, n_weights):
             raise ValueError(f"The head must have {n_outputs} weights; got {n_weights}.")
         return self
 
@@ -147,7 +156,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     @property
     def _n_features_out(self) -> int:
         """Number of columns of ``transform``, to which scikit-learn gives names."""
-        return int(self.feature_part_.n_outputs_)
+        return len(self.head_.weight)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -157,8 +166,14 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         objective, part = self._make_objective(data, seed), self._part_to_fit(seed)
-        validation = held_out and (held_out.X, held_out.metric)
-        self.feature_part_ = part.fit(data.documents, objective, validation=validation)
+        if held_out is not None and not takes_validation(part):
+            raise ValueError(
+                f"eval_set must be None for feature_part={quote(part)}, whose fit takes no "
+                "validation to stop early by. Write fit(X, objective, validation=None), or "
+                "calibrate(X, y, qid) after the fit."
+            )
+        validation: Any = held_out and (held_out.X, held_out.metric)
+        self.feature_part_ = fit_part(part, data.documents, objective, validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
         if not data.documents.is_shard and self.head_.weight.any():
             self._warn_of_equal_scores(data.documents)
@@ -179,7 +194,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 return
         n = len(documents)
         reason = "none tells which documents are better"
-        if n < _FEW:
+        if n < _FEW and traits_of(self.feature_part_).terms is not None:
             reason = (
                 "trees need more documents. LightGBMTrees(min_child_samples=1) and "
                 "XGBoostTrees(min_child_weight=0) learn from few"
@@ -188,7 +203,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             warn_user(f"All {n} documents get the same score: no feature varies, or {reason}.")
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self.head_.score(_outputs(self.feature_part_, X))
+        return self.head_.score(outputs_of(self.feature_part_, X))
 
     @property
     def n_threads(self) -> int:  # type: ignore[override]
@@ -225,7 +240,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         part = make_feature_part(self.feature_part)
         if not self.warm_start:
             return
-        if "warm_start" not in part.get_params(deep=False):
+        if "warm_start" not in params_of(part):
             raise ValueError(
                 f"warm_start must be False for feature_part={quote(part)}, whose fits start anew."
             )
@@ -261,28 +276,34 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _part_to_fit(self, seed: int) -> Any:
         """Return a new feature part with a seed, or the last one with its parameters."""
         part = make_feature_part(self.feature_part)
-        if "random_state" in part.get_params() and part.random_state is None:
+        if params_of(part).get("random_state", 0) is None:
             part.set_params(random_state=seed)
         if not self._continues():
             return part
         earlier = copy(self.feature_part_)  # it stays as it is, should this fit fail
-        return earlier.set_params(**part.get_params(deep=False) | {"warm_start": True})
+        return earlier.set_params(**params_of(part) | {"warm_start": True})
 
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
-        part = self.feature_part_
+        part, documents = self.feature_part_, data.documents
         if not data.has_anything_to_learn(objective):
             self._warn_of_nothing_to_learn()
-            return np.zeros(part.n_outputs_)
+            return np.zeros(n_outputs_of(part, documents))
         trained = traits_of(part).head_weight_
         if trained is not None:  # trained together with the outputs
             return trained
-        if part.n_outputs_ == 1:
+        if n_outputs_of(part, documents) == 1:
             return np.ones(1)
         from treerank.feature_parts.head_fitting import fit_head
 
         convex = objective.convex() or data.objective(0, loss="logistic", weight="query")
-        return fit_head(_outputs(part, data.features), convex, alpha=self.head_alpha)
+        outputs = outputs_of(part, data.features)
+        if not np.isfinite(outputs).all():
+            raise ValueError(
+                f"feature_part must return finite numbers from transform; got others from "
+                f"{quote(part)}."
+            )
+        return fit_head(outputs, convex, alpha=self.head_alpha)
 
     def _warn_of_nothing_to_learn(self) -> None:
         """Warn that the model is constant."""

@@ -9,7 +9,6 @@ A file may be forged. Classes are looked up in registries, and every value is ch
 had passed it.
 """
 
-import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from numbers import Integral, Real
@@ -17,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.checks import has_methods
+from treerank.checks import has_methods, quote
+from treerank.feature_parts.base import params_of
 from treerank.files.archive import NOT_SAVED
 from treerank.files.states import array, check_state, count, number
 from treerank.forests.forest import Forest
@@ -125,8 +125,11 @@ def check_class(name: Any, classes: Classes) -> None:
 
 def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
     if fitted and not has_methods(value, "get_state"):
-        raise TypeError(f"feature_part must have get_state to be saved; got {value!r}.")
-    params = saved(value.get_params(deep=False), fitted=False)
+        raise TypeError(
+            f"feature_part must have get_state to be saved; got {quote(value)}. Write get_state() "
+            "and set_state(state), of arrays and plain values."
+        )
+    params = saved(params_of(value), fitted=False)
     state = saved(value.get_state()) if fitted else None
     return {"class": type(value).__name__, "params": params, "state": state}
 
@@ -196,7 +199,8 @@ def _named(table: Mapping[str, Any]) -> Kind:
 
 
 def _is_estimator(value: Any) -> bool:
-    return has_methods(value, "get_params") and not inspect.isclass(value)
+    """Tell whether a value is an estimator, or a feature part of the user's own."""
+    return has_methods(value, "get_params") or has_methods(value, "fit", "transform")
 
 
 #: Every kind of object in model files, by name. A value is of the first kind that holds it.

@@ -8,7 +8,7 @@ stopping, the state in model files.
 
 import copy
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -115,6 +115,8 @@ class NetworkPart(BaseEstimator):
     >>> part.transform(X).argmin()
     np.int64(1)
     """
+
+    accepts_rows: ClassVar[bool] = True
 
     n_outputs: Units = 1
     n_epochs: Count = 50

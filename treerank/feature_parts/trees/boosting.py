@@ -161,6 +161,7 @@ class BoostedTrees(BaseEstimator):
     #: Largest size of a gradient or a hessian that the engine can compute with.
     largest_derivative: ClassVar[float] = LARGEST
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
+    accepts_rows: ClassVar[bool] = True
     accepts_batches: ClassVar[bool] = False
     #: How the engine rounds features, if it does.
     reading: ClassVar[str] = ""

@@ -1,0 +1,154 @@
+"""Transformers of scikit-learn under the convex head."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.ensemble import RandomTreesEmbedding
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from treerank import Ensemble, QueryKFold, TreeDirectRanker, make_objective, make_web_search
+from treerank.feature_parts import Chain, TransformerPart
+from treerank.feature_parts.head_fitting import fit_head
+
+X, Y, QID = make_web_search(20, documents_per_query=10, n_features=4, random_state=0)
+SCALED = make_pipeline(StandardScaler(), Nystroem(n_components=20))
+
+
+def fitted(part, X=X, **settings):
+    return TreeDirectRanker(part, random_state=0, **settings).fit(X, Y, QID)
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [SCALED, SplineTransformer(n_knots=3), RandomTreesEmbedding(5, max_depth=3), StandardScaler()],
+    ids=["kernel", "splines", "sparse outputs", "line"],
+)
+def test_the_outputs_meet_the_convex_head(transformer):
+    ranker = fitted(transformer, weight="query", smoothing=0.0, head_alpha=0.1)
+    outputs = ranker.transform(X)
+    objective = make_objective(Y, QID, weight="query")
+    expected = fit_head(outputs, objective, alpha=0.1)
+    # The rows of the fit stand in another order, and so their sums do.
+    np.testing.assert_allclose(ranker.head_.weight, expected, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(ranker.predict(X), outputs @ ranker.head_.weight, atol=1e-12)
+    assert ranker.score(X, Y, QID) > 0.5
+
+
+def test_splines_follow_a_curve_that_a_line_cannot():
+    x = np.linspace(-1, 1, 200)
+    y = np.digitize(-((x - 0.3) ** 2), [-0.5, -0.1])
+    data = x[:, None], y, np.arange(200) % 10
+    splines = TreeDirectRanker(SplineTransformer(), head_alpha=0.01).fit(*data)
+    assert splines.score(*data) > 0.99 > TreeDirectRanker("line").fit(*data).score(*data) + 0.2
+
+
+def test_the_seed_of_the_ranker_is_that_of_the_transformer():
+    first, again = (fitted(Nystroem(n_components=5)).transform(X) for _ in range(2))
+    other = TreeDirectRanker(Nystroem(n_components=5), random_state=1).fit(X, Y, QID).transform(X)
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    of_its_own = Nystroem(n_components=5, random_state=3)
+    same = TreeDirectRanker(of_its_own, random_state=1).fit(X, Y, QID).transform(X)
+    np.testing.assert_array_equal(fitted(of_its_own).transform(X), same)
+
+
+def test_a_score_does_not_depend_on_the_documents_beside_it():
+    ranker = fitted(SCALED)
+    alone = np.concatenate([ranker.predict(X[row : row + 1]) for row in range(20)])
+    np.testing.assert_array_equal(alone, ranker.predict(X)[:20])
+
+
+def test_missing_values_need_an_imputer_and_the_error_writes_it():
+    gaps = np.where(X > 1, np.nan, X)
+    message = r"X must have no missing values for PCA\(\); got \d+ that are NaN. Write TransformerP"
+    with pytest.raises(ValueError, match=message):
+        fitted(PCA(), gaps)
+    ranker = fitted(make_pipeline(SimpleImputer(), PCA()), gaps)
+    assert np.isfinite(ranker.predict(gaps)).all()
+    with pytest.raises(ValueError, match="X must have no missing values"):
+        fitted(PCA()).predict(gaps)
+
+
+def test_categories_are_columns_of_zeros_and_ones():
+    shop = np.array(["b", "a", "c"])[np.arange(len(X)) % 3]
+    frame = pd.DataFrame({"price": X[:, 0], "shop": shop, "age": X[:, 1]})
+    ranker = fitted(FunctionTransformer(), frame)
+    expected = np.column_stack([X[:, 0], X[:, 1], *(shop == name for name in "abc")])
+    np.testing.assert_array_equal(ranker.transform(frame), expected)
+    new = frame.assign(shop=[None, *["a new one"] * (len(X) - 1)])[["age", "shop", "price"]]
+    expected[:, 2:] = 0
+    np.testing.assert_array_equal(ranker.transform(new), expected)
+
+
+def test_more_categories_than_columns_can_be_are_refused():
+    frame = pd.DataFrame({"shop": pd.Categorical(np.arange(1200).astype(str))})
+    data = frame, np.arange(1200) % 2, np.arange(1200) // 10
+    with pytest.raises(ValueError, match=r"X must have at most 1000 categories .* got 1200"):
+        TreeDirectRanker(StandardScaler()).fit(*data)
+
+
+def test_a_sparse_matrix_stays_sparse_where_the_transformer_takes_one():
+    sparse = csr_matrix(np.where(np.abs(X) > 1, X, 0))
+    ranker = fitted(TruncatedSVD(2), sparse)
+    np.testing.assert_allclose(ranker.predict(sparse), ranker.predict(sparse.toarray()), atol=1e-9)
+    with pytest.raises((TypeError, ValueError), match=r"[Ss]parse|dense"):
+        fitted(SplineTransformer(sparse_output=False), sparse)
+
+
+@pytest.mark.parametrize("make", [partial(Ensemble, n_bags=2), Chain])
+def test_in_a_composite_the_part_weighs_its_columns(make):
+    ranker = fitted(make([SCALED, "line"]))
+    assert np.isfinite(ranker.predict(X)).all()
+    part = ranker.feature_part_
+    inner = part.bags_[0][0] if isinstance(part, Ensemble) else part.parts_[0]
+    assert inner.head_weight_.shape == (20,)
+    with pytest.raises(AttributeError):
+        _ = fitted(SCALED).feature_part_.head_weight_
+
+
+def test_a_search_finds_the_parameters_of_the_transformer():
+    with sklearn.config_context(enable_metadata_routing=True):
+        grid = {"feature_part__nystroem__gamma": [0.01, 0.1], "head_alpha": [0.1, 10.0]}
+        search = GridSearchCV(TreeDirectRanker(SCALED, random_state=0), grid, cv=QueryKFold(2))
+        search.fit(X, Y, qid=QID)
+    assert len(search.cv_results_["params"]) == 4
+
+
+def test_what_needs_labels_is_sent_before_the_ranker():
+    with pytest.raises(ValueError, match=r"SelectKBest.* learns from labels, which no"):
+        fitted(SelectKBest(k=2))
+    with pytest.raises(ValueError, match="transformer must need no labels; TargetEncoder"):
+        fitted(TransformerPart(TargetEncoder()))
+    for wrong in (Ridge(), TreeDirectRanker(), StandardScaler, 7):
+        with pytest.raises(ValueError, match=r"transformer must have fit\(X\) and transform\(X\)"):
+            fitted(TransformerPart(wrong))
+
+
+def test_a_save_is_refused_with_what_to_do_instead(tmp_path):
+    for part in (SCALED, [SCALED, "line"]):
+        with pytest.raises(TypeError, match=r"feature_part must be of arrays to be saved.*joblib"):
+            fitted(part).save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_copy_keeps_its_parameters():
+    part = TransformerPart(SCALED, head_alpha=2.0)
+    assert repr(clone(part)) == repr(part)
+    assert part.get_params()["transformer__nystroem__n_components"] == 20

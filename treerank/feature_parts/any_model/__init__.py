@@ -1,0 +1,1 @@
+"""Any model: feature parts over models of other libraries."""

@@ -1,0 +1,116 @@
+"""Models: what regressors and transformers of scikit-learn have in common."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from treerank.checks import has_methods, quote
+from treerank.feature_parts.registry import LEARNS_FROM_LABELS
+
+#: Rows of one call. It is fixed: the last bits of a product depend on its shape.
+_BLOCK = 1024
+
+
+def seeded_copy(model: Any, number: int, rng: np.random.RandomState) -> Any:
+    """Return an unfitted copy whose seeds are drawn; to seeds that are set, a number is added.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesRegressor
+    >>> model = ExtraTreesRegressor(random_state=7)
+    >>> [seeded_copy(model, number, None).random_state for number in range(3)]
+    [7, 8, 9]
+    """
+    copy = clone(model, safe=False)
+    seeds: dict[str, int] = {}
+    for name, value in sorted(params_by_name(copy).items()):
+        if name.rpartition("__")[2] == "random_state":
+            start = rng if value is None else value
+            if isinstance(start, np.random.RandomState):
+                start = int((start if value is None else deepcopy(start)).randint(2**31 - 1))
+            seeds[name] = (start + (0 if value is None else number)) % 2**32
+    return copy.set_params(**seeds) if seeds else copy
+
+
+def params_by_name(model: Any) -> dict[str, Any]:
+    """Return the parameters of a model and of those within it, if it tells them."""
+    return dict(model.get_params()) if has_methods(model, "get_params") else {}
+
+
+def weight_argument(model: Any) -> str | None:
+    """Return the name under which ``fit`` of a model takes weights of rows, or None.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_argument(make_pipeline(Ridge())), weight_argument(KNeighborsRegressor())
+    ('ridge__sample_weight', None)
+    """
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        inner = weight_argument(last)
+        return inner and f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
+
+
+def in_blocks(function: Callable[[Any], Any], matrix: Any) -> np.ndarray:
+    """Return what a function returns of all rows, called with blocks of one size.
+
+    So the result of a row does not depend on the rows that are given with it, also where a model
+    multiplies matrices. The last block is filled up. Sparse products do not depend on other rows.
+
+    Examples
+    --------
+    >>> in_blocks(lambda X: X.sum(axis=1), np.ones((2, 3)))
+    array([3., 3.])
+    """
+    if issparse(matrix):
+        return _dense(function(matrix))
+    starts = range(0, len(matrix), _BLOCK)
+    blocks = [matrix[start : start + _BLOCK] for start in starts]
+    return np.concatenate([_of_block(function, block) for block in blocks])
+
+
+def _of_block(function: Callable[[Any], Any], block: np.ndarray) -> np.ndarray:
+    filled = block[np.minimum(np.arange(_BLOCK), len(block) - 1)]
+    return _dense(function(filled))[: len(block)]
+
+
+def _dense(values: Any) -> np.ndarray:
+    """Return numbers as an array in double precision."""
+    return np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
+
+
+@contextmanager
+def answering_refusals(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
+    """Say what to write where a model refuses missing values, or asks for labels."""
+    try:
+        yield
+    except ValueError as error:
+        if "requires y" in str(error):
+            raise ValueError(f"{quote(model)} {LEARNS_FROM_LABELS}") from error
+        if "NaN" not in str(error) or issparse(matrix) or not np.isnan(matrix).any():
+            raise
+        filled = f"make_pipeline(SimpleImputer(), {quote(model)})"
+        raise ValueError(
+            f"X must have no missing values for {quote(model)}; got {int(np.isnan(matrix).sum())} "
+            f"that are NaN. Write {type(owner).__name__}({filled}), or fill them in before."
+        ) from error
+
+
+def refuse_to_save(part: Any) -> NoReturn:
+    """Refuse to write a model of another library into a model file, and say what to do."""
+    raise TypeError(
+        "feature_part must be of arrays to be saved, because loading a model file runs no code; "
+        f"got {quote(part)}. joblib.dump(ranker, path) writes objects of any library; "
+        "joblib.load(path) runs code that is in the file, so load only what you wrote."
+    )

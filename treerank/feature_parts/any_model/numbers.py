@@ -1,0 +1,54 @@
+"""Numbers: documents as a matrix without categories, which models of other libraries take."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from treerank.checks import quote
+from treerank.inputs.rows import Rows
+
+#: Most categories of all columns, of which each becomes a column.
+MOST_CATEGORIES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class IndicatorColumns:
+    """The columns of numbers, and after them a column of zeros and ones for each category.
+
+    A missing value of a column of numbers stays NaN. A missing or new category has zeros only.
+
+    Examples
+    --------
+    >>> IndicatorColumns({1: 3})(np.array([[0.5, 2.0], [7.0, np.nan]]))
+    array([[0.5, 0. , 0. , 1. ],
+           [7. , 0. , 0. , 0. ]])
+    """
+
+    #: Number of categories of each column that has any.
+    n_categories: dict[int, int]
+
+    @classmethod
+    def of(cls, rows: Rows, model: Any) -> Self:
+        """Return the columns of rows; refuse more categories than a matrix should have columns."""
+        found = {column: len(each) for column, each in sorted(rows.columns.categories.items())}
+        if sum(found.values()) > MOST_CATEGORIES:
+            raise ValueError(
+                f"X must have at most {MOST_CATEGORIES} categories for {quote(model)}, to which "
+                f"each is a column; got {sum(found.values())}. Leave out a column, or encode it as "
+                "numbers."
+            )
+        return cls(found)
+
+    def __call__(self, values: Any) -> Any:
+        """Return the matrix of numbers, in double precision; a sparse one stays sparse."""
+        if issparse(values):
+            return values.astype(np.float64)
+        if self.n_categories:
+            indicators = [
+                values[:, [column]] == np.arange(n) for column, n in self.n_categories.items()
+            ]
+            numbers = np.delete(values, [*self.n_categories], axis=1)
+            values = np.concatenate([numbers, *indicators], axis=1)
+        return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,0 +1,128 @@
+"""Transformer part: the columns of a transformer of scikit-learn as outputs of a feature part."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.all_or_nothing import all_or_nothing
+from treerank.checks import has_methods, quote
+from treerank.feature_parts.any_model.models import (
+    answering_refusals,
+    in_blocks,
+    refuse_to_save,
+    seeded_copy,
+)
+from treerank.feature_parts.any_model.numbers import IndicatorColumns
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.head_fitting import fit_head
+from treerank.feature_parts.registry import LEARNS_FROM_LABELS, needs_labels, reads_sparse
+from treerank.feature_parts.rows import as_rows
+from treerank.objectives.base import Objective, as_objective
+from treerank.parameters import NotNegative, Rule, Seed, check_parameters
+
+
+def _check_transformer(name: str, value: Any) -> None:
+    """Refuse what is no transformer, and one that needs labels, which feature parts never see."""
+    if not has_methods(value, "fit", "transform") or has_methods(value, "rank"):
+        raise ValueError(f"{name} must have fit(X) and transform(X); got {quote(value)}.")
+    if needs_labels(value):
+        raise ValueError(f"{name} must need no labels; {quote(value)} {LEARNS_FROM_LABELS}")
+
+
+@dataclass(eq=False, repr=False)
+class TransformerPart(BaseEstimator):
+    """A transformer of scikit-learn: kernel maps, splines, embeddings of forests or of texts.
+
+    ``TreeDirectRanker(Nystroem())`` is ``TreeDirectRanker(TransformerPart(Nystroem()))``. The
+    transformer never sees the objective. The ranker weighs its columns, by the convex form of the
+    objective and an L2 penalty.
+
+    A column of categories becomes a column of zeros and ones for each of them, after the columns of
+    numbers.
+
+    Parameters
+    ----------
+    transformer : estimator of scikit-learn
+        It needs no labels. A copy of it is fitted.
+    head_alpha : float, default=None
+        Strength of the L2 penalty on the weights of the columns, see
+        :func:`~treerank.feature_parts.head_fitting.fit_head`. None is the ``head_alpha`` of the
+        ranker, and 10 in an ensemble.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the transformer, and of those within it, where they have none of their own.
+
+    Attributes
+    ----------
+    transformer_ : estimator
+        The fitted copy.
+    head_weight_ : ndarray of shape (n_outputs,)
+        Weight of each column in the score, given ``head_alpha``.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X and of ``transform``.
+
+    Examples
+    --------
+    >>> from sklearn.kernel_approximation import Nystroem
+    >>> from treerank import TreeDirectRanker, make_web_search
+    >>> X, y, qid = make_web_search(20, documents_per_query=10, n_features=5, random_state=0)
+    >>> ranker = TreeDirectRanker(Nystroem(n_components=30), random_state=0).fit(X, y, qid)
+    >>> ranker.transform(X).shape
+    (200, 30)
+    """
+
+    accepts_rows: ClassVar[bool] = True
+
+    transformer: Annotated[Any, Rule(_check_transformer)]
+    _: KW_ONLY
+    head_alpha: NotNegative | None = None
+    random_state: Seed = None
+
+    @all_or_nothing
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Fit the transformer to the documents, and the weights to the objective if told to.
+
+        ``validation`` changes nothing, because there is nothing to stop early.
+        """
+        check_parameters(self)
+        rows = as_rows(X, sparse=reads_sparse(self))
+        self.n_features_in_ = rows.shape[1]
+        self._columns = IndicatorColumns.of(rows, self.transformer)
+        matrix = self._columns(rows.array())
+        rng = check_random_state(self.random_state)
+        self.transformer_ = seeded_copy(self.transformer, 0, rng)
+        with answering_refusals(self, self.transformer, matrix):
+            self.transformer_.fit(matrix)
+        self.n_outputs_ = self._outputs(matrix[:1]).shape[1]
+        if "head_weight_" in vars(self):
+            del self.head_weight_  # of an earlier fit
+        if self.head_alpha is not None:
+            convex = as_objective(objective).convex_or_itself()
+            self.head_weight_ = fit_head(self._outputs(matrix), convex, alpha=self.head_alpha)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the columns of the transformer, of shape (n_documents, n_outputs_)."""
+        check_is_fitted(self)
+        rows = as_rows(X, self.n_features_in_, sparse=reads_sparse(self))
+        return self._outputs(self._columns(rows.array()))
+
+    def _outputs(self, matrix: Any) -> np.ndarray:
+        if matrix.shape[0] == 0:
+            return np.empty((0, self.n_outputs_))
+        with answering_refusals(self, self.transformer, matrix):
+            outputs = in_blocks(self.transformer_.transform, matrix)
+        return outputs.reshape(len(outputs), -1)
+
+    def get_state(self) -> NoReturn:
+        """Refuse to be saved: the transformer is an object of another library."""
+        refuse_to_save(self)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags: X may be sparse if the transformer reads sparse matrices."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = reads_sparse(self.transformer)
+        return tags
