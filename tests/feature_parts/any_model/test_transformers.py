@@ -119,8 +119,7 @@ def test_in_a_composite_the_part_weighs_its_columns(make):
     part = ranker.feature_part_
     inner = part.bags_[0][0] if isinstance(part, Ensemble) else part.parts_[0]
     assert inner.head_weight_.shape == (20,)
-    with pytest.raises(AttributeError):
-        _ = fitted(SCALED).feature_part_.head_weight_
+    assert fitted(SCALED).feature_part_.head_weight_ is None
 
 
 def test_a_search_finds_the_parameters_of_the_transformer():

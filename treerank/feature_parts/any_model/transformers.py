@@ -59,8 +59,8 @@ class TransformerPart(BaseEstimator):
     ----------
     transformer_ : estimator
         The fitted copy.
-    head_weight_ : ndarray of shape (n_outputs,)
-        Weight of each column in the score, given ``head_alpha``.
+    head_weight_ : ndarray of shape (n_outputs,) or None
+        Weight of each column in the score, given ``head_alpha``; else None.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``.
 
@@ -97,8 +97,7 @@ class TransformerPart(BaseEstimator):
         with answering_refusals(self, self.transformer, matrix):
             self.transformer_.fit(matrix)
         self.n_outputs_ = self._outputs(matrix[:1]).shape[1]
-        if "head_weight_" in vars(self):
-            del self.head_weight_  # of an earlier fit
+        self.head_weight_: np.ndarray | None = None
         if self.head_alpha is not None:
             convex = as_objective(objective).convex_or_itself()
             self.head_weight_ = fit_head(self._outputs(matrix), convex, alpha=self.head_alpha)
