@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
 from treerank import QueryKFold, TreeDirectRanker, compare, load
-from treerank.feature_parts import Chain
+from treerank.documents.rows import Rows
+from treerank.feature_parts import Stages
 from treerank.feature_parts.base import n_outputs_of, outputs_of
-from treerank.inputs.rows import Rows
 
 RNG = np.random.default_rng(0)
 X, QID = RNG.normal(size=(300, 4)), np.repeat(np.arange(30), 10)
@@ -88,13 +88,13 @@ def test_a_data_frame_comes_as_a_matrix_of_numbers_and_codes():
 
 
 @pytest.mark.parametrize("part", [Descent(), Ranges(), WithoutValidation()])
-@pytest.mark.parametrize("make", [lambda part: [part, "line"], lambda part: Chain([part, "line"])])
+@pytest.mark.parametrize("make", [list, Stages])
 def test_a_composite_takes_it_or_says_that_nobody_weighs_its_outputs(part, make):
     if type(part) is Ranges:
         with pytest.raises(ValueError, match=r"parts must have a single output .* got 2 of Ranges"):
-            fitted(make(part))
+            fitted(make([part, "linear"]))
     else:
-        assert np.isfinite(fitted(make(part)).predict(X)).all()
+        assert np.isfinite(fitted(make([part, "linear"])).predict(X)).all()
 
 
 def test_labels_with_gaps_weights_and_several_labels_reach_it_by_the_objective():
@@ -125,7 +125,7 @@ def test_what_it_lacks_is_refused_by_name(tmp_path):
 
 def test_a_validation_set_may_be_ignored_and_calibrates():
     ranker = fitted(Descent(), eval_set=0.2)
-    assert ranker.steepness_ != fitted(Descent()).steepness_
+    assert ranker.calibration_slope_ != fitted(Descent()).calibration_slope_
     assert ranker.evals_result_ == {}
     assert ranker.best_iteration_ is None
 
@@ -149,7 +149,7 @@ def test_parameters_of_an_estimator_are_searched():
 
 def test_it_is_compared_and_reported():
     ranker = TreeDirectRanker(Descent(), random_state=0)
-    found = compare({"own": ranker, "line": TreeDirectRanker("line")}, (X, Y, QID))
+    found = compare({"own": ranker, "linear": TreeDirectRanker("linear")}, (X, Y, QID))
     assert not found.failures
     assert "Descent" in str(ranker)
     assert "<html" in ranker.fit(X, Y, QID).report(X, Y, QID).html

@@ -31,8 +31,8 @@ class FeaturePart(Protocol):
     """A function from documents to numbers that can be fitted to an objective.
 
     ``X`` is a matrix of numbers, in which missing values are NaN and categories are codes. A part
-    that :class:`PartTraits` says to accept rows gets a :class:`~treerank.documents.rows.Rows` in their
-    place. ``fit`` may do without ``validation``; then a ranker refuses an ``eval_set``.
+    that :class:`PartTraits` says to accept rows gets :class:`~treerank.documents.rows.Rows`
+    instead. ``fit`` may do without ``validation``; then a ranker refuses an ``eval_set``.
 
     Notes
     -----
@@ -61,8 +61,8 @@ class PartTraits:
     Attributes
     ----------
     accepts_rows : bool
-        Whether ``fit`` and ``transform`` take :class:`~treerank.inputs.rows.Rows`, which know names
-        and categories of columns; others get a matrix.
+        Whether ``fit`` and ``transform`` take :class:`~treerank.documents.rows.Rows`, which know
+        names and categories of columns; others get a matrix.
     accepts_batches : bool
         Whether ``fit`` takes rows that are read in batches.
     settings_by_workers : dict or None

@@ -1,9 +1,9 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from treerank.documents.columns import Columns
+from treerank.documents.rows import Rows
 from treerank.feature_parts.any_model.numbers import IndicatorColumns
-from treerank.inputs.columns import Columns
-from treerank.inputs.rows import Rows
 
 
 def test_columns_of_numbers_come_first_in_their_order():

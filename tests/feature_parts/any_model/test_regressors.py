@@ -21,14 +21,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from treerank import Ensemble, LightGBMTrees, QueryKFold, TreeDirectRanker, compare, make_objective
-from treerank.feature_parts import Chain, NewtonBoosting
+from treerank.feature_parts import NewtonBoosting, Stages
 
 RNG = np.random.default_rng(0)
 X, QID = RNG.normal(size=(240, 4)), np.repeat(np.arange(24), 10)
 Y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * RNG.normal(size=240), [0.5, 1.5])
 SCALED = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
 REGRESSORS = {
-    "line": Ridge(),
+    "linear": Ridge(),
     "tree": DecisionTreeRegressor(max_depth=3),
     "forest": ExtraTreesRegressor(10, max_depth=3),
     "boosted": HistGradientBoostingRegressor(max_iter=2),
@@ -222,7 +222,7 @@ def test_a_sparse_matrix_stays_sparse_where_the_regressor_takes_one():
         boosted(HistGradientBoostingRegressor(), sparse)
 
 
-@pytest.mark.parametrize("make", [lambda parts: Ensemble(parts, n_bags=2), Chain])
+@pytest.mark.parametrize("make", [lambda parts: Ensemble(parts, n_bags=2), Stages])
 def test_beside_trees_in_a_composite(make):
     trees = LightGBMTrees(5, min_child_samples=5, n_jobs=1)
     ranker = TreeDirectRanker(
@@ -251,7 +251,7 @@ def test_in_scikit_learn_and_in_comparisons():
         grid = {"feature_part__regressor__alpha": [1.0, 1e9], "feature_part__n_estimators": [2]}
         search = GridSearchCV(ranker, grid, cv=QueryKFold(2)).fit(X, Y, qid=QID)
     assert len(search.cv_results_["params"]) == 2
-    found = compare({"ours": ranker, "line": TreeDirectRanker("line")}, (X, Y, QID))
+    found = compare({"ours": ranker, "linear": TreeDirectRanker("linear")}, (X, Y, QID))
     assert not found.failures
     assert "<html" in ranker.fit(X, Y, QID).report(X, Y, QID).html
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
 )
 
 from treerank import Ensemble, QueryKFold, TreeDirectRanker, make_objective, make_web_search
-from treerank.feature_parts import Chain, TransformerPart
+from treerank.feature_parts import Stages, TransformerPart
 from treerank.feature_parts.head_fitting import fit_head
 
 X, Y, QID = make_web_search(20, documents_per_query=10, n_features=4, random_state=0)
@@ -38,7 +38,7 @@ def fitted(part, X=X, **settings):
 @pytest.mark.parametrize(
     "transformer",
     [SCALED, SplineTransformer(n_knots=3), RandomTreesEmbedding(5, max_depth=3), StandardScaler()],
-    ids=["kernel", "splines", "sparse outputs", "line"],
+    ids=["kernel", "splines", "sparse outputs", "linear"],
 )
 def test_the_outputs_meet_the_convex_head(transformer):
     ranker = fitted(transformer, weight="query", smoothing=0.0, head_alpha=0.1)
@@ -56,7 +56,7 @@ def test_splines_follow_a_curve_that_a_line_cannot():
     y = np.digitize(-((x - 0.3) ** 2), [-0.5, -0.1])
     data = x[:, None], y, np.arange(200) % 10
     splines = TreeDirectRanker(SplineTransformer(), head_alpha=0.01).fit(*data)
-    assert splines.score(*data) > 0.99 > TreeDirectRanker("line").fit(*data).score(*data) + 0.2
+    assert splines.score(*data) > 0.99 > TreeDirectRanker("linear").fit(*data).score(*data) + 0.2
 
 
 def test_the_seed_of_the_ranker_is_that_of_the_transformer():
@@ -112,9 +112,9 @@ def test_a_sparse_matrix_stays_sparse_where_the_transformer_takes_one():
         fitted(SplineTransformer(sparse_output=False), sparse)
 
 
-@pytest.mark.parametrize("make", [partial(Ensemble, n_bags=2), Chain])
+@pytest.mark.parametrize("make", [partial(Ensemble, n_bags=2), Stages])
 def test_in_a_composite_the_part_weighs_its_columns(make):
-    ranker = fitted(make([SCALED, "line"]))
+    ranker = fitted(make([SCALED, "linear"]))
     assert np.isfinite(ranker.predict(X)).all()
     part = ranker.feature_part_
     inner = part.bags_[0][0] if isinstance(part, Ensemble) else part.parts_[0]
@@ -141,7 +141,7 @@ def test_what_needs_labels_is_sent_before_the_ranker():
 
 
 def test_a_save_is_refused_with_what_to_do_instead(tmp_path):
-    for part in (SCALED, [SCALED, "line"]):
+    for part in (SCALED, [SCALED, "linear"]):
         with pytest.raises(TypeError, match=r"feature_part must be of arrays to be saved.*joblib"):
             fitted(part).save(tmp_path / "model")
     assert not (tmp_path / "model").exists()

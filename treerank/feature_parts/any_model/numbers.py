@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import quote
-from treerank.inputs.rows import Rows
+from treerank.documents.rows import Rows
 
 #: Most categories of all columns, of which each becomes a column.
 MOST_CATEGORIES = 1000
