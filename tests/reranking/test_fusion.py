@@ -25,7 +25,7 @@ def test_a_change_of_scale_changes_no_fusion():
 
 
 @pytest.mark.parametrize(
-    ("lengths", "k"), [((15, 3), 2), ((33,), 2), ((50, 100), 6), ((1000,), 60), ((3000,), 60)]
+    ("lengths", "k"), [((15, 3), 3), ((50, 100), 20), ((300,), 60), ((1000,), 60)]
 )
 def test_k_is_a_share_of_the_longest_list_of_a_query(lengths, k):
     rng, n = np.random.default_rng(0), max(lengths)

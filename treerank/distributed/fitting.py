@@ -13,13 +13,12 @@ from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
 from treerank.metrics.base import Metric
-from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
 from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.parameters import check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import seed_of
-from treerank.rankers.scored import Scored
+from treerank.rankers.scored import Scored, metric_of
 
 #: Settings of the ranker without which several workers would fit another model.
 _RANKER_SETTINGS = {"warm_start": False, "clicks": None, "label_weights": None}
@@ -203,7 +202,7 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
         for name, value in rules.items():
             if getattr(owner, name) != value:
                 raise _refusal(name, f"be {value!r}", getattr(owner, name))
-    metric = get_metric(ranker.metric)
+    metric = metric_of(ranker)
     if with_metric and (not isinstance(metric, Metric) or metric.ties == "stable"):
         rule = "be a Metric that does not depend on the order of rows"
         raise _refusal("metric", rule, ranker.metric)

@@ -30,11 +30,11 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
-from treerank.metrics.registry import get_metric
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.progress import Listener, listening
 from treerank.rankers.held_out import HeldOut, watching
 from treerank.rankers.model_file import read_model, save
+from treerank.rankers.scored import metric_of
 from treerank.rankers.training_set import training_set
 
 
@@ -137,7 +137,7 @@ def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collecti
             held_out, by_row = _agreed(workers, columns, _read(reader, columns, eval_frame, {}))
             groups = QueryGroups.from_qid(by_row["qid"], len(held_out))
             sets = [(held_out, {"": by_row["y"]}, groups)]
-            eval_set = watching(sets, [get_metric(ranker.metric)])
+            eval_set = watching(sets, [metric_of(ranker)])
     ranker.fit_training_set(data, eval_set=eval_set, seed=task.seed)
     return len(data.y)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, quote
+from treerank.checks import check_column, quote, warn_user
 from treerank.numerics.compiling import njit
 
 #: Largest label of the exponential gain, and largest gain: the sum over a query is no overflow.
@@ -103,8 +103,27 @@ def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:
 
 
 def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:
-    """Return 1.0 for labels that reach the threshold and 0.0 for the others."""
-    return (y >= threshold).astype(np.float64)
+    """Return 1.0 for labels that reach the threshold and 0.0 for the others.
+
+    Of labels that are no grades, such as the quality of an answer from 0 to 1, most may lie below
+    the threshold that nobody has chosen, which is 1; this is warned of.
+
+    Examples
+    --------
+    >>> is_relevant(np.array([0.0, 2.0, 1.0]), threshold=1)
+    array([0., 1., 1.])
+    """
+    relevant = y >= threshold
+    below = y[(y > 0) & ~relevant]
+    n_reach = np.count_nonzero(relevant)
+    if threshold == 1 and len(below) > n_reach and (below != np.floor(below)).any():
+        reach = f"Only {n_reach} of {len(below) + n_reach} labels above 0 reach"
+        warn_user(
+            f"{reach if n_reach else 'No label reaches'} threshold=1, so "
+            f"{'few documents are' if n_reach else 'nothing is'} relevant. For labels from 0 to 1, "
+            "write threshold=0.5, as in 'map(threshold=0.5)'."
+        )
+    return relevant.astype(np.float64)
 
 
 def count_relevant(worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:

@@ -15,9 +15,10 @@ from scipy.sparse import csr_matrix, hstack, issparse
 from treerank.checks import check_count, check_sequence, quote
 from treerank.documents.features import check_labels, shown_names
 from treerank.documents.queries import QueryGroups
-from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scored import metric_of
 from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
 
@@ -104,7 +105,7 @@ def permutation_importance(
     >>> found.names[found.order[0]]
     'f2'
     """
-    measured = get_metric(ranker.metric if metric is None else metric)
+    measured = metric_of(ranker, metric)
     X, y, qid = ranker.read(X, y, qid)
     ranker.warn_of_one_query(qid, X.shape[0])
     y = check_labels(y, X.shape[0], some_unjudged=True)

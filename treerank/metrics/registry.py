@@ -9,7 +9,7 @@ list the settings that do so in ``CONVENTIONS``.
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -196,6 +196,28 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
         raise ValueError(
             f"metric must have settings among {allowed}; got {quote(metric)}."
         ) from error
+
+
+def metric_with(
+    metric: str | Callable[..., float], settings: Mapping[str, Any]
+) -> Metric | FunctionMetric:
+    """Return a metric, as of :func:`get_metric`, with the settings that its name leaves open.
+
+    A metric that is no name has settings of its own, and keeps them.
+
+    Examples
+    --------
+    >>> settings = {"gain": "linear", "threshold": 2}
+    >>> [metric_with(name, settings).name for name in ("ndcg@5", "map", "map(threshold=3)")]
+    ["ndcg(gain='linear')@5", 'map(threshold=2)', 'map(threshold=3)']
+    >>> metric_with(NDCG(5), settings).name
+    'ndcg@5'
+    """
+    found = get_metric(metric)
+    if not isinstance(metric, str) or not isinstance(found, Metric):
+        return found
+    open_settings = {field.name for field in fields(found)} - {*_settings_of(metric)[1]}
+    return replace(found, **{n: value for n, value in settings.items() if n in open_settings})
 
 
 def _settings_of(metric: str) -> tuple[str, dict[str, Any]]:

@@ -20,12 +20,12 @@ from treerank.documents.training_queries import (
     warn_of_cut_queries,
 )
 from treerank.metrics.base import Metric, exact_sum
-from treerank.metrics.registry import get_metric
 from treerank.rankers.reading import (
     check_labels_by_name,
     read_eval_set,
     stacked_rows,
 )
+from treerank.rankers.scored import metric_of
 from treerank.rankers.training_set import TrainingSet
 
 #: Documents, labels by name, and queries; the name of a single label is "".
@@ -94,6 +94,7 @@ class Watched:
 
     Examples
     --------
+    >>> from treerank import get_metric
     >>> a, b = (get_metric("ndcg").prepared(y) for y in ([1, 0], [0, 1]))
     >>> curves = {("validation", "ndcg of a"): a, ("validation", "ndcg of b"): b}
     >>> watched = Watched("ndcg", curves, weights=[1, 1])
@@ -161,7 +162,7 @@ def metrics_of(ranker: Any, eval_metric: Any) -> list[Any]:
     """Return the metrics that are recorded, of which the first decides."""
     names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
     with naming("eval_metric"):
-        return [get_metric(ranker.metric if name is None else name) for name in names]
+        return [metric_of(ranker, name) for name in names]
 
 
 def is_share(eval_set: Any) -> bool:

@@ -15,12 +15,12 @@ from treerank.documents.rows import Rows
 from treerank.feature_parts.refit import RefitTrees
 from treerank.feature_parts.registry import feature_part_class
 from treerank.feature_parts.stages import Stages
-from treerank.metrics.registry import get_metric
 from treerank.model_selection import QueryKFold
 from treerank.parameters import Level, Rule, Several, Whole, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_eval_set
+from treerank.rankers.scored import metric_of
 from treerank.rankers.training_set import training_set
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.statistics.randomization import mean_interval
@@ -128,7 +128,7 @@ def refresh(
     y = check_labels(y, X.shape[0], some_unjudged=True)
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     sets = list(folds.split(X, y, qid))
-    hashes, metric, gaps = id_hashes(qid, len(y)), get_metric(ranker.metric), []
+    hashes, metric, gaps = id_hashes(qid, len(y)), metric_of(ranker), []
     qid = QueryGroups.from_qid(qid, len(y)).codes
     for train, test in sets:
         some = X[train], y[train], qid[train], hashes[train]

@@ -33,7 +33,7 @@ from treerank.documents.training_queries import (
     warn_of_cut_queries,
 )
 from treerank.metrics.base import Metric, mean_value
-from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.metrics.registry import AnyMetric, FunctionMetric, metric_with
 from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
 from treerank.rankers.calibration import RelevanceScale, fit_calibration_slope, pair_probability
 from treerank.rankers.head import AntisymmetricHead
@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # they are imported where they are used
     from treerank.reranking.sampling import SampledLists
 
 
+#: Settings of pair weights that metrics have, too.
+_OF_METRICS = ("gain", "threshold")
 #: What follows of queries that were trained on.
 _CONSEQUENCE = "the score is too high"
 
@@ -366,7 +368,7 @@ class Scored(BaseEstimator):
         if labels is not None:
             values = [self.measured(scores, each, qid, sample_weight) for each in labels.values()]
             return float(np.average(values, weights=weights_of_labels(self.label_weights, labels)))
-        metric = get_metric(self.metric)
+        metric = metric_of(self)
         check_column("y", y, len(scores), some_unjudged=True)
         if qid is None and isinstance(metric, Metric):
             qid = np.zeros(len(scores))  # one query: warn_of_one_query has warned already
@@ -407,6 +409,21 @@ class Scored(BaseEstimator):
                 "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
                 "enabled and a scorer requests it, and cv=QueryKFold(5) keeps queries whole."
             )
+
+
+def metric_of(ranker: Any, metric: Any = None) -> Metric | FunctionMetric:
+    """Return a metric by which a ranker is measured, by default that of its ``score``.
+
+    A name that leaves ``gain`` or ``threshold`` open takes that of the ranker.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> metric_of(TreeDirectRanker(gain="linear")).name
+    "ndcg(gain='linear')@10"
+    """
+    settings = {name: getattr(ranker, name) for name in _OF_METRICS if hasattr(ranker, name)}
+    return metric_with(ranker.metric if metric is None else metric, settings)
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:

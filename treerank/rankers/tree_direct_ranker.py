@@ -72,9 +72,12 @@ class TreeDirectRanker(DirectRanker):
     k : int, default=None
         Rank at which the metric behind ``weight`` is cut off; None counts whole lists.
     gain : {"exponential", "linear"} or array-like, default="exponential"
-        Gain of a label for the weights "ndcg" and "err": 2^y - 1, y, or one number per label.
+        Gain of a label for the weights "ndcg" and "err": 2^y - 1, y, or one number per label. A
+        metric given by name, such as "ndcg@10", has this gain, too, in ``score`` and early
+        stopping; one that is an object or names its gain keeps its own.
     threshold : float, default=1.0
-        Smallest label that is relevant for the weights "map" and "mrr".
+        Smallest label that is relevant for the weights "map" and "mrr", and for metrics given by
+        name, such as "map", in ``score`` and early stopping.
     smoothing : float or "auto", default="auto"
         Scale of Gumbel noise on the scores from which pair weights take ranks, drawn anew for
         every tree. "auto" is 1.0 for pair losses and 0.0, which is no noise, for other losses.

@@ -18,10 +18,11 @@ from treerank.documents.features import check_eval_set, check_features, check_la
 from treerank.documents.queries import QueryGroups
 from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import judged_share, warn_of_unjudged
-from treerank.metrics.registry import Metrics, as_metrics, get_metric
+from treerank.metrics.registry import Metrics, as_metrics
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_eval_set, take_columns
+from treerank.rankers.scored import metric_of
 from treerank.reports.page import element, page
 from treerank.reports.sections import SECTIONS
 from treerank.reports.subject import Subject
@@ -126,7 +127,7 @@ def report(
     check_is_fitted(ranker)
     with naming("metrics"):
         named = as_metrics(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
-        chosen = [get_metric(metric) for metric in named]
+        chosen = [metric_of(ranker, metric) for metric in named]
     documents, (y, qid) = take_columns(X, y=y, qid=qid)
     features = check_features(ranker, documents)
     n = features.shape[0]

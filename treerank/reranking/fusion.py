@@ -3,7 +3,7 @@ r"""Fusion: one score for each document from the scores of several retrievers, w
 Reciprocal rank fusion adds :math:`1 / (k + \text{rank})`. Its k was chosen as 60 on lists of 1,000
 documents, where the first document of a list counts 17 times as much as the last. On lists of 15 it
 counts only 1.2 times as much under the same k, so that fusion merely counts how many retrievers
-found a document. So the k of this module is a share of the length of the lists.
+found a document. So by default k is a share of the length of the lists.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Auto, Positive, Rule, check_arguments
 from treerank.reranking.normalization import NORMALIZATIONS, check_scores, normalized_by_query
 
-#: k over the length of the lists, as 60 is to lists of 1,000; and the least and the largest k.
-_SHARE, _LEAST, _LARGEST = 0.06, 2.0, 60.0
+#: k over the length of the lists, and the largest k, which is the usual one.
+_SHARE, _LARGEST = 0.2, 60.0
 
 
 @check_arguments
@@ -42,10 +42,10 @@ def fuse(
         and 0 for a document that was not found; or the scores normalized by
         :func:`normalize_scores`.
     k : float or "auto", default="auto"
-        How little ranks near the top differ, for "reciprocal_rank". "auto" is .06 times the length
-        of the longest list of the query, at least 2 and at most 60: 2 for lists of up to 33
-        documents, 6 for 100, 60 for 1,000 and more. Search engines take a fixed number, mostly 60,
-        which was chosen on lists of 1,000 documents [1]_.
+        How little ranks near the top differ, for "reciprocal_rank". "auto" is a fifth of the
+        length of the longest list of the query, and at most 60: 3 for lists of 15 documents, 20 for
+        100, 60 from 300 on. Search engines take a fixed number, mostly 60, which was chosen on
+        lists of 1,000 documents [1]_; on short lists it merely counts retrievers.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def fuse(
     --------
     >>> runs = {"words": [3.0, 2.0, np.nan], "vectors": [np.nan, 0.9, 0.8]}
     >>> fuse(runs).round(3)
-    array([0.333, 0.583, 0.25 ])
+    array([0.714, 1.131, 0.417])
     >>> fuse(runs, k=60).round(4)
     array([0.0164, 0.0325, 0.0161])
     """
@@ -96,7 +96,7 @@ def reciprocal_ranks(
     for rows in groups.rows:
         lists = {name: rows[~np.isnan(scores[rows])] for name, scores in columns.items()}
         longest = max(map(len, lists.values()))
-        constant = min(max(_SHARE * longest, _LEAST), _LARGEST) if k is None else k
+        constant = min(_SHARE * longest, _LARGEST) if k is None else k
         for name, retrieved in lists.items():
             ranks = rankdata(-columns[name][retrieved])  # the mean rank of equal scores
             reciprocal[name][retrieved] = 1 / (constant + ranks)
