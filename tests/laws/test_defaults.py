@@ -4,15 +4,17 @@ import ast
 import importlib
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 
 import treerank
 
 PACKAGES = ["treerank"]
-PACKAGES += [f"treerank.{name}" for name in ("baselines", "clicks", "datasets", "distributed")]
-PACKAGES += [f"treerank.{name}" for name in ("evaluation", "exports", "feature_parts", "inputs")]
-PACKAGES += [f"treerank.{name}" for name in ("inspection", "metrics", "objectives", "rankers")]
+PACKAGES += [
+    f"treerank.{path.parent.name}"
+    for path in sorted(Path(treerank.__file__).parent.glob("*/__init__.py"))
+]
 _PARAMETER = re.compile(r"^    ([\w, ]+) : .*\bdefault=(.+)$", re.M)
 
 
@@ -31,7 +33,7 @@ def public():
     seen = set()
     for package in PACKAGES:
         module = importlib.import_module(package)
-        for name in module.__all__:
+        for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
             if callable(value) and id(value) not in seen:
                 seen.add(id(value))
