@@ -231,6 +231,15 @@ def test_a_label_that_no_held_out_document_has_is_named():
         )
 
 
+def test_a_label_without_a_value_or_with_a_wrong_one_is_named_by_score():
+    ranker = clone(LIGHTGBM).fit(X, {"clicked": Y, "bought": (Y > 1).astype(float)}, QID)
+    with pytest.warns(UserWarning, match="^ndcg@10 of bought is undefined: no query has anything"):
+        assert np.isnan(ranker.score(X, {"clicked": Y, "bought": 0 * Y}, QID))
+    infinite = np.where(np.arange(len(Y)) == 3, np.inf, Y)
+    with pytest.raises(ValueError, match="label 'bought': y must be finite; got inf in row 3"):
+        ranker.score(X, {"clicked": Y, "bought": infinite}, QID)
+
+
 @pytest.mark.parametrize("eval_set", [[0.2], (0.2,), [0.2, 0.3], (0.2, 0.3)])
 def test_a_share_is_one_number_without_brackets(eval_set):
     rule = (

@@ -12,7 +12,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, check_weight, naming, refuse_where, warn_user
+from treerank.checks import (
+    check_column,
+    check_count,
+    check_weight,
+    naming,
+    naming_label,
+    refuse_where,
+    warn_user,
+)
 from treerank.datasets.ranking_data import Batches
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
@@ -362,22 +370,31 @@ class Scored(BaseEstimator):
         joined = joined_ids([check_ids("qid", part) for part in ids])
         return np.concatenate(scores), np.concatenate(labels), joined
 
-    def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
-        """Return the mean of the metric over queries, over several labels their weighted mean."""
+    def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any, label: str = "") -> float:
+        """Return the mean of the metric over queries, over several labels their weighted mean.
+
+        ``label`` is the name of one of several, for messages.
+        """
         labels = split_labels(y) if self.takes_several_labels else None
         if labels is not None:
-            values = [self.measured(scores, each, qid, sample_weight) for each in labels.values()]
+            values = [
+                self.measured(scores, labels[name], qid, sample_weight, name) for name in labels
+            ]
             return float(np.average(values, weights=weights_of_labels(self.label_weights, labels)))
         metric = metric_of(self)
-        check_column("y", y, len(scores), some_unjudged=True)
+        name = f"{metric.name} of {label}" if label else metric.name
+        with naming_label(label):
+            check_column("y", y, len(scores), some_unjudged=True)
         if qid is None and isinstance(metric, Metric):
             qid = np.zeros(len(scores))  # one query: warn_of_one_query has warned already
-        if sample_weight is None:
+        if sample_weight is None and not isinstance(metric, Metric):
             return metric(y, scores, qid)
-        groups = QueryGroups.from_qid(qid, len(scores))
-        weight = check_weight("sample_weight", sample_weight, len(scores))
-        weight = np.bincount(groups.codes, weight) / groups.sizes
-        return mean_value(metric.per_query(y, scores, qid), metric.name, weight)
+        weight = None
+        if sample_weight is not None:
+            groups = QueryGroups.from_qid(qid, len(scores))
+            weight = check_weight("sample_weight", sample_weight, len(scores))
+            weight = np.bincount(groups.codes, weight) / groups.sizes
+        return mean_value(metric.per_query(y, scores, qid), name, weight)
 
     def warn_of_cut_queries(self, X: Any, y: Any = None, qid: ByRow = None) -> None:
         """Warn of queries of which other documents were trained on, as :meth:`score` does."""
