@@ -4,6 +4,7 @@ To add a baseline, list it in :mod:`treerank.baselines`; to add another ranker, 
 module is imported only when its ranker is asked for.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,12 @@ def ranker_class(name: str) -> type[Ranker]:
     return found
 
 
-def load(path: str | Path, *, parts: dict[str, type] | None = None) -> Any:
+def load(
+    path: str | Path,
+    *,
+    parts: dict[str, type] | None = None,
+    build: Callable[[int], Any] | None = None,
+) -> Any:
     """Read a ranker from a file that its method ``save`` wrote; no code in the file is run.
 
     Parameters
@@ -45,6 +51,9 @@ def load(path: str | Path, *, parts: dict[str, type] | None = None) -> Any:
         The file.
     parts : dict from str to class, default=None
         Classes of your own feature parts by name, if the model has one.
+    build : callable, default=None
+        The function that made the module of a :class:`~treerank.feature_parts.TorchModule`, whose
+        weights are in the file.
 
     Returns
     -------
@@ -67,4 +76,4 @@ def load(path: str | Path, *, parts: dict[str, type] | None = None) -> Any:
     >>> load(path).rank(X, qid)
     array([2, 1, 2, 1])
     """
-    return read_model(path, RANKERS, parts)
+    return read_model(path, RANKERS, parts, build)

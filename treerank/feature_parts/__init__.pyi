@@ -1,3 +1,4 @@
+from treerank.feature_parts.any_model.modules import TorchModule as TorchModule  # torch
 from treerank.feature_parts.any_model.regressors import NewtonBoosting as NewtonBoosting
 from treerank.feature_parts.any_model.transformers import TransformerPart as TransformerPart
 from treerank.feature_parts.ensemble import Ensemble as Ensemble

@@ -30,6 +30,7 @@ FEATURE_PARTS = {
 #: The same by the name of the class, for model files.
 FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()} | {
     "RefitTrees": "treerank.feature_parts.refit:RefitTrees",
+    "TorchModule": "treerank.feature_parts.any_model.modules:TorchModule",
 }
 #: What is said of a model that needs labels.
 LEARNS_FROM_LABELS = (

@@ -8,7 +8,8 @@ loading it creates nothing else: no name in the file is imported, evaluated or u
 that older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.files.archive import one_error, read_archive, write_archive
+from treerank.lazy import load_object
 from treerank.rankers.saved_values import OBJECT, check_class, restored, saved
 
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
@@ -30,11 +32,15 @@ def save(ranker: Any, path: str | Path) -> None:
 
 
 def read_model(
-    path: str | Path, rankers: Mapping[str, str], parts: Mapping[str, type] | None = None
+    path: str | Path,
+    rankers: Mapping[str, str],
+    parts: Mapping[str, type] | None = None,
+    build: Callable[..., Any] | None = None,
 ) -> Any:
     """Read a ranker of one of the classes ``rankers``, import paths such as ``"module:Class"``.
 
-    ``parts`` adds classes of feature parts. Both are by name of the class.
+    ``parts`` adds classes of feature parts. Both are by name of the class. ``build`` makes the
+    modules of a :class:`~treerank.feature_parts.TorchModule`.
     """
     content = read_archive(path)
     with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
@@ -43,6 +49,9 @@ def read_model(
             raise ValueError(f"a model must be an estimator; got {kind!r:.50}")
         check_class(ranker_content["class"], rankers)
         classes = {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **(parts or {})}
+        if build is not None:
+            module_class = load_object(FEATURE_PART_CLASSES["TorchModule"])
+            classes["TorchModule"] = partial(module_class, build=build)
         ranker = restored(content, classes)
         if not parts:  # feature parts of the user's own may give any scores
             _check_scores(ranker)

@@ -11,6 +11,7 @@ had passed it.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from treerank.rankers.scored import Scored
 
 #: The only entry of what stands for an object is this one: the name of its kind, and its content.
 OBJECT = "object"
-#: Import paths of classes by their names, or the classes.
+#: Import paths of classes by their names, or the classes, also with parameters that no file holds.
 Classes = Mapping[str, Any]
 #: Settings of this package that are objects, by the name of their class.
 SETTINGS: dict[str, Any] = {
@@ -139,7 +140,10 @@ def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
     check_class(name, classes)
     found = classes[name]
     estimator_class: Any = load_object(found) if isinstance(found, str) else found
-    params = restored(content["params"], classes)
+    given = {}
+    if isinstance(estimator_class, partial):
+        estimator_class, given = estimator_class.func, estimator_class.keywords
+    params = restored(content["params"], classes) | given
     estimator = estimator_class(**params)
     if content["state"] is not None:
         _check_settings(estimator_class, params)

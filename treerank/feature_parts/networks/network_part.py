@@ -206,12 +206,16 @@ class NetworkPart(BaseEstimator):
         for name in KEPT:
             setattr(self, name, state[name])
         self._standardization = Standardization(state["mean"], state["scale"])
-        with torch.device("meta"):  # of the right shapes, without memory for the weights
-            self._build(None, seed=0)
-        weights = checked_weights(state["weights"], self._model.state_dict())
+        weights = checked_weights(state["weights"], self._expected_weights())
         self._build(None, seed=0)
         self._model.load_state_dict(weights)
         return self
+
+    def _expected_weights(self) -> dict[str, torch.Tensor]:
+        """Return tensors of the right shapes, without memory for the weights."""
+        with torch.device("meta"):
+            self._build(None, seed=0)
+        return self._model.state_dict()
 
     def _check(self, objective: Objective, validation: Validation | None) -> None:
         """Refuse wrong parameters, and an objective that is not over one score."""

@@ -1,0 +1,118 @@
+"""Torch module: any network of torch as a feature part, trained on an objective."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar
+
+import torch
+
+from treerank.checks import quote
+from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.files.archive import NOT_SAVED
+from treerank.parameters import Rule
+
+#: Rows that a new module is tried with.
+_TRIED = 8
+#: Largest difference of the outputs of a row beside other rows, over their size.
+_ROUNDING = 1e-9
+
+
+def _check_build(name: str, value: Any) -> None:
+    """Refuse what is no function that makes a module."""
+    if isinstance(value, str) and value.endswith(NOT_SAVED):
+        raise ValueError(
+            f"{name} must be given where the model is read, because its file holds no code: "
+            f"load(path, {name}={value.removesuffix(NOT_SAVED)})."
+        )
+    if not callable(value) or isinstance(value, torch.nn.Module):
+        raise ValueError(
+            f"{name} must be a function of the number of features that returns a new "
+            f"torch.nn.Module; got {quote(value)}."
+        )
+
+
+@dataclass(eq=False, repr=False)
+class TorchModule(NetworkPart):
+    """A module of your own, which maps rows of features to one output or several.
+
+    The module is trained as any other network of this package: batches of whole queries, Adam, early
+    stopping by an ``eval_set``. It has to map each row alone, since the score of a document must not
+    depend on those beside it, and to compute in double precision, too.
+
+    A model file holds the weights of the module, its ``state_dict``, and no code:
+    ``load(path, build=build)`` reads it.
+
+    All other parameters, and the attributes, are those of
+    :class:`~treerank.feature_parts.networks.network_part.NetworkPart`; the outputs are counted.
+
+    Parameters
+    ----------
+    build : callable
+        ``build(n_features)`` returns a ``torch.nn.Module`` that maps a tensor of shape
+        (n_documents, n_features), of standardized features, to (n_documents, n_outputs). It may be
+        a class of modules. What it draws from torch's generator follows from ``random_state``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.objectives import make_objective
+    >>> def build(n_features):
+    ...     hidden = torch.nn.Linear(n_features, 8)
+    ...     return torch.nn.Sequential(hidden, torch.nn.GELU(), torch.nn.Linear(8, 1))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> objective = make_objective(X[:, 0] * X[:, 1] > 0, np.repeat([0, 1, 2], 20))
+    >>> part = TorchModule(build, n_epochs=100, learning_rate=0.02, random_state=0)
+    >>> part = part.fit(X, objective)
+    >>> part.transform(np.array([[1.0, 1.0], [1.0, -1.0]]))[:, 0].argmax()
+    np.int64(0)
+    """
+
+    n_outputs: ClassVar[int] = 1  # type: ignore[misc]  # no parameter: what there is is counted
+
+    build: Annotated[Callable[[int], torch.nn.Module], Rule(_check_build)]
+    _: KW_ONLY
+
+    def _make_network(self, n_features, n_outputs, X_sample, generator):
+        # A copy, because ``build`` may return one and the same module each time.
+        module = copy.deepcopy(self.build(n_features))
+        if not isinstance(module, torch.nn.Module):
+            raise ValueError(f"build must return a torch.nn.Module; got {quote(module)}.")
+        tried = torch.zeros(2, n_features) if X_sample is None else X_sample[:_TRIED]
+        module = module.cpu().float()
+        self.n_outputs_ = _n_outputs(module, tried)
+        if self.n_outputs_ == 1 and not any(each.requires_grad for each in module.parameters()):
+            raise ValueError(f"build must return a module with weights to train; got {module!r}.")
+        return module
+
+    def _expected_weights(self):
+        self._build(
+            None, seed=0
+        )  # a module of the user's own need not know a device without memory
+        return self._model.state_dict()
+
+
+def _n_outputs(module: torch.nn.Module, rows: torch.Tensor) -> int:
+    """Return the number of outputs of a module; refuse one that cannot score documents."""
+    rule = (
+        f"build must return a module that maps (n_documents, {rows.shape[1]}) to (n_documents, "
+        "n_outputs), in double precision, too"
+    )
+    module.eval()
+    try:
+        with torch.no_grad():
+            module(rows)  # which makes the weights of a lazy module
+            precise = copy.deepcopy(module).double()
+            outputs, first = precise(rows.double()), precise(rows[:1].double())
+    except Exception as error:  # of any kind, since any code may be called
+        raise ValueError(f"{rule}; got {type(error).__name__}: {error}") from error
+    if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != len(rows):
+        shape = tuple(outputs.shape) if isinstance(outputs, torch.Tensor) else type(outputs)
+        hint = " End forward with unsqueeze(1)." if shape == (len(rows),) else ""
+        raise ValueError(f"{rule}; got {shape} for {len(rows)} documents.{hint}")
+    if (first - outputs[:1]).abs().max() > _ROUNDING * outputs.abs().max().clamp(min=1.0):
+        raise ValueError(
+            "build must return a module that maps each row alone, and draws nothing at random in "
+            "eval(); got other outputs of a document beside others."
+        )
+    return outputs.shape[1]
