@@ -36,9 +36,9 @@ def _check_build(name: str, value: Any) -> None:
 class TorchModule(NetworkPart):
     """A module of your own, which maps rows of features to one output or several.
 
-    The module is trained as any other network of this package: batches of whole queries, Adam, early
-    stopping by an ``eval_set``. It has to map each row alone, since the score of a document must not
-    depend on those beside it, and to compute in double precision, too.
+    The module is trained as any other network of this package: batches of whole queries, Adam,
+    early stopping by an ``eval_set``. It has to map each row alone, since the score of a document
+    must not depend on those beside it, and to compute in double precision, too.
 
     A model file holds the weights of the module, its ``state_dict``, and no code:
     ``load(path, build=build)`` reads it.
