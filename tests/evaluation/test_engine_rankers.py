@@ -191,6 +191,18 @@ def test_catboost_takes_numbers_as_categories():
     assert {outcome.best_params["depth"] for outcome in searched.outcomes.values()} == {2}
 
 
+def test_a_missing_value_of_any_kind_is_one_category_of_catboost():
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 5, "thread_count": 1, **ENGINE_RANKERS["CatBoostRanker"][1]}
+    colors = COLORED["color"].to_numpy(dtype=object)
+    colors[::2] = np.nan
+    data = np.column_stack([colors, FRAME["a"].to_numpy(dtype=object)])
+    ranker = EngineRanker(catboost.CatBoostRanker(cat_features=[0], **settings))
+    ranker.fit(data, pd.isna(colors) * 1, QID)
+    none, nan, text = ranker.predict(np.array([[value, 0.5] for value in (None, np.nan, "red")]))
+    assert none == nan > text
+
+
 @pytest.mark.parametrize(("form", "found"), [("with text", "'color'"), ("array", "an array")])
 def test_catboost_is_told_of_categories_that_are_no_columns(form, found):
     ranker = pytest.importorskip("catboost").CatBoostRanker(cat_features=["colour"])

@@ -175,6 +175,17 @@ def test_functions_that_read_other_globals_are_described_apart(name, reader):
     assert described(first) == described(first) != described(second)
 
 
+@pytest.mark.parametrize("module", ["sklearn", "treerank.of_a_test", "numpy.of_a_test"])
+def test_the_version_of_a_package_stands_for_its_globals(module):
+    described = []
+    for value in (1, 2):
+        names = {"__name__": module, "K": value}
+        exec("def read(x): return K", names)
+        described.append(describe(names["read"]))
+    assert described[0] == described[1]
+    assert "globals" not in described[0]
+
+
 def test_globals_that_cannot_be_described_count_by_their_classes():
     names = {"__name__": "of_a_user", "K": threading.Lock()}
     exec("def read(x): return K.locked", names)
