@@ -171,12 +171,14 @@ def series(kind, values, dtype=None):
     """Return a table of one column, of strings or of another type."""
     if kind is pd.DataFrame:
         return pd.DataFrame({"a": pd.Series(values, dtype=dtype or object)})
+    if kind is pa.table:
+        return pa.table({"a": pa.array(values).dictionary_encode() if dtype else pa.array(values)})
     return pl.DataFrame({"a": pl.Series(values, dtype=dtype or pl.String)})
 
 
 def advised(X, message):
     """Do what a message says to write for a data frame."""
-    statement = re.search(r"(X(\['a'\])? = .*?\))(\.?$|\. If| makes)", message)[1]
+    statement = re.search(r"(X(\['a'\])? = .*\))(\.?$|\. If| makes)", message)[1]
     names = {"X": X.copy() if isinstance(X, pd.DataFrame) else X, "pd": pd, "pl": pl}
     exec(statement, names)
     return names["X"]
@@ -197,7 +199,7 @@ NUMBER_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 @pytest.mark.parametrize(("texts", "example", "numbers"), NUMBER_TEXTS)
 def test_numbers_as_text_are_refused_with_what_makes_numbers_of_them(kind, texts, example, numbers):
     X = series(kind, texts)
@@ -222,12 +224,12 @@ def test_numbers_as_text_are_refused_with_what_makes_numbers_of_them(kind, texts
         (["64 GB", "128 GB", "256 GB"], "text such as '128 GB'"),
     ],
 )
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_numbers_that_may_be_categories_are_warned_of(kind, texts, said):
     X = series(kind, texts)
     with pytest.warns(UserWarning, match=f"Column 'a' of X becomes a category.* {said}"):
         assert Columns.of(X).categories == {0: sorted(texts)}
-    dtype = "category" if kind is pd.DataFrame else pl.Categorical
+    dtype = pl.Categorical if kind is pl.DataFrame else "category"
     assert Columns.of(series(kind, texts, dtype)).categories == {0: sorted(texts)}
 
 
@@ -275,6 +277,8 @@ NO_NUMBERS = {
     "time": (pd.DataFrame, pd.Series([time(6, 30), None], dtype=object), [6.5, np.nan]),
     "interval": (pd.DataFrame, pd.Series(pd.interval_range(0, 2)), [0, 1]),
     "Sparse": (pd.DataFrame, pd.Series(pd.arrays.SparseArray([0, 2])), [0, 2]),
+    "arrow date32": (pa.table, pa.array(DAYS), [20574, np.nan, 20576]),
+    "arrow Duration": (pa.table, pa.array([timedelta(hours=36), None]), [1.5, np.nan]),
     "polars Date": (pl.DataFrame, pl.Series(DAYS), [20574, np.nan, 20576]),
     "polars Datetime": (
         pl.DataFrame,
@@ -292,7 +296,7 @@ def test_what_is_no_number_is_refused_with_what_makes_numbers_of_it(name):
     X = kind({"a": column})
     with pytest.raises(TypeError, match="Column 'a' of X must hold numbers, text or cat") as caught:
         Columns.of(X).numbers(X)
-    assert name.split()[-1] in str(caught.value) or name == "zone"
+    assert name.split()[-1] in str(caught.value) or name in ("zone", "arrow date32")
     np.testing.assert_array_equal(Columns().numbers(advised(X, str(caught.value)))[:, 0], numbers)
 
 

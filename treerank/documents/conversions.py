@@ -49,7 +49,9 @@ def shown_type(column: Any) -> str:
     """
     if column.dtype == nw.Object:
         return f"objects such as {_first(column)!r:.80}"
-    return str(column.to_native().dtype if column.dtype == nw.Unknown else column.dtype)
+    native = column.to_native()
+    kind = getattr(native, "dtype", None) or getattr(native, "type", column.dtype)
+    return str(kind if column.dtype == nw.Unknown else column.dtype)
 
 
 def conversion_of(column: Any) -> str:
@@ -72,7 +74,7 @@ pd.Timedelta('1D')."
         kinds = (kind for types, kind in _OF_OBJECTS.items() if isinstance(example, types))
         kind = next(kinds, None)
     written: str | None = None
-    if column.implementation.is_pandas_like():
+    if _by_pandas(column):
         of_pandas = (each for name, each in _OF_PANDAS.items() if native.startswith(name))
         kind, written = next(of_pandas, (kind, _PANDAS.get(kind or "")))
     elif column.implementation.is_polars():
@@ -93,7 +95,7 @@ def text_conversion(column: Any, texts: Sequence[str]) -> str:
     >>> text_conversion(nw.from_native(X)["price"], ["1,000", "5"])
     "Make numbers of it: X['price'] = pd.to_numeric(X['price'].str.replace(',', ''))."
     """
-    is_pandas, is_polars = column.implementation.is_pandas_like(), column.implementation.is_polars()
+    is_pandas, is_polars = _by_pandas(column), column.implementation.is_polars()
     values = [text for text in texts if text.strip() not in MISSING_TEXTS]
     numbers = [text for text in values if is_number_text(text)]
     if 2 * len(numbers) < len(values):
@@ -142,7 +144,13 @@ def _assigned(column: Any, written: str) -> str:
     """Return what puts an expression of a column into its place."""
     if column.implementation.is_polars():
         return f"X = X.with_columns({written.format(f'pl.col({column.name!r})')})"
-    return f"X[{column.name!r}] = {written.format(f'X[{column.name!r}]')}"
+    to_pandas = "" if column.implementation.is_pandas_like() else "X = X.to_pandas(); "
+    return f"{to_pandas}X[{column.name!r}] = {written.format(f'X[{column.name!r}]')}"
+
+
+def _by_pandas(column: Any) -> bool:
+    """Tell whether pandas makes numbers of a column; tables of Arrow become frames of it."""
+    return bool(column.implementation.is_pandas_like() or column.implementation.is_pyarrow())
 
 
 def _first(column: Any) -> Any:
