@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from certificates import make_certificate
+from dask.dataframe.utils import clear_known_categories
 from ranking_sample import make_ranking_sample
 from sklearn.base import clone
 from worker_fits import assert_equal_fits, model_of
@@ -302,14 +303,50 @@ def test_the_methods_of_a_ranker_name_the_functions_that_take_frames_of_dask():
             call()
 
 
-@pytest.mark.parametrize("kind", ["category", "string", "datetime64[ns]"])
-def test_features_that_are_no_numbers_are_refused_before_a_row_moves(kind):
+def test_features_that_are_neither_numbers_nor_categories_are_refused_before_a_row_moves():
     frame = partitions(FRAME, [len(Y)])
-    wrong = frame.assign(c=frame["label"].astype("int64").astype(kind))
+    wrong = frame.assign(c=frame["label"].astype("int64").astype("datetime64[ns]"))
     with pytest.raises(ValueError, match=r"got .* in the column 'c'\. .* drop=\['c'\]"):
         fit(RANKER, wrong)
-    with pytest.raises(ValueError, match="eval_set must hold features that are numbers"):
+    with pytest.raises(ValueError, match="eval_set must hold features that are numbers, text or"):
         fit(RANKER, frame, eval_set=wrong)
+
+
+@pytest.mark.parametrize("kind", ["category", "string"])
+def test_categories_are_refused_where_numbers_were_and_for_trees_of_xgboost(kind):
+    frame = partitions(FRAME, [len(Y)])
+    colored = frame.assign(c=frame["label"].astype("int64").astype(kind))
+    with pytest.raises(ValueError, match=r"feature_part must be 'histogram' .*\['c'\].*drop="):
+        fit(TreeDirectRanker("xgboost"), colored)
+    with pytest.raises(ValueError, match="must hold numbers in the column 'c', as frame does; got"):
+        fit(RANKER, frame, eval_set=colored)
+    with pytest.raises(ValueError, match="must hold text or categories in the column 'c', as"):
+        fit(RANKER, colored, eval_set=frame)
+
+
+def test_categories_of_all_workers_have_the_codes_of_one_machine(client):
+    rng = np.random.default_rng(0)
+    frame = FRAME.assign(
+        brand=np.where(QID < 3, "rare " + FRAME["query"], rng.choice(["x", "y", "z"], len(Y))),
+        size=pd.Categorical(rng.choice([30, 10, 20, None], len(Y)), categories=[30, 10, 20, 40]),
+        word=pd.Categorical(np.where(QID % 2, "1", "2")),
+    )
+    frame["label"] = frame["label"] + frame["size"].isin([10, 20]) + frame["brand"].isin(["x"])
+    names = [*NAMES, "brand", "size", "word"]
+    trees = HistogramTrees(6, min_child_samples=5, n_jobs=1)
+    ranker = TreeDirectRanker(trees, random_state=0)
+    valid = frame.assign(brand=frame["brand"].replace("y", "new"))[::2]
+    halves = [frame[:80], frame[80:]]  # each with levels of its own
+    pieces = [part.assign(word=part["word"].astype("str").astype("category")) for part in halves]
+    spread = of_pieces(pieces, clear_known_categories(frame[:0], cols=["word"]))
+    fitted = fit(ranker, spread, eval_set=dd.from_pandas(valid, npartitions=3))
+    eval_set = valid[names], valid["label"], valid["query"]
+    one = ranker.fit(frame[names], frame["label"], frame["query"], eval_set=eval_set)
+    assert_equal_fits(fitted, one)
+    assert fitted.columns_ == one.columns_
+    assert len(one.columns_.categories) == 3
+    scores = predict(fitted, spread).compute().sort_index()
+    np.testing.assert_array_equal(scores, one.predict(frame[names]))
 
 
 def test_a_cluster_that_encrypts_is_refused_unless_the_user_says_otherwise(tmp_path):

@@ -117,6 +117,28 @@ def test_weights_gaps_of_labels_and_an_eval_set_too(session):
     assert_equal_fits(fitted, one)
 
 
+def test_text_of_all_workers_has_the_codes_of_one_machine(session):
+    rng = np.random.default_rng(0)
+    brands = np.where(QID < 3, "rare " + FRAME["query"], rng.choice(["x", "y", "z"], len(Y)))
+    frame = FRAME.assign(brand=pd.Series(brands, dtype="str"))
+    frame["label"] = frame["label"] + frame["brand"].isin(["x", "z"])
+    frame.loc[::7, "brand"] = None
+    trees = HistogramTrees(5, min_child_samples=5, n_jobs=1)
+    ranker = TreeDirectRanker(trees, random_state=0)
+    one = ranker.fit(frame[[*NAMES, "brand"]], frame["label"], frame["query"])
+    fitted = fit(ranker, spread(session, frame, 5), n_workers=2)
+    assert_equal_fits(fitted, one)
+    assert fitted.columns_ == one.columns_
+    few = frame[frame["query"] == "q1"]  # a worker has no rows
+    trees.set_params(min_child_samples=1)
+    fitted = fit(ranker, spread(session, few, 3), n_workers=2)
+    assert_equal_fits(fitted, ranker.fit(few[[*NAMES, "brand"]], few["label"], few["query"]))
+    scored = predict(fitted, spread(session, few, 2)).toPandas()
+    np.testing.assert_array_equal(
+        scored["score"], fitted.predict(scored[[*NAMES, "brand"]].astype({"brand": "str"}))
+    )
+
+
 def test_a_worker_may_have_no_rows(session):
     frame = FRAME[FRAME["query"] == "q3"]
     ranker = TreeDirectRanker(XGBoostTrees(3, min_child_weight=0, n_jobs=1), random_state=0)
@@ -136,8 +158,11 @@ def test_scores_are_a_column_also_of_no_rows(session):
 
 def test_what_cannot_be_fitted_is_refused(session):
     frame = spread(session, FRAME, 2)
-    with pytest.raises(ValueError, match=r"got string in the column 'c'\. .* drop=\['c'\]"):
-        fit(RANKER, frame.withColumn("c", frame["query"]), n_workers=2)
+    day = pyspark.sql.functions.current_date()
+    with pytest.raises(ValueError, match=r"got date in the column 'c'\. .* drop=\['c'\]"):
+        fit(RANKER, frame.withColumn("c", day), n_workers=2)
+    with pytest.raises(ValueError, match="feature_part must be 'histogram' for several workers wh"):
+        fit(TreeDirectRanker("xgboost"), frame.withColumn("c", frame["query"]), n_workers=2)
     with pytest.raises(ValueError, match="frame must have rows; got none"):
         fit(RANKER, frame.where("label > 100"), n_workers=2)
     with pytest.raises(ValueError, match="client must be None for a data frame of Spark"):

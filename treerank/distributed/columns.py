@@ -1,7 +1,7 @@
 """Columns of a frame that is spread over workers: what each of them is for."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from treerank.checks import quote
@@ -19,12 +19,15 @@ class FrameColumns:
         Columns of weights, by the argument ``sample_weight`` or ``query_weight`` that names them.
     features : list of str
         All other columns, less those that are dropped.
+    categories : list of str
+        The features that are text or categories.
     """
 
     label: str
     query: str
     weights: Mapping[str, str]
     features: Sequence[str]
+    categories: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -41,7 +44,7 @@ class FrameColumns:
         --------
         >>> names = ["price", "label", "query", "id"]
         >>> FrameColumns.of(names, "label", "query", {"sample_weight": None}, {"drop": ["id"]})
-        FrameColumns(label='label', query='query', weights={}, features=['price'])
+        FrameColumns(label='label', query='query', weights={}, features=['price'], categories=())
         """
         named = {"label": [label], "query": [query], **dropped}
         named |= {argument: [name] for argument, name in weights.items() if name is not None}
@@ -78,14 +81,35 @@ class FrameColumns:
                 f"{name} must have the columns {quote(missing)} of frame; got {quote([*columns])}."
             )
 
-    def refuse_kinds(self, name: str, kinds: Mapping[str, str]) -> None:
-        """Refuse features that are no numbers; ``kinds`` are the types of such columns by name."""
-        wrong = {column: kind for column, kind in kinds.items() if column in self.features}
-        if wrong:
-            column, kind = next(iter(wrong.items()))
+    def of_kinds(self, name: str, kinds: Mapping[str, str], of_categories: Collection[str]) -> Self:
+        """Return the columns with the knowledge which features are categories; refuse others.
+
+        ``kinds`` are the types by name of the columns that are no numbers, ``of_categories`` those
+        that are text or categories.
+
+        Examples
+        --------
+        >>> columns = FrameColumns("label", "query", {}, ["price", "color"])
+        >>> columns.of_kinds("frame", {"color": "string", "query": "string"}, ["string"]).categories
+        ['color']
+        """
+        kinds = {column: kind for column, kind in kinds.items() if column in self.features}
+        for column, kind in kinds.items():
+            if kind not in of_categories:
+                raise ValueError(
+                    f"{name} must hold features that are numbers, text or categories; got {kind} "
+                    f"in the column {column!r}. Turn it into one of them, or write "
+                    f"drop=[{column!r}]."
+                )
+        return replace(self, categories=[*kinds])
+
+    def refuse_other_categories(self, name: str, categories: Collection[str]) -> None:
+        """Refuse a frame to evaluate on whose categories are numbers in the training set."""
+        for column in {*categories} ^ {*self.categories}:
+            kinds = ["numbers", "text or categories"]
+            expected, other = kinds if column in categories else kinds[::-1]
             raise ValueError(
-                f"{name} must hold features that are numbers, for several workers; got {kind} in "
-                f"the column {column!r}. Turn it into numbers, or write drop=[{column!r}]."
+                f"{name} must hold {expected} in the column {column!r}, as frame does; got {other}."
             )
 
 

@@ -32,6 +32,10 @@ _BROKEN = ("error", "cancelled", "lost")
 T = TypeVar("T")
 
 
+#: Types of columns that are text or categories.
+OF_CATEGORIES = frozenset(["category", "str", "string", "string[pyarrow]", "large_string[pyarrow]"])
+
+
 def kinds_of(frame: Any) -> dict[str, str]:
     """Return the types of the columns that are no numbers."""
     dtypes = frame.dtypes.items()

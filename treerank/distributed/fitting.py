@@ -60,7 +60,8 @@ def fit(
         :class:`~treerank.feature_parts.trees.xgboost.XGBoostTrees`. It is not changed: a copy is
         fitted. Settings with which workers would fit another model than one machine are refused.
     frame : data frame of Dask or of Spark
-        Documents. All columns that no other argument names are features, which must be numbers.
+        Documents. All columns that no other argument names are features: numbers and, for
+        ``HistogramTrees``, text and categories.
     label, query : str
         Columns of the labels, of which there is one, and of the query ids.
     eval_set : data frame, default=None
@@ -97,7 +98,6 @@ def fit(
     """
     engine = _engine_of("frame", frame, "fit(X, y, qid)")
     ranker.check_settings()
-    _check_supported(ranker, with_metric=eval_set is not None)
     if n_workers is not None:
         check_count("n_workers", n_workers)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
@@ -108,12 +108,14 @@ def fit(
             check_column_name(argument, column)
     dropped = {"document": [] if document is None else [document], "drop": drop}
     columns = FrameColumns.of(list(frame.columns), label, query, weights, dropped)
-    columns.refuse_kinds("frame", engine.kinds_of(frame))
+    columns = columns.of_kinds("frame", engine.kinds_of(frame), engine.OF_CATEGORIES)
+    _check_supported(ranker, columns, with_metric=eval_set is not None)
     if eval_set is not None:
         if _engine_of("eval_set", eval_set, "fit(X, y, qid)") is not engine:
             raise TypeError(f"eval_set must be of the engine of frame; got {type(eval_set)}.")
         columns.refuse_missing("eval_set", list(eval_set.columns))
-        columns.refuse_kinds("eval_set", engine.kinds_of(eval_set))
+        kinds = columns.of_kinds("eval_set", engine.kinds_of(eval_set), engine.OF_CATEGORIES)
+        columns.refuse_other_categories("eval_set", kinds.categories)
     task = Task(clone(ranker), columns, seed_of(ranker), current_checkpoint())
     settings = {"n_workers": n_workers, "client": client, "encrypted": encrypted}
     return fitted_from(ranker, engine.fit_frames(task, frame, eval_set, **settings))
@@ -187,7 +189,7 @@ def _engine_of(name: str, frame: Any, here: str) -> Any:
     )
 
 
-def _check_supported(ranker: Any, with_metric: bool) -> None:
+def _check_supported(ranker: Any, columns: FrameColumns, with_metric: bool) -> None:
     """Refuse what several workers would fit otherwise than one."""
     part = make_feature_part(ranker.feature_part)
     needed = traits_of(part).settings_by_workers
@@ -195,6 +197,12 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
         raise ValueError(
             "feature_part must be 'histogram' or 'xgboost' for several workers, as in "
             f'TreeDirectRanker("histogram"); got {quote(part)}.'
+        )
+    if columns.categories and "categorical_features" in needed:
+        raise ValueError(
+            "feature_part must be 'histogram' for several workers where features are text or "
+            f"categories, here {quote(columns.categories)}; got {quote(part)}. Or write "
+            f"drop={quote(columns.categories)}."
         )
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
         raise _refusal("loss", "compare documents", ranker.loss)

@@ -24,7 +24,7 @@ import treerank
 from treerank.checks import check_weight, naming, quote, warn_user
 from treerank.distributed.collective import Collective, LostWorkerError, collective_of
 from treerank.distributed.columns import FrameColumns
-from treerank.documents.columns import Columns
+from treerank.documents.columns import Columns, TableValues, text_columns
 from treerank.documents.features import check_documents
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
@@ -127,14 +127,20 @@ def _limited(ranker: Any, n_threads: int) -> Any:
 def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collective) -> int:
     """Fit the ranker; return the number of rows of this worker."""
     columns = task.columns
+    _refuse_other_versions(workers)
     reader: Any = clone(ranker)
-    documents, by_row = _agreed(workers, columns, _read(reader, columns, frame, columns.weights))
+    known = _columns_of_all(workers, columns, nw.from_native(frame, eager_only=True))
+
+    def read(frame: Any, weights: Mapping[str, str]) -> tuple[Rows, dict[str, Any]]:
+        return _agreed(workers, columns, known, _read(reader, columns, known, frame, weights))
+
+    documents, by_row = read(frame, columns.weights)
     _check_path(workers, task.checkpoint)
     data = training_set(documents, **by_row)
     eval_set: HeldOut | None = None
     if eval_frame is not None:
         with naming("eval_set"):
-            held_out, by_row = _agreed(workers, columns, _read(reader, columns, eval_frame, {}))
+            held_out, by_row = read(eval_frame, {})
             groups = QueryGroups.from_qid(by_row["qid"], len(held_out))
             sets = [(held_out, {"": by_row["y"]}, groups)]
             eval_set = watching(sets, [metric_of(ranker)])
@@ -142,18 +148,40 @@ def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collecti
     return len(data.y)
 
 
+def _refuse_other_versions(workers: Collective) -> None:
+    """Refuse workers that may compute other numbers."""
+    versions = [treerank.__version__, version("xgboost"), np.__version__]
+    first, *others = workers.gather_json(versions)
+    for theirs in others:
+        if theirs != first:
+            raise RuntimeError(
+                "All workers must have the same versions of treerank, xgboost and numpy; got "
+                f"{first} and {theirs}."
+            )
+
+
+def _columns_of_all(workers: Collective, columns: FrameColumns, table: Any) -> Columns:
+    """Return the columns of the features, with the categories that any worker has."""
+    values = TableValues()
+    values.add(table.select(columns.features), columns.categories)
+    if columns.categories:
+        values.join(workers.gather_json(values.as_plain()))
+    return Columns.of_values(values)
+
+
 def _read(
-    reader: Any, columns: FrameColumns, frame: Any, weights: Mapping[str, str]
+    reader: Any, columns: FrameColumns, known: Columns, frame: Any, weights: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Return the columns of a frame as arguments of ``training_set``, or None without rows."""
     table = nw.from_native(frame, eager_only=True)
     if len(table) == 0:
         return None
-    X, y = table.select(columns.features).to_native(), table[columns.label].to_native()
-    X, y = check_documents(reader, X, y, reset=True, some_unjudged=True)
-    if reader.columns_.categories:  # in a partition that is not what its frame says
-        texts = [columns.features[number] for number in reader.columns_.categories]
+    features = table.select(columns.features)
+    texts = [name for name in text_columns(features) if name not in columns.categories]
+    if texts:  # in a partition that is not what its frame says
         raise ValueError(f"frame must hold features that are numbers; got text in {quote(texts)}.")
+    X, y = features.to_native(), table[columns.label].to_native()
+    X, y = check_documents(reader, X, y, reset=True, some_unjudged=True, columns=known)
     checked = {
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()
@@ -162,26 +190,18 @@ def _read(
 
 
 def _agreed(
-    workers: Collective, columns: FrameColumns, shard: dict[str, Any] | None
+    workers: Collective, columns: FrameColumns, known: Columns, shard: dict[str, Any] | None
 ) -> tuple[Rows, dict[str, Any]]:
     """Return documents of the dtype of all workers, maybe none, and what else is known of them."""
-    versions = [treerank.__version__, version("xgboost"), np.__version__]
     dtype = None if shard is None else shard["X"].dtype.str
-    told = workers.gather_json([versions, dtype])
-    for theirs, _ in told:
-        if theirs != told[0][0]:
-            raise RuntimeError(
-                "All workers must have the same versions of treerank, xgboost and numpy; got "
-                f"{told[0][0]} and {theirs}."
-            )
-    dtypes = [each for _, each in told if each is not None]
+    dtypes = [each for each in workers.gather_json(dtype) if each is not None]
     if not dtypes:
         raise ValueError("frame must have rows; got none.")
     if shard is None:
         shard = {name: np.empty(0) for name in ("y", *columns.weights)}
         shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
     X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
-    return Rows(X, columns=Columns(names=tuple(columns.features)), workers=workers), shard
+    return Rows(X, columns=known, workers=workers), shard
 
 
 def _checkpoint_of(task: Task, workers: Collective) -> Checkpoint | None:

@@ -34,6 +34,10 @@ _FREED = 10
 _LOST = "Could not recover from a failed barrier"
 
 
+#: Types of columns that are text or categories.
+OF_CATEGORIES = frozenset(["string"])
+
+
 def kinds_of(frame: Any) -> dict[str, str]:
     """Return the types of the columns that are no numbers."""
     return {name: kind for name, kind in frame.dtypes if kind not in _NUMBERS}
@@ -195,7 +199,9 @@ def _fit_here(
 def _tables(task: Task, rows: list[pa.RecordBatch], has_eval_set: bool) -> tuple[Any, Any]:
     """Return the rows of a task as tables, those of training and those that are held out."""
     columns = task.columns
-    nothing = pa.table({name: pa.array([], pa.float64()) for name in columns.of_training})
+    types = {name: pa.string() for name in columns.categories}
+    empty = {name: pa.array([], types.get(name, pa.float64())) for name in columns.of_training}
+    nothing = pa.table(empty)
     if not rows:
         return nothing, (nothing if has_eval_set else None)
     table = pa.Table.from_batches(rows)

@@ -8,8 +8,9 @@ Arrays and lists are returned unchanged; scikit-learn checks them later. A spars
 sparse. Only its values count, not how they are stored.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Self
 
 import narwhals as nw
@@ -89,25 +90,26 @@ class Columns:
     @classmethod
     def of_batches(cls, batches: Iterable[Any], earlier: Iterable["Columns"] = ()) -> Self:
         """Return the columns of batches of rows together, as :meth:`of` does."""
-        found: dict[int, _Values] = {}
-        names: list[Any] = []
+        table = TableValues()
         for X in batches:
             frame = as_frame(X)
             if frame is None:
                 return cls()
-            names = frame.columns
-            for position, column in enumerate(frame.iter_columns()):
-                if column.dtype in _CATEGORICAL:
-                    found.setdefault(position, _Values(column.name)).add(column)
-            if not found:
+            table.add(frame)
+            if not table.by_position:
                 break
-        columns = cls(names=tuple(names) if _is_list_of(str, names) else None)
+        return cls.of_values(table, earlier)
+
+    @classmethod
+    def of_values(cls, table: "TableValues", earlier: Iterable["Columns"] = ()) -> Self:
+        """Return the columns of a table of which the values are known, as :meth:`of` does."""
+        columns = cls(names=tuple(table.names) if _is_list_of(str, table.names) else None)
         models = list(earlier)
         return replace(
             columns,
             categories={
                 position: _extended(columns._levels_of(position, models), values.sorted())
-                for position, values in found.items()
+                for position, values in table.by_position.items()
             },
         )
 
@@ -174,6 +176,53 @@ class Columns:
             )
 
 
+class TableValues:
+    """Names of the columns of a table, and the distinct values of those that hold categories.
+
+    The rows may come in batches, and from several workers, each of which has some of them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> tables = pa.table({"color": ["red", "blue"]}), pa.table({"color": ["green"]})
+    >>> shards = [TableValues(), TableValues()]
+    >>> for shard, table in zip(shards, tables, strict=True):
+    ...     shard.add(nw.from_native(table))
+    >>> shards[1].join([shard.as_plain() for shard in shards])
+    >>> Columns.of_values(shards[1]).categories
+    {0: ['blue', 'green', 'red']}
+    """
+
+    def __init__(self) -> None:
+        self.names: list[Any] = []
+        self.by_position: dict[int, _Values] = {}
+
+    def add(self, frame: nw.DataFrame[Any], categories: Collection[str] | None = None) -> None:
+        """Add some rows; None are the categories of columns that are so by their types."""
+        self.names = frame.columns
+        categories = text_columns(frame) if categories is None else categories
+        for position, column in enumerate(frame.iter_columns()):
+            if column.name in categories:
+                self.by_position.setdefault(position, _Values(column.name)).add(column)
+
+    def as_plain(self) -> list[list[Any]]:
+        """Return what JSON knows: for each column of categories, what it holds."""
+        return [
+            [position, values.n_rows, values.is_text, values.checked()]
+            for position, values in self.by_position.items()
+        ]
+
+    def join(self, tables: Iterable[list[list[Any]]]) -> None:
+        """Replace what these rows hold by what those of all workers do, this one included."""
+        for values in self.by_position.values():
+            values.n_rows, values.is_text, values.distinct = 0, False, {}
+        for position, n_rows, is_text, distinct in chain.from_iterable(tables):
+            values = self.by_position[position]
+            values.n_rows += n_rows
+            values.is_text |= is_text
+            values.distinct |= dict.fromkeys(distinct)
+
+
 class _Values:
     """The distinct values of a column of categories."""
 
@@ -191,8 +240,8 @@ class _Values:
         self.is_text |= column.dtype == nw.String
         self.sample = column[:0]
 
-    def sorted(self) -> list[Any]:
-        """Return the values in an order that does not depend on the rows."""
+    def checked(self) -> list[Any]:
+        """Return the values as they came; refuse other kinds than text and numbers."""
         if not all(isinstance(value, str | int | float) for value in self.distinct):
             wrong = next(each for each in self.distinct if not isinstance(each, str | int | float))
             name = f"X[{self.name!r}]"
@@ -201,14 +250,19 @@ class _Values:
                 f"Encode it as numbers; in pandas, {name} = {name}.astype('string')"
                 ".astype('category') makes text of them."
             )
+        return list(self.distinct)
+
+    def sorted(self) -> list[Any]:
+        """Return the values in an order that does not depend on the rows."""
+        values = self.checked()
         if self.is_text:
             self._refuse_dates()
             self._check_numbers()
             self._refuse_free_text()
         try:
-            return sorted(self.distinct)
+            return sorted(values)
         except TypeError:  # text and numbers
-            return sorted(self.distinct, key=lambda value: (str(type(value)), value))
+            return sorted(values, key=lambda value: (str(type(value)), value))
 
     def _refuse_dates(self) -> None:
         """Refuse dates and times as text: as categories, nothing of their order would be left."""
@@ -354,6 +408,18 @@ pyarrow.Table.from_pylist(X) is a data frame of them.
     else:
         return
     raise TypeError(f"X must be an array or a data frame; got {kind}. {to_frame}.")
+
+
+def text_columns(frame: nw.DataFrame[Any]) -> list[Any]:
+    """Return the names of the columns of text and of categories.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> text_columns(nw.from_native(pa.table({"price": [9.5], "color": ["red"]})))
+    ['color']
+    """
+    return [name for name, dtype in frame.schema.items() if dtype in _CATEGORICAL]
 
 
 def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:

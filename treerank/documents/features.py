@@ -46,13 +46,15 @@ def check_documents(
     reset: bool,
     earlier: Iterable[Columns] = (),
     some_unjudged: bool = False,
+    columns: Columns | None = None,
 ) -> tuple[Any, np.ndarray]:
     """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit.
 
     ``earlier`` are columns of models that are given to the estimator, see :meth:`Columns.of`.
+    ``columns`` are those of X where more is known of them than its rows tell.
     """
     labels = check_labels(y, some_unjudged=some_unjudged)
-    X = check_features(estimator, X, reset=reset, earlier=earlier)
+    X = check_features(estimator, X, reset=reset, earlier=earlier, columns=columns)
     labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
     if reset and len(labels) >= _MANY and isinstance(X, np.ndarray):
         _warn_of_copies(estimator, X, "y", labels)
@@ -96,11 +98,17 @@ def _warn_of_copy(estimator, column, name):
 
 
 def check_features(
-    estimator: Any, X: Any, *, reset: bool = False, earlier: Iterable[Columns] = ()
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool = False,
+    earlier: Iterable[Columns] = (),
+    columns: Columns | None = None,
 ) -> Any:
     """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``.
 
     ``earlier`` are columns of models that are given to the estimator, see :meth:`Columns.of`.
+    ``columns`` are those of a data frame where more is known of them than its rows tell.
     """
     if isinstance(X, BatchedMatrix) or (not reset and _is_checked(estimator, X)):
         return X
@@ -121,7 +129,7 @@ def check_features(
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
             warn_of_names(X)
-            estimator.columns_ = Columns.of(X, earlier)
+            estimator.columns_ = Columns.of(X, earlier) if columns is None else columns
         numbers = estimator.columns_.numbers(X)
         return check_array(numbers, input_name="X", estimator=estimator, **numbers_rule)
 

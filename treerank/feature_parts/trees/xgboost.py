@@ -90,7 +90,11 @@ class XGBoostTrees(BoostedTrees):
     """
 
     reading: ClassVar[str] = "XGBoost rounds features to single precision"
-    settings_by_workers: ClassVar[dict[str, Any] | None] = {"warm_start": False, "subsample": 1.0}
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {
+        "warm_start": False,
+        "subsample": 1.0,
+        "categorical_features": None,  # then XGBoost finds its bins from all rows, by sketches
+    }
     settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
