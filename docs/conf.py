@@ -36,6 +36,7 @@ sphinx_gallery_conf = {
 suppress_warnings = ["ref.python"]
 html_theme, html_title, html_copy_source = "furo", f"treerank {release}", False
 html_show_sourcelink = html_show_copyright = False
+html_search_scorer = str(HERE / "static" / "search_scorer.js")
 html_static_path, html_js_files, html_css_files = ["static"], ["accessible.js"], ["manual.css"]
 templates_path, exclude_patterns = [], ["gallery/*.ipynb", "gallery/*.py"]
 # Types stand in the numpydoc text, which is easier to read than the hints.
