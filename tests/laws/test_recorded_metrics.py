@@ -73,7 +73,7 @@ def labels():
 KINDS = [far, gaps, categories, sparse, unjudged, labels]
 #: What has no iterations, or records none.
 RECORDS_NOTHING = {
-    *("ColumnRanker", "CoordinateAscent", "ForestRanker", "RefitTrees", "NestedRanker"),
+    *("ColumnRanker", "CoordinateAscent", "ForestRanker", "RefitTrees"),
     *("RankSVM", "SortNet", "linear"),
 }
 
@@ -92,12 +92,18 @@ def cases():
                 yield pytest.param(name, kind, id=f"{name}-{kind.__name__}")
 
 
+def score_by(metric, ranker, *data):
+    """Return the score of a ranker by another metric, which is that of the ranker of stages."""
+    name = "metric" if "metric" in ranker.get_params() else "ranker__metric"
+    return ranker.set_params(**{name: metric}).score(*data)
+
+
 def scores_of(ranker, X, y, qid):
     """Return the metrics of a ranker by the names that they have in the record."""
     if not isinstance(y, dict):
         metrics = {get_metric(metric).name: metric for metric in METRICS}
-        return {name: ranker.set_params(metric=m).score(X, y, qid) for name, m in metrics.items()}
-    found = {METRICS[0]: ranker.set_params(metric=METRICS[0]).score(X, y, qid)}
+        return {name: score_by(metric, ranker, X, y, qid) for name, metric in metrics.items()}
+    found = {METRICS[0]: score_by(METRICS[0], ranker, X, y, qid)}
     for metric, (label, column) in product(map(get_metric, METRICS), y.items()):
         found[f"{metric.name} of {label}"] = metric(column, ranker.predict(X), qid)
     return found

@@ -195,7 +195,8 @@ def n_outputs_of(part: Any, X: Any) -> int:
 
 def check_validation(part: Any, validation: Validation | None) -> None:
     """Refuse a number of rounds for early stopping where nothing is measured."""
-    if part.early_stopping_rounds not in (None, "auto") and validation is None:
+    rounds = getattr(part, "early_stopping_rounds", None)
+    if rounds not in (None, "auto") and validation is None:
         raise ValueError(
             "validation must be given where early_stopping_rounds is; got None. "
             "A ranker takes it as eval_set."

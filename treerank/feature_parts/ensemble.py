@@ -34,6 +34,7 @@ from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
     check_outputs,
+    mean_importances,
     weighed,
     weighed_terms,
 )
@@ -160,6 +161,7 @@ class Ensemble(PartList):
         self._check_parts(objective)
         for share in self._per_part("shares") or []:
             check_number("each of shares", share, above=0)
+        self._check_rounds()
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
         self.bags_, scores = self._fits(rows, objective)
@@ -208,8 +210,21 @@ class Ensemble(PartList):
             np.mean([importances_of(part) for part in fits], axis=0)
             for fits in zip(*self.bags_, strict=True)
         ]
-        share = self.head_weight_ * self.spread_
-        return share @ by_part / max(share.sum(), np.finfo(np.float64).tiny)
+        return mean_importances(by_part, self.head_weight_ * self.spread_)
+
+    def _fitted_once(self) -> list[Any]:
+        return self.bags_[0]
+
+    def _check_rounds(self) -> None:
+        """Refuse a number of rounds for early stopping where no fit watches anything."""
+        for place, part in enumerate(self.parts):
+            rounds = getattr(part, "early_stopping_rounds", None)
+            if self.n_refits and rounds not in (None, "auto"):
+                raise ValueError(
+                    f"early_stopping_rounds of parts[{place}] must be None or 'auto' where "
+                    f"n_refits is above 0, since fits to all queries watch none; got {rounds!r}. "
+                    "Set n_refits=0 to stop early."
+                )
 
     def _fits(self, rows: Rows, objective: Objective) -> tuple[list[list[Any]], np.ndarray]:
         """Return the fits that score, and scores of documents that were left out."""

@@ -83,6 +83,16 @@ class PartList(BaseEstimator):
         """Columns of models that the parts were given."""
         return [columns for part in self.parts for columns in traits_of(part).given_columns]
 
+    @property
+    def n_threads(self) -> int:
+        """Largest number of threads of a part, once it is fitted."""
+        check_is_fitted(self)
+        return max(traits_of(part).n_threads for part in self._fitted_once())
+
+    def _fitted_once(self) -> list[Any]:
+        """Return a fitted copy of each part."""
+        raise NotImplementedError
+
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: X may be sparse if all parts read sparse matrices."""
         tags = super().__sklearn_tags__()
@@ -123,6 +133,12 @@ def weighed_terms(part: Any) -> Terms:
     """Return the score of a fitted part: its outputs, each times its weight if it has weights."""
     weight = traits_of(part).head_weight_
     return terms_of(part, np.ones(1) if weight is None else weight)
+
+
+def mean_importances(importances: Sequence[np.ndarray], spread: np.ndarray) -> np.ndarray:
+    """Return the mean importance of each feature, parts weighed by the spread of their scores."""
+    mean: np.ndarray = spread @ np.stack(importances)
+    return mean / max(spread.sum(), np.finfo(np.float64).tiny)
 
 
 def check_outputs(part: Any, n_outputs: int) -> None:

@@ -124,9 +124,7 @@ class RefitTrees(BaseEstimator):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Share of each feature in the splits."""
-        used = self.trees_.feature[~self.trees_.is_leaf]
-        counts = np.bincount(used, minlength=self.n_features_in_)
-        return counts / max(counts.sum(), 1)
+        return self.trees_.split_shares
 
     def get_state(self) -> dict[str, Any]:
         """Return the trees, with the values and for the columns that ``fit`` has given them."""

@@ -10,18 +10,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.feature_parts.base import FeaturePart, Validation, fit_part, n_outputs_of, traits_of
+from treerank.feature_parts.base import (
+    FeaturePart,
+    Validation,
+    check_validation,
+    fit_part,
+    importances_of,
+    n_outputs_of,
+    traits_of,
+)
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
     check_outputs,
+    mean_importances,
     weighed,
     weighed_terms,
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.terms import Terms, total
-from treerank.files.states import StateRule, count, size
+from treerank.files.states import StateRule, array, count, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.sums import FromStart
 from treerank.parameters import Seed
@@ -81,6 +90,10 @@ class Stages(PartList):
         are measured are sums over all parts.
     best_iteration_ : int or None
         Number of steps of the last part that are kept.
+    spread_ : ndarray of shape (n_parts,)
+        Standard deviation of the scores of each part over the training documents.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean importance over parts, weighed by their spread.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``, which has one.
 
@@ -99,6 +112,7 @@ class Stages(PartList):
         "n_features_in_": size("n_features"),
         "n_outputs_": count(1, at_most=1),
         "parts_": check_fitted_parts,
+        "spread_": array("float64", "n_parts", at_least=0),
     }
 
     parts: Sequence[str | FeaturePart] = ("linear", "lightgbm")
@@ -112,14 +126,18 @@ class Stages(PartList):
         """Fit one part after another; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
         objective = as_objective(objective)
         self._check_parts(objective)
+        check_validation(self, validation)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_, self.parts_ = rows.shape[1], []
-        start = np.zeros(len(rows))
+        start, spread = np.zeros(len(rows)), list[float]()
         for part in self._seeded_parts(check_random_state(self.random_state)):
             fit_part(part, rows, FromStart(objective, start), self._watched(validation))
             check_outputs(part, n_outputs_of(part, rows))
             self.parts_.append(part)
-            start = start + _score(part, rows)[:, 0]
+            scores = _score(part, rows)[:, 0]
+            start = start + scores
+            spread.append(float(scores.std()))
+        self.spread_ = np.array(spread)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -133,6 +151,18 @@ class Stages(PartList):
         return total([weighed_terms(part).scaled(weight[0]) for part in self.parts_])
 
     @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each feature over parts, weighed by the spread of each part."""
+        check_is_fitted(self)
+        return mean_importances([importances_of(part) for part in self.parts_], self.spread_)
+
+    @property
+    def early_stopping_rounds(self) -> int | None:
+        """Rounds of the first part that needs ``validation``, or None where none does."""
+        rounds = (getattr(part, "early_stopping_rounds", None) for part in self.parts)
+        return next((each for each in rounds if each not in (None, "auto")), None)
+
+    @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
         """Values of the metric of the sum, after each step of the last part."""
         check_is_fitted(self)
@@ -144,6 +174,9 @@ class Stages(PartList):
         check_is_fitted(self)
         kept: int | None = traits_of(self.parts_[-1]).best_iteration_
         return kept
+
+    def _fitted_once(self) -> list[Any]:
+        return self.parts_
 
     def _watched(self, validation: Validation | None) -> Validation | None:
         """Return the validation documents with the metric of the sum of all parts so far."""

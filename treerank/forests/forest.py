@@ -204,6 +204,13 @@ class Forest:
         return np.zeros(self.n_nodes, dtype=bool) if sets is None else sets.of_node >= 0
 
     @property
+    def split_shares(self) -> np.ndarray:
+        """Share of each feature in the splits."""
+        counts = np.bincount(self.feature[~self.is_leaf], minlength=self.n_features)
+        shares: np.ndarray = counts / max(counts.sum(), 1)
+        return shares
+
+    @property
     def features_by_set(self) -> list[int]:
         """Features of the splits by category, ascending."""
         return np.unique(self.feature[self.is_by_set]).tolist()

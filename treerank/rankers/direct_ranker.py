@@ -57,6 +57,18 @@ _FEW = 200
 _FIRST = 1000
 
 
+def _of_equal_scores(held_out: HeldOut, recorded: dict[str, Any]) -> dict[str, Any]:
+    """Return what a fit records whose model is constant, though its feature part is not."""
+    (curve,) = recorded.get("validation", {"": []}).values()
+    if not curve:
+        return recorded
+    metric = held_out.metric
+    assert metric is not None
+    value = metric(np.zeros(len(held_out.y)))
+    metric.history.extend(metric.history[-1:] * (len(curve) - 1))
+    return {"validation": {metric.name: [value] * len(curve)}}
+
+
 class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """A feature part fitted to an objective.
 
@@ -179,6 +191,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             self._warn_of_equal_scores(data.documents)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
+        if held_out is not None and not self.head_.weight.any():
+            self.evals_result_ = _of_equal_scores(held_out, traits.evals_result_)
         self.calibration_slope_ = objective.steepness
 
     def _warn_of_equal_scores(self, documents: Rows) -> None:

@@ -81,6 +81,12 @@ class ForestRanker(Ranker):
             raise AttributeError("the trees have no names of features")
         return np.array(self.trees.feature_names, dtype=object)
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the splits."""
+        check_trees("trees", self.trees)
+        return self.trees.split_shares
+
     def terms(self) -> Terms:
         """Return the trees."""
         check_trees("trees", self.trees)

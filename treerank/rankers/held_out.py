@@ -40,14 +40,14 @@ class HeldOut:
     """Documents with labels that a ranker is not fitted to.
 
     ``metric(scores)`` is the quality of the scores of these documents; higher is better. Where they
-    are several sets, the first has ``n_first`` documents.
+    are several sets, one below the other, ``sizes`` are the numbers of documents of each.
     """
 
     documents: Rows
     y: np.ndarray
     groups: QueryGroups
     metric: "Watched | None" = None
-    n_first: int | None = None
+    sizes: tuple[int, ...] = ()
 
     @property
     def X(self) -> Any:
@@ -57,9 +57,17 @@ class HeldOut:
     @property
     def first(self) -> Self:
         """The documents of the first of several sets."""
-        if self.n_first is None or self.n_first == len(self.y):
-            return self
-        return self.taking(np.arange(self.n_first))
+        return self.sets[0]
+
+    @property
+    def sets(self) -> list[Self]:
+        """The documents of each set; those of a single set are the whole."""
+        if len(self.sizes) < 2:
+            return [self]
+        ends = np.cumsum(self.sizes)
+        return [
+            self.taking(np.arange(end - n, end)) for n, end in zip(self.sizes, ends, strict=True)
+        ]
 
     @property
     def has_pairs(self) -> bool:
@@ -91,6 +99,7 @@ class Watched:
     ``curves`` are functions of the scores of all documents, by the names of a set and of a curve.
     ``weights`` are those of the first curves, whose mean decides, under ``name``. ``history`` has
     the values of all curves for each call. ``describe()`` returns a text of documents and metrics.
+    ``metrics`` are those of a single label.
 
     Examples
     --------
@@ -107,6 +116,7 @@ class Watched:
     weights: Sequence[float] = (1.0,)
     history: list[list[float]] = field(default_factory=list)
     describe: Callable[[], str] = str
+    metrics: Sequence[Any] = ()
 
     @property
     def description(self) -> str:
@@ -308,7 +318,11 @@ def watching(
     settings = [metric if isinstance(metric, Metric) else metric.name for metric in metrics]
     described = f"{[*curves]} by {settings}, weighed by {weights}"
     watched = Watched(
-        metrics[0].name, curves, weights, describe=lambda: f"{described} of {_hashed(sets)}"
+        metrics[0].name,
+        curves,
+        weights,
+        describe=lambda: f"{described} of {_hashed(sets)}",
+        metrics=metrics,
     )
     every_rows, every_label, every_group = zip(*sets, strict=True)
     columns = [_first_that_counts(labels, weights) for labels in every_label]
@@ -317,7 +331,8 @@ def watching(
     X = stacked_rows([rows.array() for rows in every_rows]) if others else _matrix_of(first)
     rows = Rows(X, columns=first.columns, workers=first.workers)
     groups = _joined(codes, n_queries)
-    return HeldOut(rows, np.concatenate(columns), groups, watched, len(columns[0]))
+    sizes = tuple(len(column) for column in columns)
+    return HeldOut(rows, np.concatenate(columns), groups, watched, sizes)
 
 
 def _matrix_of(documents: Rows) -> Any:

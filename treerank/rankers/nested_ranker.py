@@ -12,8 +12,10 @@ from treerank.checks import check_counts, has_methods, quote
 from treerank.documents.columns import Columns
 from treerank.documents.features import n_features_of
 from treerank.documents.rows import Rows
-from treerank.files.states import numbers
+from treerank.files.states import history, numbers
 from treerank.parameters import Rule, Seed
+from treerank.progress import Progress
+from treerank.rankers.head import Tau
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
@@ -43,7 +45,8 @@ class NestedRanker(Ranker):
     So the score of a document depends on this document alone.
 
     An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
-    Further stages get those of its documents that reach them.
+    Further stages get those of its documents that reach them. The metric, ``tau``, ``clicks`` and
+    whether matrices may be sparse are those of the ranker.
 
     Parameters
     ----------
@@ -65,6 +68,9 @@ class NestedRanker(Ranker):
     thresholds_ : list of float
         Score of the stage before from which a document reaches the second stage, the third and
         so on.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: [value]}}`` of all stages together, given an
+        ``eval_set``. Those of a stage are in ``rankers_``.
 
     Examples
     --------
@@ -78,7 +84,11 @@ class NestedRanker(Ranker):
     (2, np.int64(30))
     """
 
-    _learned: ClassVar = {"rankers_": _check_rankers, "thresholds_": numbers}
+    _learned: ClassVar = {
+        "rankers_": _check_rankers,
+        "thresholds_": numbers,
+        "evals_result_": history,
+    }
 
     ranker: Any
     _: KW_ONLY
@@ -86,22 +96,27 @@ class NestedRanker(Ranker):
     random_state: Seed = None
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
-        first = _fitted(self._make_ranker(seed), data, held_out)
+        watched = _Watched.of(held_out)
+        first = _fitted(self._make_ranker(seed), data, watched)
         self.rankers_: list[Any] = [first]
         self.thresholds_: list[float] = []
         n_queries = data.groups.n_queries
         for size in self.sizes:
-            scores = self._scores_of_unseen(data, held_out, seed)
+            scores = self._scores_of_unseen(data, watched, seed)
             lowest_first = np.sort(scores)
             threshold = float(lowest_first[-min(size * n_queries, len(scores))])
             data = data.taking(np.flatnonzero(scores >= threshold))
             if not _have_pairs(data).any():
                 break
-            held_out = _reaching(held_out, self.rankers_[-1], threshold)
-            self.rankers_.append(_fitted(self._make_ranker(seed), data, held_out))
+            watched = watched and watched.reaching(self.rankers_[-1], threshold)
+            self.rankers_.append(_fitted(self._make_ranker(seed), data, watched))
             self.thresholds_.append(threshold)
+        progress = Progress(held_out and held_out.metric, None)
+        if held_out is not None:
+            progress.measure(self.scores_of(held_out.X))
+        self.evals_result_ = progress.history()
 
-    def _scores_of_unseen(self, data, held_out, seed):
+    def _scores_of_unseen(self, data, watched, seed):
         """Return the scores by a ranker that learned from the other half of the queries."""
         teaches = _have_pairs(data)
         if teaches.sum() < 2:
@@ -109,7 +124,7 @@ class NestedRanker(Ranker):
         half = (np.cumsum(teaches) % 2)[data.groups.codes]
         rows, scores = [np.flatnonzero(half == side) for side in (0, 1)], np.empty(len(half))
         for seen, unseen in (rows, rows[::-1]):
-            ranker = _fitted(self._make_ranker(seed), data.taking(seen), held_out)
+            ranker = _fitted(self._make_ranker(seed), data.taking(seen), watched)
             scores[unseen] = _predicted(ranker, data.documents.take(unseen))
         return scores
 
@@ -128,13 +143,54 @@ class NestedRanker(Ranker):
         return result
 
     @property
+    def metric(self) -> Any:  # type: ignore[override]
+        """Metric of the ranker."""
+        return self._of_ranker("metric")
+
+    @property
+    def tau(self) -> Tau:  # type: ignore[override]
+        """Function of the differences of scores, as the ranker has it."""
+        tau: Tau = self._of_ranker("tau")
+        return tau
+
+    @property
+    def clicks(self) -> Any:
+        """What estimates relevance from clicks, as the ranker has it, for all stages at once."""
+        return self._of_ranker("clicks")
+
+    @property
+    def reads_sparse(self) -> bool:  # type: ignore[override]
+        """Whether the ranker reads sparse matrices."""
+        return bool(self._of_ranker("reads_sparse"))
+
+    @property
+    def learns_from_clicks(self) -> bool:  # type: ignore[override]
+        """Whether the ranker learns anything that clicks at positions could tell."""
+        return bool(self._of_ranker("learns_from_clicks"))
+
+    @property
     def given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
         """Columns of the models that the ranker was given."""
-        return getattr(self.ranker, "given_columns", ())
+        columns: Sequence[Columns] = self._of_ranker("given_columns")
+        return columns
+
+    @property
+    def n_threads(self) -> int:  # type: ignore[override]
+        """Number of threads of the rankers of the stages."""
+        return max(getattr(ranker, "n_threads", 1) for ranker in self.rankers_)
+
+    def _of_ranker(self, name: str) -> Any:
+        """Return a member of the ranker, or the default where it is of another package."""
+        return getattr(self.ranker if isinstance(self.ranker, Ranker) else Ranker, name)
 
     def _make_ranker(self, seed: int) -> Any:
-        """Return a new ranker, with a seed wherever it has a parameter for one and no seed."""
+        """Return a new ranker, with a seed wherever it has a parameter for one and no seed.
+
+        Clicks have become labels before a stage sees them.
+        """
         ranker = clone(self.ranker)
+        if "clicks" in ranker.get_params(deep=False):
+            ranker.set_params(clicks=None)
         unset = [name for name, value in ranker.get_params().items() if value is None]
         seeded = [name for name in unset if name.split("__")[-1] == "random_state"]
         return ranker.set_params(**dict.fromkeys(seeded, seed))
@@ -157,13 +213,43 @@ def _have_pairs(data):
     return np.bincount(data.groups.codes[data.pairs.i], minlength=data.groups.n_queries) > 0
 
 
-def _fitted(ranker, data, held_out):
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """Held-out documents that reach a stage, by set, and the metrics of them."""
+
+    sets: list[HeldOut]
+    metrics: Sequence[Any]
+
+    @classmethod
+    def of(cls, held_out: HeldOut | None) -> "_Watched | None":
+        """Return all held-out documents, which the first stage watches."""
+        if held_out is None or held_out.metric is None:
+            return None
+        return cls(held_out.sets, held_out.metric.metrics)
+
+    def reaching(self, ranker: Any, threshold: float) -> "_Watched | None":
+        """Return the documents that reach the next stage; ``None`` without a pair in the first."""
+        sets = [_reaching(held_out, ranker, threshold) for held_out in self.sets]
+        top = [held_out for held_out in sets if held_out is not None]
+        return _Watched(top, self.metrics) if sets[0] is not None else None
+
+    def arguments_of(self, ranker: Any) -> dict[str, Any]:
+        """Return the arguments of ``fit``; a ranker of another package gets the first set alone."""
+        names = signature(ranker.fit).parameters
+        sets = [
+            (_as_read_by(ranker, each.documents), each.y, each.groups.codes) for each in self.sets
+        ]
+        if not isinstance(ranker, Ranker):
+            return {"eval_set": sets[0]} if "eval_set" in names else {}
+        return {"eval_set": sets, "eval_metric": list(self.metrics)}
+
+
+def _fitted(ranker, data, watched):
     """Fit the ranker of one stage to documents and return it."""
     given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     given["given_pairs"] = data.pairs and data.pairs.table()
-    if held_out is not None and "eval_set" in signature(ranker.fit).parameters:
-        X = _as_read_by(ranker, held_out.documents)
-        given["eval_set"] = (X, held_out.y, held_out.groups.codes)
+    if watched is not None:
+        given |= watched.arguments_of(ranker)
     given = {name: value for name, value in given.items() if value is not None}
     X = _as_read_by(ranker, data.documents)
     # As groups, queries have no ids, which the whole ranker remembers and not each stage.
@@ -183,8 +269,6 @@ def _predicted(ranker, documents):
 
 def _reaching(held_out, ranker, threshold):
     """Return the held-out documents that reach the next stage, or ``None`` without a pair."""
-    if held_out is None:
-        return None
     reaching = np.flatnonzero(_predicted(ranker, held_out.documents) >= threshold)
     top = held_out.taking(reaching) if len(reaching) else None
     return top if top is not None and top.has_pairs else None
