@@ -457,12 +457,12 @@ def test_what_a_constant_model_records_is_of_equal_scores():
     for part in (Stages(["linear", part_named("lightgbm")]), part_named("ensemble")):
         ranker = TreeDirectRanker(part, weight="map", threshold=2.0, random_state=0)
         with pytest.warns(UserWarning, match="No pair of documents counts"):
-            ranker.fit(X, y, qid, eval_set=[(2 * X, y, qid)] * 2, eval_metric=["rbp", "map"])
+            ranker.fit(X, y, qid, eval_set=[(2 * X, 2 * y, qid)] * 2, eval_metric=["rbp", "map"])
         assert np.ptp(ranker.predict(X)) == 0
         assert np.ptp(ranker.transform(X)) > 0
         for curves in ranker.evals_result_.values():
             for name, values in curves.items():
-                assert {*values} == {ranker.set_params(metric=name).score(2 * X, y, qid)}
+                assert {*values} == {ranker.set_params(metric=name).score(2 * X, 2 * y, qid)}
         n_recorded = len(ranker.feature_part_.evals_result_["validation"]["rbp"])
         assert len(ranker.evals_result_["validation"]["rbp"]) == n_recorded
 
