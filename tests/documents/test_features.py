@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from treerank.baselines import RankSVM
-from treerank.documents.features import check_documents, warn_without_qid
+from treerank.documents.features import (
+    check_documents,
+    check_whole_positions,
+    parts_of_eval_set,
+    warn_without_qid,
+)
 
 random = np.random.default_rng(0)
 
@@ -31,3 +36,38 @@ def test_documents_to_score_are_not_compared_with_labels():
     check_documents(ranker, X, y, reset=True)
     X[:, 1] = y
     check_documents(ranker, X, y, reset=False)  # without a warning, which would be an error
+
+
+ROWS = np.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("eval_set", "got"),
+    [
+        (ROWS, "<class 'numpy.ndarray'>."),
+        ({"X": ROWS}, "<class 'dict'>."),
+        ((ROWS,), "<class 'tuple'> of 1."),
+        ([ROWS] * 4, "<class 'list'> of 4."),
+    ],
+)
+@pytest.mark.parametrize("name", ["eval_set", "new"])
+def test_what_is_no_set_of_documents_is_refused_with_its_type_and_size(name, eval_set, got):
+    with pytest.raises(ValueError, match=rf"^{name} must be \(X, y\) or \(X, y, qid\)") as caught:
+        parts_of_eval_set(eval_set, name)
+    assert str(caught.value).endswith(f"; got {got}")
+    assert ("a list of such tuples" in str(caught.value)) == (name == "eval_set")
+
+
+@pytest.mark.parametrize(
+    ("position", "got", "advice"),
+    [
+        ([1, 2.5], r"2\.5 in row 1", ""),
+        ([1, 1001], r"1001\.0 in row 1", ""),
+        ([2, 0], r"0\.0 in row 1", " Add 1 to positions from 0."),
+    ],
+)
+def test_positions_count_from_1_to_1000(position, got, advice):
+    rule = rf"^position must be a whole number from 1 to 1000; got {got}\.{advice}$"
+    with pytest.raises(ValueError, match=rule):
+        check_whole_positions(position)
+    assert check_whole_positions([1000, 1]).tolist() == [1000, 1]

@@ -254,13 +254,23 @@ def test_searches_that_come_back_with_other_documents_are_not_called_a_fault():
     assert "test queries: its values are too good." not in text
 
 
-@pytest.mark.parametrize("others", [{}, {"new": Weigher()}])
-def test_what_is_for_unfitted_rankers_is_refused(others):
+@pytest.mark.parametrize(
+    ("others", "instead"),
+    [
+        ({}, "Leave cv out; or pass clone(ranker)"),
+        (
+            {"new": Weigher()},
+            "Leave cv out, or pass folds as a list of Split; or pass clone(ranker)",
+        ),
+    ],
+)
+def test_what_is_for_unfitted_rankers_is_refused(others, instead):
     rankers = {"old": RankSVM().fit(*OLD), **others}
     rule = "cv must be None where a ranker is fitted, which is scored as it is, as 'old'; got "
     for cv in (2, QueryKFold(3), [(np.flatnonzero(TRAIN), np.flatnonzero(TEST))]):
-        with pytest.raises(ValueError, match=re.escape(rule)):
+        with pytest.raises(ValueError, match=re.escape(rule)) as caught:
             compare(rankers, NEW, cv=cv)
+        assert f". {instead}" in str(caught.value)
     with pytest.raises(ValueError, match=r"grid must be for rankers .* not fitted; got .*old"):
         compare(rankers, NEW, grid={"old": {"C": [1.0]}})
     assert FITS == []
