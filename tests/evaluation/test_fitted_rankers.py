@@ -200,7 +200,7 @@ def test_fitted_and_unfitted_rankers_are_scored_on_the_same_test_sets():
     np.testing.assert_array_equal(comparison.by_query("map")[:, 1:], expected.by_query("map"))
     whole = compare({"old": fitted}, NEW, **options)
     np.testing.assert_array_equal(comparison.by_query("map")[:, :1], whole.by_query("map"))
-    note = "old: fitted before, scored as it is; line and first: fitted to the training set of each"
+    note = "old: fitted before, scored as it is; linear and first: fitted to the training set of"
     assert note in str(comparison.summary())
     assert comparison.test("map", "old", "linear").test == "corrected resampled t-test"
     assert "for their overlap (Nadeau and Bengio), and over queries for old." in str(comparison)

@@ -170,7 +170,7 @@ def test_our_rankers_watch_the_validation_set_in_pipelines_too():
     keeps_all = TreeDirectRanker(LightGBMTrees(3, early_stopping_rounds=None))
     alone = compare({"all": keeps_all}, with_validation(X, n_queries=5))
     assert "Validation set, for early stopping: used by none." in alone.summary().notes
-    note = "Validation set, for early stopping: used by ours and piped; not by other or line."
+    note = "Validation set, for early stopping: used by ours and piped; not by other or linear."
     assert note in found.summary().notes
     assert "Validation" not in str(compare(rankers, DATA, cv=2).summary())
 
