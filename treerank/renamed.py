@@ -27,6 +27,8 @@ RENAMED = {
     },
     "treerank.reranking": {"runs_as_features": "treerank.search_engines.runs_as_features"},
     "treerank.inspection": {
+        "Copies": "treerank.inspection.Duplicates",
+        "copies": "treerank.inspection.duplicates",
         "Swaps": "treerank.inspection.RankChanges",
         "costly_swaps": "treerank.inspection.costly_rank_changes",
         "explain_standing": "treerank.inspection.explain_lead",

@@ -160,8 +160,8 @@ def of_inspection():
     fitted, seed = {"ranker": ranker()}, {"random_state": 0}
     predicted = {"predicted": np.linspace(0, 1, 40), "won": Y > 0, "bins": 3}
     yield inspection.calibration_curve, predicted
-    yield inspection.copies, {"X": X, "qid": QID, "reference": X}
-    swaps = {"scores": SCORES, "metric": "ndcg@3", "n_swaps": 3, "per_query": 1}
+    yield inspection.duplicates, {"X": X, "qid": QID, "reference": X}
+    swaps = {"scores": SCORES, "metric": "ndcg@3", "n_pairs": 3, "per_query": 1}
     yield inspection.costly_rank_changes, LABELED | swaps
     yield inspection.data_sheet, DATA
     yield inspection.drift, {"X": X, "reference": X + 1}

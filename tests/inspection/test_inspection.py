@@ -11,7 +11,7 @@ from treerank.baselines import RankSVM
 from treerank.documents.queries import QueryGroups
 from treerank.inspection import data_sheet, drift, effect, explain_lead, slices
 from treerank.inspection.importance import permutation_importance
-from treerank.inspection.leaks import copies, single_features
+from treerank.inspection.leaks import duplicates, single_features
 from treerank.inspection.rank_changes import costly_rank_changes
 from treerank.metrics import NDCG, RankingScorer, get_metric
 from treerank.rankers.ranker import Ranker
@@ -28,7 +28,7 @@ X = RNG.normal(size=(15, 4)).round(1)
 
 @pytest.mark.parametrize("metric", [NDCG(k=3), NDCG(gain="linear", discount="delayed_log2")])
 def test_the_cost_of_a_swap_is_what_ndcg_gains_when_the_two_change_places(metric):
-    found = costly_rank_changes(Y, SCORES, QID, metric=metric, n_swaps=1000)
+    found = costly_rank_changes(Y, SCORES, QID, metric=metric, n_pairs=1000)
     before, groups = metric.per_query(Y, SCORES, QID), QueryGroups.from_qid(QID)
     costs = {}
     for i in range(15):
@@ -47,13 +47,13 @@ def test_the_cost_of_a_swap_is_what_ndcg_gains_when_the_two_change_places(metric
 
 
 def test_swaps_of_a_query_are_as_many_as_asked_for():
-    found = costly_rank_changes(Y, SCORES, QID, n_swaps=3, per_query=1)
+    found = costly_rank_changes(Y, SCORES, QID, n_pairs=3, per_query=1)
     assert found.query.tolist() in ([0, 1], [1, 0])  # the third query has nothing to find
     assert len(costly_rank_changes(Y, Y, QID)) == 0
     with pytest.raises(ValueError, match="metric must be an NDCG; got 'map'"):
         costly_rank_changes(Y, SCORES, QID, metric="map")
-    with pytest.raises(ValueError, match="n_swaps must be"):
-        costly_rank_changes(Y, SCORES, QID, n_swaps=0)
+    with pytest.raises(ValueError, match="n_pairs must be"):
+        costly_rank_changes(Y, SCORES, QID, n_pairs=0)
 
 
 def test_columns_of_other_lengths_are_refused():
@@ -99,10 +99,10 @@ def test_drift_is_the_statistic_of_kolmogorov_and_smirnov():
 def test_copies_are_counted_within_queries_and_in_the_training_data():
     documents = np.vstack([X[:3], X[:1], X[1:2]])
     qid = [1, 1, 2, 1, 2]
-    found = copies(documents, qid, reference=np.vstack([X[2:4], X[1:2]]))
+    found = duplicates(documents, qid, reference=np.vstack([X[2:4], X[1:2]]))
     assert (found.within, found.queries_in_reference) == (2, 1)
     assert found.in_reference.tolist() == [1, 2, 4]
-    assert len(copies(documents, qid).in_reference) == 0
+    assert len(duplicates(documents, qid).in_reference) == 0
 
 
 def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_last():

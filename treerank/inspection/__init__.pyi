@@ -7,8 +7,8 @@ from treerank.inspection.effects import effect as effect
 from treerank.inspection.importance import Importances as Importances
 from treerank.inspection.importance import permutation_importance as permutation_importance
 from treerank.inspection.lead import explain_lead as explain_lead
-from treerank.inspection.leaks import Copies as Copies
-from treerank.inspection.leaks import copies as copies
+from treerank.inspection.leaks import Duplicates as Duplicates
+from treerank.inspection.leaks import duplicates as duplicates
 from treerank.inspection.leaks import single_features as single_features
 from treerank.inspection.pair_calibration import CalibrationCurve as CalibrationCurve
 from treerank.inspection.pair_calibration import calibration_curve as calibration_curve

@@ -1,4 +1,4 @@
-"""Certainty: how far the fits of an ensemble agree on the first documents of each query."""
+"""Certainty: how often the models of an ensemble agree on the top documents of a query."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from treerank.rankers.direct_ranker import DirectRanker
 
 @check_arguments
 def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count = 3) -> np.ndarray:
-    """Return, for each query, the share of fits that have the same first ``k`` documents.
+    """Return, for each query, the share of an ensemble's models with the same top ``k`` documents.
 
-    An ensemble is fitted several times, by other seeds or on other queries. Where a single fit
-    would show the same documents as all together, in any order, one may rely on them; where few
-    would, the features say little, or the training data do.
+    An ensemble holds several models, fitted with different seeds or on different queries. If most
+    of them have the ensemble's top documents in their own top ``k``, in any order, the top of the
+    list is reliable. If few have, the features or the training data do not decide it.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     k : int, default=3
-        Number of first documents.
+        Number of top documents.
 
     Returns
     -------
@@ -50,14 +50,14 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
         rule = "ranker must have an ensemble of several fits, as TreeDirectRanker.best() has"
         raise ValueError(f"{rule}; got {quote(part)}.")
     groups = QueryGroups.from_qid(qid, X.shape[0])
-    whole = _is_first(ranker.scores_of(X), groups, k)
-    agrees = np.stack([_is_first(each, groups, k) == whole for each in part.scores_by_fit(X)])
+    in_top = _is_in_top(ranker.scores_of(X), groups, k)
+    agrees = np.stack([_is_in_top(s, groups, k) == in_top for s in part.scores_by_fit(X)])
     return np.logical_and.reduceat(agrees[:, groups.order], groups.indptr[:-1], axis=1).mean(axis=0)
 
 
-def _is_first(scores: np.ndarray, groups: QueryGroups, k: int) -> np.ndarray:
-    """Tell which documents are among the first ``k`` of their query; the earlier row wins a tie."""
+def _is_in_top(scores: np.ndarray, groups: QueryGroups, k: int) -> np.ndarray:
+    """Return a mask of the top ``k`` documents of each query; the earlier row wins a tie."""
     best_first = np.lexsort((-scores, groups.codes))
-    is_first = np.empty(len(scores), dtype=bool)
-    is_first[best_first] = groups.places < k
-    return is_first
+    is_in_top = np.empty(len(scores), dtype=bool)
+    is_in_top[best_first] = groups.places < k
+    return is_in_top

@@ -1,4 +1,4 @@
-"""Data sheet: how many documents there are, which labels and values they have, and drift."""
+"""Data sheet: sizes, labels and missing values of a data set, and drift from another one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _SPREAD: dict[str, Any] = {"least": np.min, "median": np.median, "mean": np.mean
 
 @dataclass(frozen=True, eq=False)
 class DataSheet:
-    """What documents, labels and queries look like.
+    """Summary of the documents, labels and queries of a data set.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ class DataSheet:
     documents_per_query : dict from str to float
         Least, median, mean and most.
     labels : dict from float to int
-        Number of documents of each label; those that are not judged, NaN, have none.
+        Number of documents by label. Unjudged documents (NaN) are not counted.
     without_pairs : int
-        Number of queries whose documents all have the same label.
+        Number of queries whose documents all have the same label, so no pair can be learned.
     missing : ndarray of shape (n_features,)
-        Share of the documents without a value of the feature.
+        Share of the documents in which the feature is missing.
     distinct : ndarray of shape (n_features,)
-        Number of values of the feature.
+        Number of distinct values of the feature.
 
     Examples
     --------
@@ -87,11 +87,11 @@ def data_sheet(X: Any, y: ArrayLike, qid: Queries = None) -> DataSheet:
 
 
 def drift(X: Any, reference: Any) -> np.ndarray:
-    """Return how far the values of each feature differ between two sets of documents.
+    """Return the drift of each feature between two sets of documents.
 
-    The distance is that of Kolmogorov and Smirnov: the largest difference, over all values, of the
-    shares of documents up to this value. Missing values count as the highest value. At most
-    50,000 evenly spaced rows of each set are compared.
+    Drift is the two-sample Kolmogorov-Smirnov statistic: the largest difference between the
+    empirical distribution functions. Missing values count as the highest value. At most 50,000
+    evenly spaced rows of each set are compared.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def drift(X: Any, reference: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_features,)
-        From 0, the same shares, to 1, no value in common.
+        From 0 (the same distribution) to 1 (no overlap).
 
     Examples
     --------
@@ -113,8 +113,8 @@ def drift(X: Any, reference: Any) -> np.ndarray:
         raise ValueError(
             f"reference must have as many columns as X; got {reference.shape[1]} and {X.shape[1]}."
         )
-    pairs = zip(columns_of(_spaced(X)), columns_of(_spaced(reference)), strict=True)
-    return np.array([_distance(np.sort(a), np.sort(b)) for a, b in pairs])
+    pairs = zip(columns_of(_thinned(X)), columns_of(_thinned(reference)), strict=True)
+    return np.array([_kolmogorov_smirnov(np.sort(a), np.sort(b)) for a, b in pairs])
 
 
 def columns_of(X: Any) -> Iterator[np.ndarray]:
@@ -130,19 +130,19 @@ def columns_of(X: Any) -> Iterator[np.ndarray]:
         yield X[:, [j]].toarray().ravel() if issparse(X) else X[:, j]
 
 
-def _spaced(X):
-    """Return some rows with even spaces between them."""
+def _thinned(X):
+    """Return evenly spaced rows, at most ``_MOST_ROWS`` of them."""
     return X[:: -(-X.shape[0] // _MOST_ROWS)]
 
 
 def _summary(column):
-    """Return the share of missing values and the number of distinct others."""
-    known = column[~np.isnan(column)]
-    return 1 - len(known) / len(column), len(np.unique(known))
+    """Return the share of missing values and the number of distinct present values."""
+    present = column[~np.isnan(column)]
+    return 1 - len(present) / len(column), len(np.unique(present))
 
 
-def _distance(a, b):
-    """Return the largest difference of the shares of two sorted samples up to any value."""
-    places = np.concatenate([a, b])
-    shares = [np.searchsorted(x, places, side="right") / len(x) for x in (a, b)]
-    return float(np.abs(shares[0] - shares[1]).max())
+def _kolmogorov_smirnov(a, b):
+    """Return the largest difference of the distribution functions of two sorted samples."""
+    values = np.concatenate([a, b])
+    cdf_a, cdf_b = (np.searchsorted(x, values, side="right") / len(x) for x in (a, b))
+    return float(np.abs(cdf_a - cdf_b).max())

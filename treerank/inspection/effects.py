@@ -1,7 +1,8 @@
-"""Effects: how score and rank of a document follow the value of one feature.
+"""Partial dependence of the score and the rank on one feature.
 
-The **partial dependence** at a value v is the mean score of documents whose feature is set to v;
-that of the rank is the mean rank that each would have in its query if it alone had this value.
+The **partial dependence** of the score at a value v is the mean score of the documents with the
+feature set to v. That of the rank is the mean rank that a document would have in its query if it
+alone had the value v.
 """
 
 from collections.abc import Sequence
@@ -24,14 +25,14 @@ _MOST_VALUES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """How scores and ranks follow one feature.
+    """Partial dependence of the score and the rank on one feature.
 
     Parameters
     ----------
     feature : str
         Name of the feature.
     values : ndarray of shape (n_values,)
-        Values, rising.
+        Values of the feature, ascending.
     score : ndarray of shape (n_values,)
         Partial dependence of the score.
     rank : ndarray of shape (n_values,)
@@ -61,7 +62,7 @@ def effect(
     n_documents: Count = 1000,
     random_state: Whole = 0,
 ) -> Effect:
-    """Return how score and rank follow one feature.
+    """Return the partial dependence of the score and the rank on one feature.
 
     Parameters
     ----------
@@ -70,13 +71,18 @@ def effect(
     X, qid
         Documents and their queries, as in ``rank``.
     feature : str or int
-        Name or number of the feature.
+        Name or column number of the feature.
     values : sequence of float or int, default=20
-        Values of the feature, or how many of its quantiles.
+        Values of the feature, or the number of quantiles to use.
     n_documents : int, default=1000
-        Largest number of documents that are drawn and changed.
+        Largest number of documents to average over; they are drawn at random.
     random_state : int, default=0
-        Seed.
+        Seed of the draw.
+
+    Returns
+    -------
+    Effect
+        Its ``values`` and ``score`` are ready to plot.
 
     Examples
     --------
@@ -90,12 +96,12 @@ def effect(
     rng = np.random.default_rng(random_state)
     n = min(n_documents, X.shape[0])
     rows = np.sort(rng.choice(X.shape[0], n, replace=False))
-    some = X[rows].toarray() if issparse(X) else X[rows]
-    known = some[:, column][~np.isnan(some[:, column])]
-    grid = _grid(known, values)
+    sample = X[rows].toarray() if issparse(X) else X[rows]
+    present = sample[:, column][~np.isnan(sample[:, column])]
+    grid = _grid(present, values)
 
     def scores(column_values: Any) -> np.ndarray:
-        changed = some.copy()
+        changed = sample.copy()
         changed[:, column] = column_values
         return np.asarray(ranker.scores_of(changed))
 
@@ -108,26 +114,27 @@ def effect(
     )
 
 
-def _grid(known, values):
-    """Return rising values, or quantiles of those that are known."""
+def _grid(present, values):
+    """Return the given values in ascending order, or quantiles of the values that are present."""
     if not isinstance(values, int | np.integer):
         return np.unique(check_column("values", values))
     check_count("values", values, at_least=2, at_most=_MOST_VALUES)
-    if len(known) == 0:
+    if len(present) == 0:
         raise ValueError("feature must have a value in some document; got none.")
-    quantiles = np.quantile(known, np.linspace(0, 1, values), method="inverted_cdf")
+    quantiles = np.quantile(present, np.linspace(0, 1, values), method="inverted_cdf")
     return np.unique(quantiles)
 
 
 def _ranks(scores, groups, rows, by_value):
-    """Return the rank of each drawn document in its query, by value; ties count half."""
+    """Return the rank of each sampled document in its query, by value; ties count half."""
     ranks = np.empty(by_value.shape)
     codes = groups.codes[rows]
     for q in np.unique(codes):
-        of_query = np.sort(scores[groups.rows[q]])
-        own = np.flatnonzero(codes == q)
-        new, old = by_value[:, own], scores[rows[own]]
-        not_below = len(of_query) - np.searchsorted(of_query, new, side="left") - (old >= new)
-        above = len(of_query) - np.searchsorted(of_query, new, side="right") - (old > new)
-        ranks[:, own] = 1 + (above + not_below) / 2
+        query_scores = np.sort(scores[groups.rows[q]])
+        sampled = np.flatnonzero(codes == q)
+        new, old = by_value[:, sampled], scores[rows[sampled]]
+        n = len(query_scores)
+        not_below = n - np.searchsorted(query_scores, new, side="left") - (old >= new)
+        above = n - np.searchsorted(query_scores, new, side="right") - (old > new)
+        ranks[:, sampled] = 1 + (above + not_below) / 2
     return ranks

@@ -1,8 +1,7 @@
-"""Permutation importance: how much a metric drops if the values of features are shuffled.
+"""Permutation importance: how much a metric drops if the values of a feature are shuffled.
 
 Values are shuffled among the documents of each query, or among all documents. A feature of the
-query alone, such as its length, has the same value in all documents of a query: shuffling within
-queries cannot change it, and it moves documents only through its interactions.
+query, such as its length, is constant within a query: shuffling within queries does not change it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +24,7 @@ from treerank.statistics.resampled import Interval
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """Drops of a metric by group of features and by query.
+    """Permutation importances of features, or groups of features, by query.
 
     Parameters
     ----------
@@ -34,13 +33,13 @@ class Importances:
     metric : str
         Name of the metric.
     drops : ndarray of shape (n_groups, n_queries)
-        Value of each query minus its mean value with shuffled features; NaN where there is
-        nothing to find.
+        Metric of each query minus its mean with shuffled features; NaN for queries without a
+        relevant document.
 
     Examples
     --------
-    >>> found = Importances(("price", "age"), "map", np.array([[0.1, 0.3], [0.0, 0.0]]))
-    >>> found.means, found.order
+    >>> importances = Importances(("price", "age"), "map", np.array([[0.1, 0.3], [0.0, 0.0]]))
+    >>> importances.means, importances.order
     (array([0.2, 0. ]), array([0, 1]))
     """
 
@@ -55,11 +54,11 @@ class Importances:
 
     @property
     def order(self) -> np.ndarray:
-        """Groups by falling importance."""
+        """Numbers of the groups, most important first."""
         return np.argsort(-self.means, kind="stable")
 
     def interval(self, group: int, *, level: float = 0.95, random_state: int = 0) -> Interval:
-        """Return the mean drop of a group with its bootstrap interval over queries."""
+        """Return the mean drop of a group with its bootstrap confidence interval over queries."""
         drops = self.drops[group][~np.isnan(self.drops[group])]
         return mean_interval(drops, level=level, n_resamples=999, random_state=random_state)
 
@@ -77,20 +76,20 @@ def permutation_importance(
     n_repeats: Count = 3,
     random_state: Whole = 0,
 ) -> Importances:
-    """Return how much a metric drops if the values of features are shuffled.
+    """Return the permutation importance of each feature: the drop of a metric if it is shuffled.
 
     Parameters
     ----------
     ranker : Ranker
         A fitted ranker.
     X, y, qid
-        Documents, best those that it was not fitted to, as in ``fit``.
+        Documents, labels and queries, as in ``fit``; best those that were not trained on.
     metric : str, Metric or callable, default=None
-        What drops; ``None`` is the metric of the ranker.
+        The metric; ``None`` is the ranker's own.
     groups : dict from str to sequence of str or int, default=None
-        Names or numbers of the features that are shuffled together; ``None`` shuffles each alone.
+        Names or column numbers of features to shuffle together; ``None`` shuffles each alone.
     shuffle : {"within", "across"}, default="within"
-        Whether documents exchange values within their queries or across all queries.
+        Shuffle values within each query, or across all queries.
     n_repeats : int, default=3
         Number of shuffles of each group.
     random_state : int, default=0
@@ -101,8 +100,8 @@ def permutation_importance(
     >>> from treerank.baselines import RankSVM
     >>> from treerank.datasets.web_search import make_web_search
     >>> X, y, qid = make_web_search(60, n_features=4, random_state=0)
-    >>> found = permutation_importance(RankSVM().fit(X, y, qid), X, y, qid)
-    >>> found.names[found.order[0]]
+    >>> importances = permutation_importance(RankSVM().fit(X, y, qid), X, y, qid)
+    >>> importances.names[importances.order[0]]
     'f2'
     """
     measured = metric_of(ranker, metric)
@@ -115,17 +114,17 @@ def permutation_importance(
     def values(features: Any) -> np.ndarray:
         return measured.per_query(y, ranker.scores_of(features), queries.codes)
 
-    whole, drops = values(X), np.empty((len(columns), queries.n_queries))
-    for n, chosen in enumerate(columns.values()):
+    intact, drops = values(X), np.empty((len(columns), queries.n_queries))
+    for n, group in enumerate(columns.values()):
         rng = np.random.default_rng(random_state)  # a group does not depend on those before it
         orders = (_shuffled(queries, shuffle, rng) for _ in range(n_repeats))
-        repeats = [whole - values(_exchanged(X, order, chosen)) for order in orders]
+        repeats = [intact - values(_permuted(X, order, group)) for order in orders]
         drops[n] = np.mean(repeats, axis=0)
     return Importances(tuple(columns), measured.name, drops)
 
 
 def column_of(ranker: Ranker, feature: str | int) -> int:
-    """Return the number of a feature; refuse one that the ranker does not know.
+    """Return the column number of a feature, given by name or number.
 
     Examples
     --------
@@ -143,7 +142,7 @@ def column_of(ranker: Ranker, feature: str | int) -> int:
 
 
 def _columns_by_name(ranker, groups):
-    """Return the numbers of the features of each group."""
+    """Return the column numbers of the features of each group."""
     if groups is None:
         return {name: [j] for j, name in enumerate(shown_names(ranker))}
     for name, features in groups.items():
@@ -152,7 +151,7 @@ def _columns_by_name(ranker, groups):
 
 
 def _shuffled(queries, shuffle, rng):
-    """Return from which row each row gets its values."""
+    """Return a random permutation of the rows, within queries or across them."""
     if shuffle == "across":
         return rng.permutation(queries.n_documents)
     source = np.empty(queries.n_documents, dtype=np.int64)
@@ -161,12 +160,12 @@ def _shuffled(queries, shuffle, rng):
     return source
 
 
-def _exchanged(X, order, columns):
-    """Return a matrix whose columns are partly those of the rows in another order."""
+def _permuted(X, order, columns):
+    """Return a copy of X in which some columns are taken from the rows in ``order``."""
     if not issparse(X):
         changed = X.copy()
         changed[:, columns] = X[order[:, None], columns]
         return changed
     is_kept = ~np.isin(np.arange(X.shape[1]), columns)
-    places = np.argsort(np.argsort(~is_kept, kind="stable"))
-    return csr_matrix(hstack([X[:, is_kept], X[order][:, ~is_kept]], format="csr")[:, places])
+    slots = np.argsort(np.argsort(~is_kept, kind="stable"))
+    return csr_matrix(hstack([X[:, is_kept], X[order][:, ~is_kept]], format="csr")[:, slots])

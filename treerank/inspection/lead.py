@@ -1,4 +1,4 @@
-"""Standing: why a document stands where it stands in its query."""
+"""Lead: which features put a document above the other documents of its query."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ from treerank.rankers.scored import Scored
 def explain_lead(
     ranker: Scored, X: Any, qid: ByRow = None, *, rows: ArrayLike | None = None, **options: Any
 ) -> np.ndarray:
-    """Return how much each feature contributes to the lead of documents over their rivals.
+    """Return how much each feature contributes to the lead of a document over its query.
 
-    The rivals are the other documents of the query. The parts are the means of those that
-    ``ranker.explain`` returns for the document above each rival, and add up to its score minus
-    their mean score.
+    The lead is the score of the document minus the mean score of its rivals, the other documents
+    of the query. The contributions are the means of those that ``ranker.explain`` returns for the
+    document and each rival, so they add up to the lead.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def explain_lead(
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     rows : array-like of int, default=None
-        The documents to explain; ``None`` means all.
+        Rows of the documents to explain; ``None`` means all.
     **options
-        Those of ``ranker.explain``, such as ``n_orders``.
+        Options of ``ranker.explain``, such as ``n_orders``.
 
     Returns
     -------
@@ -56,16 +56,16 @@ def explain_lead(
     groups = QueryGroups.from_qid(qid, n_documents)
     parts = []
     for row in np.arange(n_documents) if rows is None else _checked_rows(rows, n_documents):
-        of_query = groups.rows[groups.codes[row]]
-        one, rivals = taken_rows(X, [row]), taken_rows(X, of_query)
-        total = ranker.explain(one, rivals, **options).sum(axis=0)  # nothing above itself
-        parts.append(total / max(len(of_query) - 1, 1))
+        query_rows = groups.rows[groups.codes[row]]
+        document, query = taken_rows(X, [row]), taken_rows(X, query_rows)
+        total = ranker.explain(document, query, **options).sum(axis=0)  # 0 against itself
+        parts.append(total / max(len(query_rows) - 1, 1))
     return np.array(parts)
 
 
 def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:
-    """Return numbers of rows; refuse those of no row."""
-    found = check_column("rows", rows)
-    if np.asarray(rows).dtype == bool or not np.isin(found, np.arange(n_documents)).all():
+    """Return row numbers as integers; refuse masks and numbers out of range."""
+    numbers = check_column("rows", rows)
+    if np.asarray(rows).dtype == bool or not np.isin(numbers, np.arange(n_documents)).all():
         raise ValueError(f"rows must be numbers of {n_documents} documents; got {quote(rows)}.")
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)

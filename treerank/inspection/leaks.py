@@ -1,4 +1,4 @@
-"""Leaks: test documents that were trained on, and features that rank too well alone."""
+"""Leaks: test documents that are also in training, and features that rank too well alone."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,21 +14,21 @@ from treerank.metrics.registry import AnyMetric, get_metric
 
 
 @dataclass(frozen=True, eq=False)
-class Copies:
-    """Documents with the same values of all features as another document.
+class Duplicates:
+    """Duplicates: documents whose features all equal those of another document.
 
     Parameters
     ----------
     within : int
-        Number of documents with an equal one in their own query.
+        Number of documents with a duplicate in their own query.
     in_reference : ndarray of int
-        Rows of documents with an equal one in the reference, such as the training data.
+        Rows of the documents with a duplicate in the reference, such as the training data.
     queries_in_reference : int
-        Number of queries of which every document has an equal one in the reference.
+        Number of queries whose documents all have a duplicate in the reference.
 
     Examples
     --------
-    >>> Copies(within=0, in_reference=np.array([3]), queries_in_reference=1).in_reference
+    >>> Duplicates(within=0, in_reference=np.array([3]), queries_in_reference=1).in_reference
     array([3])
     """
 
@@ -37,8 +37,8 @@ class Copies:
     queries_in_reference: int
 
 
-def copies(X: Any, qid: Queries = None, reference: Any = None) -> Copies:
-    """Return how many documents have an equal one, and which have one in a reference.
+def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates:
+    """Return the duplicates among documents, and those that they share with a reference.
 
     Parameters
     ----------
@@ -47,44 +47,45 @@ def copies(X: Any, qid: Queries = None, reference: Any = None) -> Copies:
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     reference : ndarray or sparse matrix, default=None
-        Other documents, such as the training data; of the same kind as ``X``.
+        Other documents with the same columns, such as the training data.
 
     Examples
     --------
     >>> X = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]])
-    >>> copies(X, [7, 7, 8], reference=X[2:])
-    Copies(within=2, in_reference=array([2]), queries_in_reference=1)
+    >>> duplicates(X, [7, 7, 8], reference=X[2:])
+    Duplicates(within=2, in_reference=array([2]), queries_in_reference=1)
     """
     X = check_matrix("X", X)
     groups = QueryGroups.from_qid(qid, X.shape[0])
     hashes = row_hashes(X)
     order = np.lexsort((hashes, groups.codes))
-    same = (np.diff(hashes[order]) == 0) & (np.diff(groups.codes[order]) == 0)
-    within = int(np.sum(np.append(same, False) | np.append(False, same)))
+    equals_next = (np.diff(hashes[order]) == 0) & (np.diff(groups.codes[order]) == 0)
+    within = int(np.sum(np.append(equals_next, False) | np.append(False, equals_next)))
     if reference is None:
-        return Copies(within, np.empty(0, dtype=np.int64), 0)
-    known = np.isin(hashes, row_hashes(check_matrix("reference", reference)))
-    whole = np.logical_and.reduceat(groups.sorted(known), groups.indptr[:-1])
-    return Copies(within, np.flatnonzero(known), int(whole.sum()))
+        return Duplicates(within, np.empty(0, dtype=np.int64), 0)
+    in_reference = np.isin(hashes, row_hashes(check_matrix("reference", reference)))
+    whole_queries = np.logical_and.reduceat(groups.sorted(in_reference), groups.indptr[:-1])
+    return Duplicates(within, np.flatnonzero(in_reference), int(whole_queries.sum()))
 
 
 def single_features(
     X: Any, y: ArrayLike, qid: Queries = None, *, metric: AnyMetric = "ndcg@10"
 ) -> np.ndarray:
-    """Return the metric of each feature as the only score, rising or falling, what is better.
+    """Return the metric of a ranking by each feature alone, ascending or descending.
 
-    A feature that alone ranks about as well as a ranker may hold what users or judges did later.
+    The better of the two directions counts. A feature that alone ranks about as well as a trained
+    ranker may leak the label, such as clicks that came later.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n_documents, n_features)
-        Features; documents without a value come last.
+        Features; documents in which the feature is missing come last.
     y : array-like of shape (n_documents,)
-        Labels; documents of NaN are left out.
+        Labels; unjudged documents (NaN) are excluded.
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     metric : str, Metric or callable, default="ndcg@10"
-        What is measured.
+        The metric.
 
     Returns
     -------
@@ -100,11 +101,12 @@ def single_features(
     judged = np.flatnonzero(~np.isnan(y))
     X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).among(judged)
     measured = get_metric(metric).prepared(y, qid)
-    return np.array([_better_way(measured, column) for column in columns_of(X)])
+    return np.array([_better_direction(measured, column) for column in columns_of(X)])
 
 
-def _better_way(measured, column):
-    """Return the mean value of a column as a score, rising or falling."""
-    last = np.isnan(column)
-    known = np.where(last, 0.0, column)
-    return max(measured(np.where(last, np.nextafter(s.min(), -np.inf), s)) for s in (known, -known))
+def _better_direction(measured, column):
+    """Return the metric of a column as a score, ascending or descending, whichever is better."""
+    is_missing = np.isnan(column)
+    filled = np.where(is_missing, 0.0, column)
+    scores = [np.where(is_missing, np.nextafter(s.min(), -np.inf), s) for s in (filled, -filled)]
+    return max(measured(s) for s in scores)

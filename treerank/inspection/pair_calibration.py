@@ -1,4 +1,4 @@
-"""Pair calibration: how often a beats b where a ranker predicts it with some probability."""
+"""Calibration of pair probabilities: how often a beats b, by the predicted probability."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ N_DRAWN = 200_000
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCurve:
-    """Shares of pairs in which a beats b, by predicted probability.
+    """Calibration curve: the share of pairs in which a beats b, by predicted probability.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class CalibrationCurve:
     won : ndarray of shape (n_bins,)
         Share of these pairs in which a is the more relevant document.
     counts : ndarray of shape (n_bins,)
-        Number of pairs of each bin; bins without pairs are left out.
+        Number of pairs of each bin; empty bins are dropped.
     interval : ndarray of shape (2, n_bins)
-        Ends of the 95 % intervals of ``won``, over queries.
+        Lower and upper ends of 95 % confidence intervals of ``won``, over queries.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class CalibrationCurve:
 
     @property
     def error(self) -> float:
-        """Mean absolute difference of the two, each bin weighed by its pairs."""
+        """Expected calibration error: the mean of |won - predicted|, weighted by pairs."""
         gaps = self.counts * np.abs(self.won - self.predicted)
         return float(np.sum(gaps) / self.counts.sum())
 
@@ -50,7 +50,7 @@ class CalibrationCurve:
 def calibration_curve(
     predicted: ArrayLike, won: ArrayLike, qid: ByRow = None, *, bins: Count = 10
 ) -> CalibrationCurve:
-    """Return the shares of pairs won, in bins of the predicted probability.
+    """Return the calibration curve of predicted pair probabilities.
 
     Parameters
     ----------
@@ -74,36 +74,38 @@ def calibration_curve(
     won = check_column("won", won, len(predicted))
     refuse_where((predicted < 0) | (predicted > 1), predicted, "predicted must be 0 to 1")
     refuse_where((won != 0) & (won != 1), won, "won must be 0 or 1")
-    places = np.minimum((predicted * bins).astype(int), bins - 1)
-    counts = np.bincount(places, minlength=bins)
+    bin_of = np.minimum((predicted * bins).astype(int), bins - 1)
+    counts = np.bincount(bin_of, minlength=bins)
     used = counts > 0
     n = counts[used]
-    share = np.bincount(places, won, minlength=bins)[used] / n
-    mean = np.bincount(places, predicted, minlength=bins)[used] / n
+    share = np.bincount(bin_of, won, minlength=bins)[used] / n
+    mean = np.bincount(bin_of, predicted, minlength=bins)[used] / n
     codes = QueryGroups.from_qid(np.arange(len(won)) if qid is None else qid, len(won)).codes
-    place = (np.cumsum(used) - 1)[places]
-    return CalibrationCurve(mean, share, n, _interval(share, n, won, place, codes))
+    used_bin = (np.cumsum(used) - 1)[bin_of]
+    return CalibrationCurve(mean, share, n, _interval(share, n, won, used_bin, codes))
 
 
-def _interval(share, n, won, place, codes):
-    """Return the ends of 95 % intervals (Wilson's) of the shares of bins.
+def _interval(share, n, won, bin_of, codes):
+    """Return 95 % Wilson intervals of the shares of bins, clustered by query.
 
-    Pairs of a query are alike, so they are worth fewer independent ones: as many as would make the
-    shares vary as they do from query to query. Where all pairs are won, or none, each query is
-    worth one pair.
+    Pairs of a query are correlated. So n is replaced by the effective sample size: the number of
+    independent pairs whose shares would vary as much as the shares do between queries. If all pairs
+    of a bin are won, or none is, a query counts as one pair.
     """
     shape = codes.max() + 1, len(share)
-    cells = np.ravel_multi_index((codes, place), shape)
+    cells = np.ravel_multi_index((codes, bin_of), shape)
     present, cell = np.unique(cells, return_inverse=True)
     column = present % shape[1]
-    residual = np.bincount(cell, won - share[place])
+    residual = np.bincount(cell, won - share[bin_of])
     variance = np.bincount(column, residual**2, minlength=shape[1]) / n**2
     n_queries = np.bincount(column, minlength=shape[1])
-    worth = np.where(variance > 0, share * (1 - share) / np.maximum(variance, 1e-300), n_queries)
-    worth, z = np.minimum(worth, n), 1.959964
-    center = share + z**2 / (2 * worth)
-    half = z * np.sqrt(share * (1 - share) / worth + z**2 / (4 * worth**2))
-    return np.clip([center - half, center + half] / (1 + z**2 / worth), 0, 1)
+    effective = np.where(
+        variance > 0, share * (1 - share) / np.maximum(variance, 1e-300), n_queries
+    )
+    effective, z = np.minimum(effective, n), 1.959964
+    center = share + z**2 / (2 * effective)
+    half = z * np.sqrt(share * (1 - share) / effective + z**2 / (4 * effective**2))
+    return np.clip([center - half, center + half] / (1 + z**2 / effective), 0, 1)
 
 
 def drawn_pairs(

@@ -1,7 +1,7 @@
-"""Slices: kinds of queries on which a ranker is better or worse than on all others.
+"""Slices: groups of queries on which a ranker is better or worse than on the other queries.
 
-Queries are divided by the values of columns. With many slices some look bad by chance alone, so
-p-values are adjusted for the number of slices.
+Queries are grouped by the values of columns, such as language or length. With many slices some
+look bad by chance alone, so p-values are adjusted for the number of slices.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,33 +75,32 @@ def slices(
     n_bins: Several = 4,
     at_least: Several = 20,
 ) -> list[Slice]:
-    """Return slices of the queries, those that differ most surely from the others first.
+    """Return slices of the queries, by ascending p-value of their difference from the others.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,)
-        Value of each query, as ``per_query`` of a metric returns them, or differences of two
-        rankers; NaN is left out.
+        Metric of each query, as ``per_query`` of a metric returns it, or the difference of two
+        rankers; NaN is ignored.
     columns : dict from str to array-like of shape (n_documents,)
-        What to divide by. Numbers are averaged over the documents of a query; of text, the query
-        has that of its first document.
+        Columns to group queries by. Numbers are averaged over the documents of a query; a text is
+        that of the first document of the query.
     qid : array-like of shape (n_documents,)
         Query of each document.
     n_bins : int, default=4
-        Number of bins of equally many queries, where there are more numbers than that.
+        Number of bins of about equally many queries, for numeric columns with more values.
     at_least : int, default=20
-        Least number of queries in a slice, and of others.
+        Least number of queries in a slice, and outside it.
 
     Returns
     -------
     list of Slice
-        Without slices of too few queries.
+        Slices with too few queries are dropped.
 
     Examples
     --------
     >>> values = np.array([0.9, 0.8, 0.9, 0.1, 0.2, 0.1])
-    >>> found = slices(values, {"country": list("aaabbb")}, np.arange(6), at_least=3)
-    >>> print(found[0])
+    >>> print(slices(values, {"country": list("aaabbb")}, np.arange(6), at_least=3)[0])
     country a: 0.8667 over 3 queries, +0.7333 from the others, p = < 0.001
     """
     values = check_values("values", values)
@@ -110,21 +109,21 @@ def slices(
         raise ValueError(
             f"values must have one entry per query of qid, {groups.n_queries}; got {len(values)}."
         )
-    is_measured, found = ~np.isnan(values), []
+    is_measured, compared = ~np.isnan(values), []
     with naming("columns"):
         by_query = {name: _by_query(name, column, groups) for name, column in columns.items()}
     for name, column in by_query.items():
         for text, is_inside in _parts(column, n_bins, at_least):
             inside, others = values[is_inside & is_measured], values[~is_inside & is_measured]
             if min(len(inside), len(others)) >= at_least:
-                found.append(_compared(name, text, inside, others))
-    adjusted = adjust_holm([one.p_value for one in found])
-    found = [replace(s, p_value=float(p)) for s, p in zip(found, adjusted, strict=True)]
-    return sorted(found, key=lambda one: (one.p_value, -abs(one.difference.estimate)))
+                compared.append(_compared(name, text, inside, others))
+    adjusted = adjust_holm([part.p_value for part in compared])
+    result = [replace(s, p_value=float(p)) for s, p in zip(compared, adjusted, strict=True)]
+    return sorted(result, key=lambda part: (part.p_value, -abs(part.difference.estimate)))
 
 
 def _compared(name, text, inside, others):
-    """Return a slice with its p-value by Welch's t-test, not adjusted."""
+    """Return a slice with its unadjusted p-value by Welch's t-test."""
     mean, gap = float(inside.mean()), float(inside.mean() - others.mean())
     errors = [part.var(ddof=1) / len(part) for part in (inside, others)]
     error = np.sqrt(sum(errors))
@@ -132,8 +131,8 @@ def _compared(name, text, inside, others):
         return Slice(name, text, len(inside), mean, Interval(gap, gap, gap, _LEVEL), 1.0)
     weights = [e**2 / (len(part) - 1) for e, part in zip(errors, (inside, others), strict=True)]
     student = stats.t(error**4 / sum(weights))
-    reach = float(error * student.ppf((1 + _LEVEL) / 2))
-    difference = Interval(gap, gap - reach, gap + reach, _LEVEL)
+    half_width = float(error * student.ppf((1 + _LEVEL) / 2))
+    difference = Interval(gap, gap - half_width, gap + half_width, _LEVEL)
     return Slice(name, text, len(inside), mean, difference, float(2 * student.sf(abs(gap) / error)))
 
 
@@ -148,28 +147,28 @@ def _by_query(name, column, groups):
         column = as_numbers(name, column)
     except TypeError:  # text or dates
         return groups.first_of(values)
-    known = ~np.isnan(column)
-    counts = np.bincount(groups.codes, known, groups.n_queries)
-    sums = np.bincount(groups.codes, np.where(known, column, 0), groups.n_queries)
+    is_present = ~np.isnan(column)
+    counts = np.bincount(groups.codes, is_present, groups.n_queries)
+    sums = np.bincount(groups.codes, np.where(is_present, column, 0), groups.n_queries)
     return np.divide(sums, counts, out=np.full(groups.n_queries, np.nan), where=counts > 0)
 
 
 def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name of each part of the queries, and which they are; no text that is too rare."""
+    """Yield the name and the mask of each slice of the queries; rare texts are dropped."""
     if column.dtype.kind != "f":
         texts = [str(value) for value in column]
         names, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
         frequent = np.flatnonzero(counts >= at_least)
         yield from ((str(names[code]), codes == code) for code in frequent)
         return
-    known = column[~np.isnan(column)]
-    if len(known) < len(column):
+    present = column[~np.isnan(column)]
+    if len(present) < len(column):
         yield "missing", np.isnan(column)
-    distinct = np.unique(known)
+    distinct = np.unique(present)
     if len(distinct) <= n_bins:
         yield from ((f"{value:g}", column == value) for value in distinct)
         return
-    edges = np.unique(np.quantile(known, np.linspace(0, 1, n_bins + 1), method="inverted_cdf"))
+    edges = np.unique(np.quantile(present, np.linspace(0, 1, n_bins + 1), method="inverted_cdf"))
     for low, high in pairwise(edges):
         is_above = column >= low if low == edges[0] else column > low
         yield f"{low:.4g} to {high:.4g}", is_above & (column <= high)

@@ -1,6 +1,6 @@
-r"""RankChanges: pairs of documents in the wrong order, by the NDCG that they cost.
+r"""Rank changes: misranked pairs of documents, by the NDCG that swapping them would gain.
 
-If document b of a higher gain stands below document a, their exchange would add
+If document b has a higher gain than document a but ranks below it, swapping the two would add
 
 .. math:: \frac{(g_b - g_a)(D_a - D_b)}{\text{ideal DCG}}
 
@@ -25,16 +25,16 @@ _DEPTH = 1000
 
 @dataclass(frozen=True, eq=False)
 class RankChanges:
-    """Pairs of documents in the wrong order, costliest first.
+    """Misranked pairs of documents, costliest first.
 
     Parameters
     ----------
-    above, below : ndarray of shape (n_swaps,)
-        Rows of the documents; the one below has the higher label.
-    query : ndarray of shape (n_swaps,)
+    above, below : ndarray of shape (n_pairs,)
+        Rows of the two documents; the one ranked below has the higher label.
+    query : ndarray of shape (n_pairs,)
         Number of the query of each pair, in the order of ``np.unique(qid)``.
-    cost : ndarray of shape (n_swaps,)
-        NDCG that the query would gain if the two changed places.
+    cost : ndarray of shape (n_pairs,)
+        NDCG that the query would gain if the two swapped.
 
     Examples
     --------
@@ -59,12 +59,12 @@ def costly_rank_changes(
     qid: Queries = None,
     *,
     metric: str | NDCG = "ndcg@10",
-    n_swaps: Count = 20,
+    n_pairs: Count = 20,
     per_query: Count | None = None,
 ) -> RankChanges:
-    """Return the pairs in the wrong order that cost most NDCG.
+    """Return the misranked pairs that cost most NDCG.
 
-    ``ranker.explain(X[swaps.above], X[swaps.below])`` says why the first stand above the others.
+    ``ranker.explain(X[pairs.above], X[pairs.below])`` explains why each was misranked.
 
     Parameters
     ----------
@@ -74,37 +74,37 @@ def costly_rank_changes(
         Query of each document; ``None`` is a single query.
     metric : str or NDCG, default="ndcg@10"
         NDCG with its cutoff, gains and discounts.
-    n_swaps : int, default=20
+    n_pairs : int, default=20
         Largest number of pairs.
     per_query : int, default=None
-        Largest number of pairs of a query; ``None`` is ``n_swaps``.
+        Largest number of pairs of a query; ``None`` is ``n_pairs``.
 
     Examples
     --------
-    >>> swaps = costly_rank_changes([0, 3, 1, 0], [0.9, 0.1, 0.5, 0.2], n_swaps=2)
-    >>> swaps.above, swaps.below, swaps.cost.round(3)
+    >>> pairs = costly_rank_changes([0, 3, 1, 0], [0.9, 0.1, 0.5, 0.2], n_pairs=2)
+    >>> pairs.above, pairs.below, pairs.cost.round(3)
     (array([0, 2]), array([1, 1]), array([0.522, 0.157]))
     """
-    per_query = n_swaps if per_query is None else per_query
-    found = get_metric(metric)
-    if not isinstance(found, NDCG):
-        raise ValueError(f"metric must be an NDCG; got {quote(found.name)}.")
+    per_query = n_pairs if per_query is None else per_query
+    ndcg = get_metric(metric)
+    if not isinstance(ndcg, NDCG):
+        raise ValueError(f"metric must be an NDCG; got {quote(ndcg.name)}.")
     y = check_column("y", y)
     scores = check_column("scores", scores, len(y))
     groups = QueryGroups.from_qid(qid, len(y))
-    swaps = list(_swaps_by_query(y, scores, groups, found, per_query))
-    if not swaps:
-        nothing = np.empty(0, dtype=np.int64)
-        return RankChanges(nothing, nothing, nothing, np.empty(0))
-    above, below, query, cost = (np.concatenate(column) for column in zip(*swaps, strict=True))
-    first = np.argsort(-cost, kind="stable")[:n_swaps]
+    pairs = list(_pairs_by_query(y, scores, groups, ndcg, per_query))
+    if not pairs:
+        no_rows = np.empty(0, dtype=np.int64)
+        return RankChanges(no_rows, no_rows, no_rows, np.empty(0))
+    above, below, query, cost = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    first = np.argsort(-cost, kind="stable")[:n_pairs]
     return RankChanges(above[first], below[first], query[first], cost[first])
 
 
-def _swaps_by_query(
+def _pairs_by_query(
     y: np.ndarray, scores: np.ndarray, groups: QueryGroups, metric: NDCG, most: int
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield rows above, rows below, query and cost of the costliest swaps of each query."""
+    """Yield rows above, rows below, query and cost of the costliest pairs of each query."""
     gains = metric.worth(y)
     ideal = metric.ideal(groups.sorted(gains), groups.indptr)
     best_first = np.lexsort((-scores, groups.codes))
@@ -113,9 +113,9 @@ def _swaps_by_query(
     for q in np.flatnonzero((ideal > 0) & np.isfinite(ideal)):
         rows = best_first[groups.indptr[q] : groups.indptr[q + 1]]
         gain, upper = gains[rows], min(len(rows), metric.depth, _DEPTH)
-        falls = discount[:upper, None] - discount[: len(rows)]
-        cost = falls * (gain - gain[:upper, None]) / ideal[q]
-        cost[falls <= 0] = 0  # the second does not stand below the first, or both are too low
-        places = np.argsort(-cost, axis=None, kind="stable")[:most]
-        a, b = np.unravel_index(places[cost.flat[places] > 0], cost.shape)
+        discount_gap = discount[:upper, None] - discount[: len(rows)]
+        cost = discount_gap * (gain - gain[:upper, None]) / ideal[q]
+        cost[discount_gap <= 0] = 0  # not below, or past the cutoff
+        cells = np.argsort(-cost, axis=None, kind="stable")[:most]
+        a, b = np.unravel_index(cells[cost.flat[cells] > 0], cost.shape)
         yield rows[a], rows[b], np.full(len(a), q), cost[a, b]

@@ -4,7 +4,7 @@ import numpy as np
 
 from treerank.documents.columns import BEHAVIOR_NAMES
 from treerank.inspection.data_sheets import DataSheet, data_sheet, drift
-from treerank.inspection.leaks import copies, single_features
+from treerank.inspection.leaks import duplicates, single_features
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side, table
@@ -26,7 +26,7 @@ def data(subject: Subject) -> Section:
     hints: list[str] = []
     tables = [_sizes(sheets), _labels(judged), _missing(subject, sheets), _drift(subject, hints)]
     body = side_by_side(*tables, _single(subject, hints))
-    notes = [_copies(subject, hints), _clicks(subject)]
+    notes = [_duplicates(subject, hints), _clicks(subject)]
     if subject.n_unjudged:
         hints.append(f"Documents that nobody has judged are left out: {subject.n_unjudged:,}.")
         notes.append(paragraphs(hints[-1]))
@@ -60,8 +60,10 @@ def _labels(sheets: dict[str, DataSheet]) -> Markup:
     return table(f"Shares of labels{note}", ["label", *sheets], rows)
 
 
-def _copies(subject: Subject, hints: list[str]) -> Markup:
-    found = copies(subject.X, subject.groups, None if subject.train is None else subject.train[0])
+def _duplicates(subject: Subject, hints: list[str]) -> Markup:
+    found = duplicates(
+        subject.X, subject.groups, None if subject.train is None else subject.train[0]
+    )
     notes = [f"Documents with the same features as another one of their query: {found.within:,}."]
     if subject.train is not None:
         n_known = len(found.in_reference)

@@ -35,7 +35,7 @@ def examples(subject: Subject) -> Section | None:
     metric = subject.metrics[0] if isinstance(subject.metrics[0], NDCG) else "ndcg@10"
     rows = np.concatenate([subject.groups.rows[q] for q in chosen])
     codes = np.repeat(np.arange(len(chosen)), subject.groups.sizes[chosen])
-    limits = {"n_swaps": len(chosen) * _N_SWAPS, "per_query": _N_SWAPS}
+    limits = {"n_pairs": len(chosen) * _N_SWAPS, "per_query": _N_SWAPS}
     swaps = costly_rank_changes(
         subject.y[rows], subject.scores[rows], codes, metric=metric, **limits
     )
