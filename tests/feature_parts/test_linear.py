@@ -50,3 +50,29 @@ def test_wrong_input_is_refused():
         LinearModel(alpha=-1).fit(X, OBJECTIVE)
     with pytest.raises(ValueError, match="X must have 5 features; got 4"):
         LinearModel().fit(X, OBJECTIVE).transform(X[:, :4])
+
+
+def test_positive_weights_are_the_fit_of_the_features_that_have_some():
+    X_signed = X * np.array([1.0, -1, 1, -1, 1])
+    free = LinearModel().fit(X_signed, OBJECTIVE).coef_
+    assert (free < 0).any()
+    positive = LinearModel(positive=True).fit(X_signed, OBJECTIVE)
+    kept = positive.coef_ > 0
+    assert (positive.coef_ >= 0).all()
+    assert kept.any()
+    assert not kept[free < 0].all()
+    alone = LinearModel().fit(X_signed[:, kept], OBJECTIVE)
+    np.testing.assert_allclose(positive.coef_[kept], alone.coef_, rtol=1e-3)
+    # No weight at 0 would lower the loss above it.
+    for feature in np.flatnonzero(~kept):
+        columns = kept | (np.arange(X.shape[1]) == feature)
+        assert (
+            LinearModel().fit(X_signed[:, columns], OBJECTIVE).coef_[columns[:feature].sum()]
+            <= 1e-4
+        )
+
+
+def test_features_that_all_speak_against_get_no_weight_and_no_warning_of_the_search():
+    column = -X[:, [int(np.argmax(np.abs(LinearModel().fit(X, OBJECTIVE).coef_)))]]
+    sign = np.sign(LinearModel().fit(column, OBJECTIVE).coef_[0])
+    assert LinearModel(positive=True).fit(-sign * column, OBJECTIVE).coef_.tolist() == [0.0]

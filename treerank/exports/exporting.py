@@ -17,7 +17,15 @@ from treerank.documents.features import check_labels, shown_names, unpacked
 from treerank.documents.queries import QueryGroups
 from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
 from treerank.exports.feature_names import check_unicode
-from treerank.exports.formats import FORMATS, format_named
+from treerank.exports.formats import FORMATS
+from treerank.exports.hybrid import (
+    DEFAULT_HITS,
+    HYBRID_FORMATS,
+    HybridConversion,
+    can_weigh,
+    hybrid_conversion,
+    longest_list,
+)
 from treerank.exports.report import (
     NEAR_TIE,
     ExportReport,
@@ -61,7 +69,9 @@ def export(
     path : str or path
         The file to write.
     format : str
-        Name of the format, see :data:`treerank.exports.formats.FORMATS`.
+        Name of the format, see :data:`treerank.exports.formats.FORMATS`; or "opensearch-hybrid" or
+        "elasticsearch-linear", which take the weights of a linear model over retrievers. Their
+        ``check`` is what :func:`treerank.read_runs` returned.
     check : (X, y, qid), (X, y) or X, default=None
         Documents that the other program must rank as the ranker does, in memory; what a reader of
         files returned will do. Without qid they are one query. Formats whose program scores some
@@ -110,7 +120,7 @@ def export(
     'POST _ltr/_featureset/shop/_createmodel'
     """
     check_ranker(ranker)
-    format_named(format)
+    check_choice("format", format, [*FORMATS, *HYBRID_FORMATS])
     with naming("relevance"):
         log_odds = None if relevance is None else RelevanceScale.of(ranker).log_odds(relevance)
     check_model_name(format, name)
@@ -124,14 +134,22 @@ def export(
     X = None if documents is None else documents.X
     names = shown_names(ranker)
     check_unicode(names)
+    if format in HYBRID_FORMATS:
+        if log_odds is not None:
+            raise ValueError(f"relevance must be None for format {format!r}; got {relevance!r}.")
+        hybrid = hybrid_conversion(format, ranker.terms(), names)
+        report, obstacles, content = _compared_hybrid(hybrid, check, documents)
+        _refuse_or_warn(format, obstacles, allow)
+        if name is not None:
+            report = replace(report, upload=hybrid.target.upload.format(name=name))
+        with replaced_file(path) as file:
+            file.write(content)
+        return report
     levels = ranker.columns_.categories
     terms = ranker.terms()
     conversion = converted(format, terms, names, X, log_odds, levels, name or NAME)
     report, obstacles = _compared(format, conversion, documents)
-    for reason, obstacle in obstacles.items():
-        if reason not in allow:
-            raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
-        warn_user(f"Format {format!r} {obstacle}.")
+    _refuse_or_warn(format, obstacles, allow)
     n_negative = {} if X is None else count_negative(format, X, names)
     if n_negative and name is not None and UPLOADS[format].draft is None:
         warn_user(f"The file has drafts of the features. {negative_values(n_negative)}")
@@ -167,12 +185,48 @@ def formats_for(ranker: Any) -> list[str]:
     """
     check_ranker(ranker)
     terms, names = ranker.terms(), shown_names(ranker)
-    return [name for name in FORMATS if has_words(name, terms, names)]
+    found = [name for name in FORMATS if has_words(name, terms, names)]
+    return found + [name for name in HYBRID_FORMATS if can_weigh(name, terms, names)]
 
 
 def check_reason(reason: str) -> None:
     """Refuse what is no reason for which a program may score differently."""
     check_choice("allow", reason, REASONS)
+
+
+def _refuse_or_warn(format: str, obstacles: dict[str, str], allow: Collection[str]) -> None:
+    """Refuse what the program does differently, or warn of what is allowed."""
+    for reason, obstacle in obstacles.items():
+        if reason not in allow:
+            raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
+        warn_user(f"Format {format!r} {obstacle}.")
+
+
+def _compared_hybrid(
+    conversion: HybridConversion, check: Any, documents: "_Documents | None"
+) -> tuple[ExportReport, dict[str, str], bytes]:
+    """Return the report, what the engine does differently by reason, and the request."""
+    format, engine = conversion.format, conversion.target.engine
+    if documents is None:
+        unchecked = (
+            "normalizes scores in its own way, so check must be given: what read_runs returned"
+        )
+        content = conversion.content(DEFAULT_HITS)
+        return ExportReport(format, 0), {"unchecked": unchecked}, content
+    _, scores, y, groups = documents
+    X, _, qid = (*_parts(check), None, None)[:3]
+    if qid is None:
+        raise ValueError(f"check must be (X, y, qid), since {engine} normalizes by query.")
+    retrieved = conversion.retriever_scores(X)
+    others = conversion.scores(retrieved, groups)
+    report, obstacles = compare_scores(format, scores, others, y, groups), {}
+    if report.n_changed_pairs:
+        obstacles["order"] = (
+            f"changes the order of {report.n_changed_pairs} pairs, since {engine} normalizes in "
+            f"another way than the columns of the linear model: fit it to read_runs(runs, "
+            f"judgments, engine={engine!r}).normalized()"
+        )
+    return report, obstacles, conversion.content(longest_list(retrieved, groups))
 
 
 class _Documents(NamedTuple):
@@ -184,14 +238,21 @@ class _Documents(NamedTuple):
     groups: QueryGroups
 
 
-def _documents(ranker: Any, check: Any) -> _Documents:
+def _parts(check: Any) -> tuple[Any, ...]:
+    """Return X, or X and y, or X, y and qid."""
     check = unpacked(check)
     parts = check if isinstance(check, tuple) else (check,)
     if len(parts) not in (1, 2, 3):
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
-    X, y, qid = (*parts, None, None)[:3]
+    return parts
+
+
+def _documents(ranker: Any, check: Any) -> _Documents:
+    X, y, qid = (*_parts(check), None, None)[:3]
     X, y, qid = ranker.read(X, y, qid)
     scores = ranker.scores_of(X)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).all():
+        y = None  # as of candidates without judgments
     y = None if y is None else check_labels(y, X.shape[0], "y of check", some_unjudged=True)
     return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]))
 

@@ -17,6 +17,7 @@ from treerank.checks import check_choice, quote, warn_user
 from treerank.documents.features import check_fitted, shown_names
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import format_named
+from treerank.exports.hybrid import HYBRID_FORMATS
 from treerank.exports.report import negative_values
 from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
@@ -152,16 +153,16 @@ with a letter or digit; got 'my shop'.
     """
     if name is None:
         return
-    if format_named(format).has_prefix:
+    if format not in HYBRID_FORMATS and format_named(format).has_prefix:
         rule = "small letters, digits and '_', and begin with a letter, as names of functions in C"
         pattern = "[a-z][a-z0-9_]*"
-    elif format in UPLOADS:
+    elif format in (*UPLOADS, *HYBRID_FORMATS):
         rule = "1 to 64 small letters, digits, '_', '-' and '.', and begin and end with a letter or"
         rule, pattern = f"{rule} digit", "[a-z0-9]([a-z0-9_.-]{0,62}[a-z0-9])?"
     else:
         raise ValueError(
             f"name must be None for format {format!r}, whose program has no names of models; "
-            f"got {quote(name)}. These have: {', '.join(['c', *UPLOADS])}."
+            f"got {quote(name)}. These have: {', '.join(['c', *UPLOADS, *HYBRID_FORMATS])}."
         )
     if not isinstance(name, str) or not re.fullmatch(pattern, name):
         raise ValueError(f"name must be {rule}; got {quote(name)}.")

@@ -15,6 +15,7 @@ def fit_head(
     objective: Objective,
     *,
     alpha: float = 10.0,
+    positive: bool = False,
     scale: float | None = None,
     tolerance: float = 1e-5,
     max_iter: int = 1000,
@@ -36,6 +37,8 @@ def fit_head(
         with weights that do not depend on the scores.
     alpha : float, default=10.0
         Strength of the penalty.
+    positive : bool, default=False
+        Whether no weight may be negative.
     scale : float, default=None
         The number c; None measures it.
     tolerance : float, default=1e-5
@@ -76,15 +79,21 @@ def fit_head(
         return value / start_value + 0.5 * alpha * (v @ v), slope + alpha * v
 
     with np.errstate(under="ignore"):  # no decorator, whose frame a warning would point at
-        return _minimum(penalized, features.shape[1], tolerance, max_iter) / scale
+        return _minimum(penalized, features.shape[1], positive, tolerance, max_iter) / scale
 
 
-def _minimum(function: Any, n_outputs: int, tolerance: float, max_iter: int) -> np.ndarray:
+def _minimum(
+    function: Any, n_outputs: int, positive: bool, tolerance: float, max_iter: int
+) -> np.ndarray:
     """Return where a smooth function is smallest; warn if the search stops far from there."""
     options = {"gtol": tolerance, "ftol": 0.0, "maxiter": max_iter, "maxfun": 2 * max_iter}
     start = np.zeros(n_outputs)
-    found = optimize.minimize(function, start, jac=True, method="L-BFGS-B", options=options)
-    slope = np.abs(found.jac).max()
+    bounds = [(0, None)] * n_outputs if positive else None
+    found = optimize.minimize(
+        function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
+    at_bound = positive & (found.x <= 0) & (found.jac > 0)  # where it would fall below
+    slope = np.abs(np.where(at_bound, 0, found.jac)).max()
     if slope > 10 * tolerance:  # closer than this, an abnormal line search is only rounding
         stopped = f"The weights stopped {slope:.1e} from optimal after {found.nit} iterations"
         warn_user(f"{stopped}; penalize them more: raise head_alpha.", ConvergenceWarning)

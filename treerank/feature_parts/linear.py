@@ -41,6 +41,8 @@ class LinearModel(BaseEstimator):
     alpha : float, default=0.1
         Strength of the penalty, which has no unit; see
         :func:`~treerank.feature_parts.head_fitting.fit_head`.
+    positive : bool, default=False
+        Whether no weight may be negative, as search engines need it for hybrid queries.
 
     Attributes
     ----------
@@ -66,6 +68,7 @@ class LinearModel(BaseEstimator):
     n_outputs_: ClassVar[int] = 1
 
     alpha: NotNegative = 0.1
+    positive: bool = False
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -78,7 +81,7 @@ class LinearModel(BaseEstimator):
         features = scale(rows, np.float64)
         features[:, [*rows.columns.categories]] = 0
         convex = as_objective(objective).convex_or_itself()
-        weight = fit_head(features, convex, alpha=self.alpha)
+        weight = fit_head(features, convex, alpha=self.alpha, positive=self.positive)
         self.coef_, self.mean_ = weight / scale.scale, scale.mean
         size = np.abs(weight)
         self.feature_importances_ = size / max(size.sum(), np.finfo(np.float64).tiny)

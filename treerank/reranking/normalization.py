@@ -1,4 +1,10 @@
-"""Normalization: the scores of a retriever on one scale in every query, as search engines do it."""
+"""Normalization: the scores of a retriever on one scale in every query, as search engines do it.
+
+What the engines compute is read from their sources: ``MinMaxScoreNormalizationTechnique`` of
+opensearch-project/neural-search at 936d3c4 (August 2026), and ``MinMaxScoreNormalizer`` of
+elastic/elasticsearch. Both are of single precision, and both begin the search for the largest score
+at Java's ``Float.MIN_VALUE``, which is the smallest number above 0.
+"""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -34,6 +40,32 @@ def _l2(scores: np.ndarray) -> np.ndarray:
     return scores / np.sqrt(np.sort(scores * scores).sum())
 
 
+def _opensearch_min_max(scores: np.ndarray) -> np.ndarray:
+    low, high = _range_in_java(scores)
+    if low == high:
+        return np.ones(len(scores), np.float32)
+    normalized = (scores.astype(np.float32) - low) / (high - low)
+    return np.where(normalized == 0, np.float32(0.001), normalized)
+
+
+def _elasticsearch_min_max(scores: np.ndarray) -> np.ndarray:
+    low, high = _range_in_java(scores)
+    if high - low < np.float32(1e-6):
+        return np.ones(len(scores), np.float32)
+    return (scores.astype(np.float32) - low) / (high - low)
+
+
+def _range_in_java(scores: np.ndarray) -> tuple[np.float32, np.float32]:
+    """Return the smallest and the largest score as the engines find them."""
+    singles = scores.astype(np.float32)
+    return singles.min(), max(singles.max(), np.finfo(np.float32).smallest_subnormal)
+
+
+#: By search engine: its min-max normalization of the scores of the documents that a query found.
+ENGINES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "opensearch": _opensearch_min_max,
+    "elasticsearch": _elasticsearch_min_max,
+}
 #: By name: what becomes of the scores of the documents that a retriever found for one query.
 NORMALIZATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "min_max": _min_max,
@@ -42,12 +74,17 @@ NORMALIZATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+#: A search engine whose normalization is emulated.
+Engine = Annotated[str | None, Rule.one_of((None, *ENGINES))]
+
+
 @check_arguments
 def normalize_scores(
     scores: ArrayLike,
     qid: ByRow = None,
     *,
     method: Annotated[str, Rule.one_of(NORMALIZATIONS)] = "min_max",
+    engine: Engine = None,
 ) -> np.ndarray:
     r"""Return the scores of one retriever, normalized within each query.
 
@@ -71,6 +108,9 @@ def normalize_scores(
         * "l2" is :math:`s / \sqrt{\sum s^2}`. A document that was not found has 0.
 
         A retriever that found nothing for a query has 0 there.
+    engine : {None, "opensearch", "elasticsearch"}, default=None
+        Search engine whose own "min_max" it is, in its single precision: OpenSearch writes .001
+        where it is 0, and both squeeze negative scores, which no query of theirs can have.
 
     Returns
     -------
@@ -86,19 +126,24 @@ def normalize_scores(
     >>> normalize_scores([12.0, 9.0, np.nan, 6.0, 0.8], ["a", "a", "a", "a", "b"])
     array([1. , 0.5, 0. , 0. , 1. ])
     """
+    if engine is not None and method != "min_max":
+        raise ValueError(f"engine must be None for method={method!r}; got {engine!r}.")
     scores = check_scores("scores", scores)
-    return normalized_by_query(scores, QueryGroups.from_qid(qid, len(scores)), method)
+    return normalized_by_query(scores, QueryGroups.from_qid(qid, len(scores)), method, engine)
 
 
-def normalized_by_query(scores: np.ndarray, groups: QueryGroups, method: str) -> np.ndarray:
-    """Return scores normalized within each query, by a method of ``NORMALIZATIONS``.
+def normalized_by_query(
+    scores: np.ndarray, groups: QueryGroups, method: str, engine: str | None = None
+) -> np.ndarray:
+    """Return scores normalized within each query, by a method of ``NORMALIZATIONS`` or an engine.
 
     Examples
     --------
     >>> normalized_by_query(np.array([2.0, np.nan]), QueryGroups.from_qid(None, 2), "l2")
     array([1., 0.])
     """
-    normalize, normalized = NORMALIZATIONS[method], np.zeros(len(scores))
+    normalize = NORMALIZATIONS[method] if engine is None else ENGINES[engine]
+    normalized = np.zeros(len(scores))
     for rows in groups.rows:
         is_retrieved = ~np.isnan(scores[rows])
         if is_retrieved.any():
@@ -122,3 +167,23 @@ def check_scores(name: str, values: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name} must be one-dimensional; got shape {scores.shape}.")
     refuse_where(np.abs(scores) > _LARGEST, scores, f"{name} must be at most {_LARGEST:g} in size")
     return scores
+
+
+def refuse_negative(name: str, scores: np.ndarray, engine: str) -> None:
+    """Refuse negative scores of a retriever, which no query of a search engine can have.
+
+    Examples
+    --------
+    >>> refuse_negative("runs['cross']", np.array([-3.5]), "opensearch")
+    Traceback (most recent call last):
+    ...
+    ValueError: runs['cross'] must not be negative for 'opensearch', whose scores never are; got \
+-3.5 in row 0. Write 1 / (1 + exp(-score)) for logits, and 1 / (1 + distance) for distances, here \
+and in the engine.
+    """
+    advice = (
+        " Write 1 / (1 + exp(-score)) for logits, and 1 / (1 + distance) for distances, here and "
+        "in the engine."
+    )
+    rule = f"{name} must not be negative for {engine!r}, whose scores never are"
+    refuse_where(scores < 0, scores, rule, advice)

@@ -16,9 +16,16 @@ from treerank.datasets.trec import TrecRun, read_trec_run
 from treerank.documents.queries import QueryGroups, is_missing
 from treerank.parameters import check_arguments
 from treerank.reranking.fusion import reciprocal_ranks
-from treerank.reranking.normalization import check_scores, normalized_by_query
+from treerank.reranking.normalization import (
+    Engine,
+    check_scores,
+    normalized_by_query,
+    refuse_negative,
+)
 from treerank.search_engines.judgments import read_judgments
 
+#: End of the names of columns of normalized scores.
+NORMALIZED = ".min_max"
 #: Name of the column of reciprocal rank fusion.
 _FUSED = "rrf"
 #: Steps from document to document after which it is no chance that all scores rise or fall.
@@ -45,6 +52,18 @@ class Candidates(RankingData):
 
     unretrieved: Qrels = NO_JUDGMENTS
 
+    def normalized(self) -> RankingData:
+        """Return the candidates with their normalized scores alone, which search engines weigh.
+
+        Examples
+        --------
+        >>> candidates = read_runs({"bm25": {"shoes": {"a": 7.5}}})
+        >>> candidates.normalized().X.column_names
+        ['bm25.min_max']
+        """
+        names = [name for name in self.X.column_names if name.endswith(NORMALIZED)]
+        return RankingData(self.X.select(names), self.y, self.qid, None, self.documents)
+
 
 @check_arguments
 def read_runs(
@@ -53,6 +72,7 @@ def read_runs(
     *,
     smaller_is_better: str | Collection[str] = (),
     unjudged: float = np.nan,
+    engine: Engine = None,
 ) -> Candidates:
     """Return the documents that any of several retrievers found, with the scores of each.
 
@@ -86,6 +106,10 @@ def read_runs(
     unjudged : float, default=nan
         Label of documents without a judgment. NaN leaves them out of fits and metrics; 0 takes them
         as not relevant, as trec_eval does.
+    engine : {None, "opensearch", "elasticsearch"}, default=None
+        Search engine whose own normalization the columns ``min_max`` have. Fitted to
+        :meth:`Candidates.normalized`, a linear model learns the weights of its hybrid queries,
+        which :func:`treerank.export` writes. Scores of engines are never negative.
 
     Returns
     -------
@@ -117,13 +141,16 @@ def read_runs(
     for name in runs:
         _check_name(name, runs)
     lists = {name: _run_of(name, run, name in distances) for name, run in runs.items()}
+    if engine is not None:
+        for name, run in lists.items():
+            refuse_negative(f"runs[{name!r}]", run.scores, engine)
     pairs = sorted({pair for run in lists.values() for pair in pairs_of(run.qid, run.doc_ids)})
     qid, documents = (np.array(column) for column in zip(*pairs, strict=True))
     scores, groups = runs_as_features(lists, qid, documents), QueryGroups.from_qid(qid)
     ranks, columns = reciprocal_ranks(scores, groups), {}
     for name, values in scores.items():
         columns[name] = values
-        columns[f"{name}.min_max"] = normalized_by_query(values, groups, "min_max")
+        columns[name + NORMALIZED] = normalized_by_query(values, groups, "min_max", engine)
         columns[f"{name}.reciprocal_rank"] = ranks[name]
     columns[_FUSED] = np.sum([*ranks.values()], axis=0)
     y, unretrieved = _joined(_qrels_of(judgments), pairs, unjudged)

@@ -1,0 +1,220 @@
+"""Hybrid queries: the weights of a linear model over retrievers, for the search engine that fuses.
+
+OpenSearch normalizes the scores of each retriever in a query and takes their weighted mean, as a
+search pipeline says; Elasticsearch adds them up in its ``linear`` retriever. Both compute in single
+precision, and a document that a retriever has not found counts 0. A linear model of the normalized
+scores orders documents in the same way, whatever its constant.
+
+So the ranker must be a linear model of the columns ``NAME.min_max`` of
+:func:`~treerank.search_engines.read_runs`, no weight of which is negative. What the engine computes
+is emulated from its source, over the hits of each query in ``check``, which has the scores of the
+retrievers as they are, too.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from treerank.checks import quote
+from treerank.documents.columns import as_frame
+from treerank.documents.queries import QueryGroups
+from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.terms import Terms
+from treerank.reranking.normalization import check_scores, normalized_by_query, refuse_negative
+from treerank.search_engines.runs import NORMALIZED
+
+_Words = dict[str, Any]
+#: Hits of each retriever where no documents tell them.
+DEFAULT_HITS = 100
+
+
+def _opensearch_body(weights: dict[str, float], n_hits: int) -> _Words:
+    """Return a search pipeline."""
+    listed = ", ".join(weights)
+    return {
+        "description": f"Weights of the queries of a hybrid query, in this order: {listed}",
+        "phase_results_processors": [
+            {
+                "normalization-processor": {
+                    "normalization": {"technique": "min_max"},
+                    "combination": {
+                        "technique": "arithmetic_mean",
+                        "parameters": {"weights": [*weights.values()]},
+                    },
+                }
+            }
+        ],
+    }
+
+
+def _elasticsearch_body(weights: dict[str, float], n_hits: int) -> _Words:
+    """Return a search by a linear retriever, with a placeholder for the query of each part."""
+    retrievers = [
+        {
+            "retriever": {"standard": {"query": {"QUERY_OF": name}}},
+            "weight": weight,
+            "normalizer": "minmax",
+        }
+        for name, weight in weights.items()
+    ]
+    return {"retriever": {"linear": {"rank_window_size": n_hits, "retrievers": retrievers}}}
+
+
+def _weighted_mean(columns: list[np.ndarray], weights: list[float]) -> np.ndarray:
+    return _weighted_sum(columns, weights) / np.add.accumulate(_singles(weights))[-1]
+
+
+def _weighted_sum(columns: list[np.ndarray], weights: list[float]) -> np.ndarray:
+    total = np.zeros(len(columns[0]), np.float32)
+    for column, weight in zip(columns, _singles(weights), strict=True):
+        total = total + weight * column.astype(np.float32)
+    return total
+
+
+def _singles(weights: Any) -> np.ndarray:
+    return np.asarray(weights, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class HybridFormat:
+    """How a search engine takes the weights of retrievers, and what it computes."""
+
+    #: Name of the engine, whose normalization it is.
+    engine: str
+    #: Returns the request for weights by the name of the retriever, and the number of hits of each.
+    body: Callable[[dict[str, float], int], _Words]
+    #: Returns the scores for normalized columns and their weights.
+    combine: Callable[[list[np.ndarray], list[float]], np.ndarray]
+    #: Verb and path of the request.
+    upload: str
+    #: Number of retrievers that a hybrid query may have.
+    most_retrievers: int | None = None
+
+
+HYBRID_FORMATS = {
+    "elasticsearch-linear": HybridFormat(
+        "elasticsearch", _elasticsearch_body, _weighted_sum, "POST {name}/_search"
+    ),
+    "opensearch-hybrid": HybridFormat(
+        "opensearch", _opensearch_body, _weighted_mean, "PUT _search/pipeline/{name}", 5
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HybridConversion:
+    """A linear model of normalized scores, and what a search engine makes of its weights."""
+
+    format: str
+    linear: LinearTerm
+    retrievers: list[str]
+
+    @property
+    def target(self) -> HybridFormat:
+        """The format."""
+        return HYBRID_FORMATS[self.format]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The share of each retriever, of single precision; they sum to 1 but for rounding."""
+        shares = _singles(self.linear.coef / self.linear.coef.sum())
+        return dict(zip(self.retrievers, shares.astype(np.float64).tolist(), strict=True))
+
+    def content(self, n_hits: int) -> bytes:
+        """Return the body of the request."""
+        return json.dumps(self.target.body(self.weights, n_hits), indent=1).encode()
+
+    def retriever_scores(self, X: Any) -> dict[str, np.ndarray]:
+        """Return the scores of the retrievers, before any normalization, from a data frame."""
+        frame = as_frame(X)
+        lacking = [name for name in self.retrievers if frame is None or name not in frame.columns]
+        if lacking:
+            raise ValueError(
+                "check must be what read_runs returned, a data frame with the scores of each "
+                f"retriever before their normalization; got no column {quote(lacking[0])}."
+            )
+        scores: dict[str, np.ndarray] = {}
+        for name in self.retrievers:
+            assert frame is not None
+            values = frame[name].cast(nw.Float64).to_numpy()
+            scores[name] = check_scores(f"column {name!r} of check", values)
+            refuse_negative(f"column {name!r} of check", scores[name], self.target.engine)
+        return scores
+
+    def scores(self, retrieved: dict[str, np.ndarray], groups: QueryGroups) -> np.ndarray:
+        """Return the scores of the engine, in the unit of the linear model."""
+        columns = [
+            normalized_by_query(scores, groups, "min_max", self.target.engine)
+            for scores in retrieved.values()
+        ]
+        combined = self.target.combine(columns, [*self.weights.values()]).astype(np.float64)
+        return combined * self.linear.coef.sum() + self.linear.offset.sum()
+
+
+def hybrid_conversion(format: str, terms: Terms, names: list[str]) -> HybridConversion:
+    """Return the conversion of a linear model; refuse what the engine cannot weigh.
+
+    Examples
+    --------
+    >>> from treerank.feature_parts.terms import no_trees
+    >>> terms = Terms(no_trees(2), LinearTerm(np.array([3.0, 1.0]), np.zeros(2)))
+    >>> names = ["bm25.min_max", "dense.min_max"]
+    >>> hybrid_conversion("opensearch-hybrid", terms, names).weights
+    {'bm25': 0.75, 'dense': 0.25}
+    """
+    terms, target = terms.with_lines(), HYBRID_FORMATS[format]
+    engine, most = target.engine, target.most_retrievers
+    if terms.kinds != ["line"] or terms.line is None:
+        raise ValueError(
+            f"format {format!r} must have a linear model, since {engine} adds up the weighted "
+            f"scores of retrievers; got {' and '.join(terms.kinds)}. Write "
+            "TreeDirectRanker(LinearModel(positive=True)). Trees can go there by its plugin for "
+            "learning to rank, and rank the candidates again."
+        )
+    others = [name for name in names if not name.endswith(NORMALIZED)]
+    if others:
+        raise ValueError(
+            f"format {format!r} must have columns of normalized scores alone, such as "
+            f"'bm25{NORMALIZED}'; got {quote(others[0])}. Fit the linear model to "
+            f"read_runs(runs, judgments, engine={engine!r}).normalized()."
+        )
+    if most is not None and len(names) > most:
+        raise ValueError(
+            f"format {format!r} must have {most} retrievers at most; got {len(names)}."
+        )
+    coef, retrievers = terms.line.coef, [name.removesuffix(NORMALIZED) for name in names]
+    if (coef < 0).any():
+        worst = int(np.argmin(coef))
+        raise ValueError(
+            f"format {format!r} must have no negative weight, which {engine} refuses; got "
+            f"{coef[worst] / np.abs(coef).sum():.3f} for {retrievers[worst]!r}. Write "
+            "TreeDirectRanker(LinearModel(positive=True)), or leave this retriever out."
+        )
+    if not coef.any():
+        raise ValueError(f"format {format!r} must have a weight above 0; got none.")
+    return HybridConversion(format, terms.line, retrievers)
+
+
+def can_weigh(format: str, terms: Terms, names: list[str]) -> bool:
+    """Tell whether a search engine can take a model as the weights of its retrievers."""
+    try:
+        hybrid_conversion(format, terms, names)
+    except ValueError:
+        return False
+    return True
+
+
+def longest_list(retrieved: dict[str, np.ndarray], groups: QueryGroups) -> int:
+    """Return the number of hits of the longest list of any retriever.
+
+    Examples
+    --------
+    >>> longest_list({"bm25": np.array([2.0, np.nan, 1.0])}, QueryGroups.from_qid([7, 7, 7]))
+    2
+    """
+    counts = [np.bincount(groups.codes, ~np.isnan(scores)) for scores in retrieved.values()]
+    return int(np.max(counts, initial=1))
