@@ -1,6 +1,6 @@
 """LinearModel: a weighted sum of the features, fitted by convex optimization, without torch."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import array, check_state, unshared
 from treerank.objectives.base import Objective, as_objective
-from treerank.parameters import NotNegative
+from treerank.parameters import NotNegative, check_parameters
 
 #: What ``fit`` has learned, with the rules of a model file.
 _STATE = {
@@ -68,6 +68,7 @@ class LinearModel(BaseEstimator):
     n_outputs_: ClassVar[int] = 1
 
     alpha: NotNegative = 0.1
+    _: KW_ONLY
     positive: bool = False
 
     @all_or_nothing
@@ -76,6 +77,7 @@ class LinearModel(BaseEstimator):
 
         ``validation`` changes nothing, because there is nothing to stop early.
         """
+        check_parameters(self)
         rows = as_rows(X)
         scale = Standardization.of(rows)
         features = scale(rows, np.float64)
