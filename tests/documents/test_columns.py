@@ -234,7 +234,7 @@ def test_numbers_that_may_be_categories_are_warned_of(kind, texts, said):
 
 
 @pytest.mark.parametrize(
-    "texts", [["02139", "10001", "90210"], ["0", "1"], ["2WD", "4WD"], ["1st", "2nd", "3rd", "4th"]]
+    "texts", [["02139", "10001", "90210"], ["0", "1"], ["2WD", "4WD"], ["4th", "5th", "6th"]]
 )
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_codes_and_flags_are_categories(kind, texts):

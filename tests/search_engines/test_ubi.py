@@ -104,6 +104,18 @@ def test_a_click_is_at_a_position_and_tells_that_an_application_counts_from_0():
     assert sessions_of(log) == {"1": ("abc", "a"), "2": ("ab", "b")}
 
 
+def test_a_click_moves_no_document_and_is_no_impression():
+    shoes = [query("1", "shoes", None)]
+    events = [*seen("1", "ab"), event("1", "a", ordinal=3)]
+    assert sessions_of(read_ubi(shoes, events)) == {"1": ("ab", "a")}
+    with pytest.warns(UserWarning, match="Not all") as caught:
+        read_ubi(shoes, [*seen("1", "ab"), event("1", "f", ordinal=6)])
+    assert str(caught[0].message) == (
+        "Not all events and queries were read. "
+        "Of 1 clicks, 0 count; left out are 1 on documents that were not shown."
+    )
+
+
 class Client:
     """An answer as the client of Elasticsearch wraps it."""
 
@@ -141,6 +153,10 @@ def test_answers_that_lack_documents_are_told():
         UserWarning, match=r"events holds 2 of 87 documents .* size= .* helpers.scan"
     ):
         read_ubi(QUERIES, answer(EVENTS, 87))
+    with pytest.warns(
+        UserWarning, match="events holds 2 of 87 documents"
+    ):  # of an index that grows
+        read_ubi(QUERIES, [answer(EVENTS[:1], 87), answer(EVENTS[1:], 1)])
     for wrong, message in {
         "error": "queries must be that of a search; got 'no such index'",
         "_source": "queries must be documents, or hits with _source; got {'_id': '1'",
