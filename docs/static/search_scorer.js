@@ -2,13 +2,14 @@
 const WEIGHTS = [
   [/^(start|guide\/)/, 2],
   [/^(how|move|gallery)\//, 1],
-  [/^glossary/, 1],
+  [/^glossary/, 0.25],
   [/^(generated|project)\//, 0.5],
 ];
 var Scorer = {
   score: ([docname, title, anchor, description, score]) => {
     const rule = WEIGHTS.find(([pages]) => pages.test(docname));
-    return score * (rule ? rule[1] : 1);
+    const heading = anchor ? 1.1 : 1; // a heading of these words comes before a page that has them
+    return score * heading * (rule ? rule[1] : 1);
   },
   objNameMatch: 11,
   objPartialMatch: 6,
