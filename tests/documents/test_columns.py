@@ -322,9 +322,11 @@ def text_frame(kind, n_rows, n_values):
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
-def test_text_that_is_hardly_ever_repeated_is_refused_with_a_remedy(kind):
-    with pytest.raises(ValueError, match=r"Column 'title' .* got 300 distinct values in 599") as e:
-        Columns.of(text_frame(kind, 599, 300))
+@pytest.mark.parametrize(("n_rows", "n_values"), [(599, 300), (257, 257)])
+def test_text_that_is_hardly_ever_repeated_is_refused_with_a_remedy(kind, n_rows, n_values):
+    rule = rf"Column 'title' .* got {n_values} distinct values in {n_rows} rows"
+    with pytest.raises(ValueError, match=rule) as e:
+        Columns.of(text_frame(kind, n_rows, n_values))
     for remedy in ("Drop the column", "encode it as numbers", "give it a categorical dtype"):
         assert remedy in str(e.value)
 

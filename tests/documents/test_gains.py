@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treerank import TreeDirectRanker, compare, get_metric
-from treerank.documents.gains import is_relevant
+from treerank.documents.gains import is_relevant, label_gains
 
 RNG = np.random.default_rng(0)
 X, QID = RNG.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
@@ -59,3 +59,12 @@ def test_other_labels_are_no_reason_to_warn(labels, threshold):
     with warnings.catch_warnings(action="error"):
         relevant = is_relevant(np.array(labels), threshold)
     assert relevant.tolist() == [float(label >= threshold) for label in labels]
+
+
+def test_labels_up_to_1000_have_an_exponential_gain_and_gains_end_where_sums_would_overflow():
+    assert label_gains([0, 1000])[1] == 2.0**1000 - 1
+    with pytest.raises(ValueError, match=r"y must be at most 1000 for gain='exp.*; got 1000\.5"):
+        label_gains([0, 1000.5])
+    assert label_gains([0, 1], gain=[0, 2.0**1000])[1] == 2.0**1000
+    with pytest.raises(ValueError, match=r"y must have gains below 1\.07e\+301; got 2\.1"):
+        label_gains([0, 1], gain=[0, 2.0**1001])

@@ -39,6 +39,19 @@ def test_a_notebook_shows_the_largest_parts_as_bars():
     assert parts[0, :1]._repr_html_() is None  # its columns have no names
 
 
+def test_a_sentence_names_three_reasons_and_one_against_and_a_table_has_eight_bars():
+    weights = np.array([5.0, -4, 3, 2, 1, 0.5, -0.25, 0.125, 0.0625])
+    frame = pd.DataFrame(np.eye(9) * weights, columns=[*"abcdefghi"])
+    parts = RankSVM().fit(frame, np.arange(9), np.zeros(9)).explain(frame[:1], frame[:1])
+    parts[0] = weights
+    reasons = "A is above B because of a +5, c +3, d +2, despite b -4."
+    assert str(parts[0]) == reasons
+    assert parts[0]._repr_html_().startswith(f"<p>{reasons}</p>")
+    assert parts[0]._repr_html_().count("<tr>") == 8
+    parts[0] = -weights
+    assert str(parts[0]) == "A is below B because of a -5, c -3, d -2, despite b +4."
+
+
 COLORED = FRAME.assign(color=np.where(Y > 0, "red", "blue"))
 
 
