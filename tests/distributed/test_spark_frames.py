@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from ranking_sample import make_ranking_sample
+from spark_session import CONNECT, make_session, spread
 from worker_fits import assert_equal_fits, model_of
 
 from treerank import HistogramTrees, TreeDirectRanker, XGBoostTrees
@@ -31,29 +31,6 @@ FRAME = pd.DataFrame(X, columns=NAMES).assign(label=Y, query=[f"q{q}" for q in Q
 TREES = HistogramTrees(n_estimators=4, n_jobs=1)
 RANKER = TreeDirectRanker(TREES, random_state=0)
 ENDLESS = TreeDirectRanker(HistogramTrees(n_estimators=10**6, n_jobs=1))
-CONNECT = os.environ.get("TREERANK_SPARK_CONNECT") == "1"
-
-
-def make_session():
-    """Start Spark on this machine, with two slots."""
-    from pyspark.sql import SparkSession
-
-    paths = os.pathsep.join(str(p) for p in (Path(__file__).parents[2], Path(__file__).parent))
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([paths, os.environ.get("PYTHONPATH", "")])
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.log.level": "ERROR",
-    }
-    builder = SparkSession.builder
-    builder = builder.remote("local[2]") if CONNECT else builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +38,6 @@ def session():
     session = make_session()
     yield session
     session.stop()
-
-
-def spread(session, frame, n_partitions):
-    """Return a frame of Spark whose partitions hold any rows."""
-    shuffled = frame.sample(frac=1, random_state=1)
-    rows = [tuple(map(_plain, row)) for row in shuffled.itertuples(index=False)]
-    types = {"O": "string", "f": "double", "i": "bigint", "T": "string"}
-    kinds = [types.get(np.dtype(frame[n].to_numpy().dtype).kind, "string") for n in frame]
-    schema = ", ".join(f"`{n.replace('`', '``')}` {k}" for n, k in zip(frame, kinds, strict=True))
-    return session.createDataFrame(rows, schema).repartition(n_partitions)
-
-
-def _plain(value):
-    value = value.item() if hasattr(value, "item") else value
-    return None if value != value else value
 
 
 def fit_alone(ranker, frame=FRAME, **options):
