@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -407,6 +408,21 @@ def quote(value: Any) -> str:
     except Exception:  # as that of a number with too many digits, or of a broken object
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}..."
+
+
+def numba_reason(error: Exception) -> str:
+    """Return what an error of numba says first, without the stage before and candidates after it.
+
+    Examples
+    --------
+    >>> lines = "Failed in nopython mode", "Cannot unify a number and text", "During: typing"
+    >>> numba_reason(ValueError(chr(10).join(lines)))
+    "'Cannot unify a number and text'"
+    """
+    lines = [line.strip(" >") for line in str(error).splitlines()]
+    stage = 1 if lines and lines[0].startswith("Failed in ") else 0
+    said = takewhile(lambda line: not line.startswith(("There are ", "During: ")), lines[stage:])
+    return quote(" ".join(filter(None, said)))
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -120,6 +121,30 @@ def test_what_is_no_loss_is_refused(loss):
     for make in (fitted, partial(make_objective, Y, QID)):
         with pytest.raises(ValueError, match="loss must be a function of the margin, have a"):
             make(loss=loss)
+
+
+def gap_squared(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
+    return (gain_i - gain_j) ** 2
+
+
+@pytest.mark.parametrize("of_pair", [gap_squared, njit(gap_squared)], ids=["plain", "compiled"])
+def test_a_weight_of_the_users_own_is_a_plain_function_of_a_pair(of_pair):
+    own = PairWeight(lambda y, groups, options: y, of_pair)
+    scores = np.linspace(-1, 1, len(Y))
+    gradient, _ = make_objective(Y, QID, weight=own).derivatives(scores)
+    expected = np.zeros(len(Y))
+    for i, j in product(range(len(Y)), repeat=2):
+        if QID[i] == QID[j] and Y[i] > Y[j]:
+            step = (Y[i] - Y[j]) ** 2 / (1 + np.exp(scores[i] - scores[j]))
+            expected[[i, j]] += [-step, step]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("of_pair", [lambda gain: gain, lambda *values: "text", 3])
+def test_what_is_no_weight_of_a_pair_is_refused_by_name(of_pair):
+    own = PairWeight(lambda y, groups, options: y, of_pair)
+    with pytest.raises(ValueError, match=r"weight must have of_pair, a function of \(gain_i, gain"):
+        make_objective(Y, QID, weight=own)
 
 
 def test_a_weight_of_the_users_own_counts_as_the_same_one_by_name():

@@ -10,7 +10,6 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from types import FunctionType
 from typing import Annotated, Any, TypeVar
 
@@ -26,6 +25,7 @@ from treerank.checks import (
     closest,
     has_methods,
     naming,
+    numba_reason,
     quote,
     warn_user,
 )
@@ -214,18 +214,10 @@ def _compiled(loss: Any) -> Any:
     except (numba.errors.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of the margin that numba compiles and that returns value, "
-            f"gradient and hessian; got {quote(loss)}: {_reason(error)}"
+            f"gradient and hessian; got {quote(loss)}: {numba_reason(error)}"
         ) from error
     _check_slope(loss, compiled)
     return compiled
-
-
-def _reason(error: Exception) -> str:
-    """Return what an error says first; numba tells the stage before, and candidates after it."""
-    lines = [line.strip(" >") for line in str(error).splitlines()]
-    stage = 1 if lines and lines[0].startswith("Failed in ") else 0
-    told = takewhile(lambda line: not line.startswith(("There are ", "During: ")), lines[stage:])
-    return quote(" ".join(filter(None, told)))
 
 
 def _check_slope(loss: Any, compiled: Any) -> None:

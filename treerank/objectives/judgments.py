@@ -65,6 +65,24 @@ class Judgments:
         Numbers and sizes of the queries of all workers, and the largest label.
     seed : int
         Seed of whatever is drawn at random.
+
+    Examples
+    --------
+    A loss of one's own is an object with ``bind``, which gets them:
+
+    >>> from treerank import make_objective
+    >>> class Squares:
+    ...     def __init__(self, judgments=None):
+    ...         self.judgments = judgments
+    ...     def bind(self, judgments):
+    ...         return Squares(judgments)
+    ...     def derivatives(self, scores, *, iteration=0):
+    ...         return scores - self.judgments.y, np.ones_like(scores)
+    ...     def __call__(self, scores, *, iteration=0):
+    ...         gradient, hessian = self.derivatives(scores)
+    ...         return float((gradient**2).sum() / 2), gradient, hessian
+    >>> make_objective([2, 0], loss=Squares()).derivatives(np.zeros(2))[0]
+    array([-2.,  0.])
     """
 
     y: np.ndarray

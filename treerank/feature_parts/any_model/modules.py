@@ -86,9 +86,7 @@ class TorchModule(NetworkPart):
         return module
 
     def _expected_weights(self):
-        self._build(
-            None, seed=0
-        )  # a module of the user's own need not know a device without memory
+        self._build(None, seed=0)  # in memory: any module can be made there
         return self._model.state_dict()
 
 

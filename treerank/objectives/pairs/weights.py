@@ -14,13 +14,16 @@ A query counts as much as the sum of its pair weights, unless they are scaled. T
 that, list its function of the sum in ``NORMALIZATIONS``.
 """
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Annotated, Any
 
+import numba
 import numpy as np
 
-from treerank.checks import by_name
+from treerank.checks import by_name, numba_reason, quote
 from treerank.documents.gains import is_relevant, label_gains
 from treerank.numerics.compiling import register_jitable
 from treerank.objectives.pairs.position_values import VALUES
@@ -113,7 +116,8 @@ class PairWeight:
         ``options`` is a :class:`~treerank.objectives.pairs.problem.PairProblem`, whose ``settings``
         are a :class:`~treerank.objectives.PairSettings`.
     of_pair : callable
-        ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``.
+        ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``; numba
+        compiles it.
     values : callable or None
         Fills in ``above``, ``below`` and ``within`` of a query; None if ranks do not matter. Where
         ``k`` truncates, pairs of two documents beyond it are not visited.
@@ -164,8 +168,25 @@ PAIR_WEIGHTS = {
 
 
 def get_pair_weight(weight: str | PairWeight) -> PairWeight:
-    """Return the pair weight of a name; a pair weight is returned as it is."""
-    return by_name("weight", weight, PAIR_WEIGHTS, PairWeight)
+    """Return the pair weight of a name; the function of one of the user's own is compiled."""
+    found: PairWeight = by_name("weight", weight, PAIR_WEIGHTS, PairWeight)
+    is_known = any(found.of_pair is known.of_pair for known in PAIR_WEIGHTS.values())
+    return found if is_known else replace(found, of_pair=_compiled(found.of_pair))
+
+
+@functools.cache
+def _compiled(of_pair: Any) -> Any:
+    """Return a user's weight of a pair compiled; refuse what numba does not compile to a number."""
+    try:
+        compiled: Any = numba.njit(of_pair) if isinstance(of_pair, FunctionType) else of_pair
+        float(compiled(1.0, 0.0, 1.0, 0.5, 0.5, 1.0, 0.5, False))
+    except (numba.errors.NumbaError, TypeError, ValueError) as error:
+        raise ValueError(
+            "weight must have of_pair, a function of (gain_i, gain_j, above_i, above_j, below_i, "
+            "below_j, within, tied) that numba compiles and that returns a number; got "
+            f"{quote(of_pair)}: {numba_reason(error)}"
+        ) from error
+    return compiled
 
 
 #: A pair weight, or its name.
