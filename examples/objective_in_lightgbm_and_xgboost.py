@@ -78,6 +78,43 @@ booster = xgb.train(
 with_xgboost = metric(booster.predict(valid_set))
 print(f"XGBoost: MAP {with_xgboost:.3f} after {booster.num_boosted_rounds()} trees")
 
+# %%
+# Several outputs
+# ---------------
+# A model may have an output for each of several labels, and each output an objective of its own.
+# Here the second label is whether a document is good enough. The outputs share the splits of
+# their trees. Gradient and hessian are columns, one for each output.
+
+labels = {"grade": y, "good": (y >= 2).astype(float)}
+objectives = [make_objective(each[train], qid[train]) for each in labels.values()]
+
+
+def derivatives(scores, _):
+    """Return gradient and hessian of all outputs, of shape (n_documents, n_outputs)."""
+    pairs = [each.derivatives(scores[:, k]) for k, each in enumerate(objectives)]
+    return tuple(np.column_stack(columns) for columns in zip(*pairs, strict=True))
+
+
+booster = xgb.train(
+    {
+        "base_score": 0,
+        "learning_rate": 0.1,
+        "max_depth": 4,
+        "num_target": 2,
+        "multi_strategy": "multi_output_tree",
+        "disable_default_eval_metric": True,
+        "seed": 0,
+    },
+    xgb.QuantileDMatrix(X[train], np.column_stack([*labels.values()])[train]),
+    num_boost_round=60,
+    obj=derivatives,
+)
+scores = booster.predict(valid_set)
+for k, (name, label) in enumerate(labels.items()):
+    of_output = get_metric("ndcg@10")(label[valid], scores[:, k], qid[valid])
+    print(f"output for {name!r}: NDCG@10 {of_output:.3f}")
+assert scores.shape == (len(valid), 2)
+
 by_chance = metric(np.zeros(len(valid)))
 print(f"a random order: MAP {by_chance:.3f}")
 assert min(with_lightgbm, with_xgboost) > by_chance + 0.05
