@@ -177,6 +177,7 @@ class Progress:
         self.values: list[float] = []
         self.newest, self._level = newest, np.nan
         self._best_level, self.best_iteration = -np.inf, start
+        self.n_done, self.n_without_split = start, 0
 
     @property
     def name(self) -> str:
@@ -195,8 +196,13 @@ class Progress:
     def record(self, iteration: int, dump: Callable[[], Any] = dict) -> bool:
         """Note that ``iteration`` iterations are done; return whether the fit should stop.
 
-        ``dump`` returns the model as plain values, to be saved.
+        ``dump`` returns the model as plain values, to be saved. Where ``iteration`` is that of the
+        call before, the engine has thrown a tree without a split away, and the value measured after
+        it goes, too.
         """
+        if iteration == self.n_done:
+            return self._record_nothing(iteration)
+        self.n_done = iteration
         last = {self.name: self.values[-1]} if self.values else {}
         stops = bool(current_listener()(iteration, self.total, last))
         if self.values:
@@ -207,16 +213,32 @@ class Progress:
             self.saver(iteration, dump, self)
         return stops
 
+    def _record_nothing(self, iteration: int) -> bool:
+        """Forget the value of an iteration that left the model as it was."""
+        self.n_without_split += 1
+        if self.values:
+            self.values.pop()
+            if history := getattr(self.metric, "history", None):
+                history.pop()
+        last = {self.name: self.values[-1]} if self.values else {}
+        return bool(current_listener()(iteration, self.total, last))
+
     def state(self) -> dict[str, Any]:
         """Return the values so far, and the rows of all that the metric has recorded of them."""
         history: list[list[float]] = getattr(self.metric, "history", None) or []
-        return {"values": self.values, "rows": history[len(history) - len(self.values) :]}
+        return {
+            "values": self.values,
+            "rows": history[len(history) - len(self.values) :],
+            "n_without_split": self.n_without_split,
+        }
 
     def resume(self, state: Mapping[str, Any], start: int) -> None:
         """Take over the values of the iterations after ``start`` that were done before."""
+        self.n_done = start + len(state["values"])
         for iteration, value in enumerate(state["values"], start + 1):
             self.values.append(value)
             self.note(value, iteration)
+        self.n_without_split = state["n_without_split"]
         if state["rows"]:
             cast(Any, self.metric).history.extend(state["rows"])
 

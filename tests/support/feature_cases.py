@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from treerank import Ensemble, TreeDirectRanker, checkpointing, get_metric, load
+from treerank.feature_parts import Stages
 from treerank.feature_parts.registry import feature_part_class
 from treerank.rankers import NestedRanker
 
@@ -31,8 +32,8 @@ LEVELS = {
     "warm_start": (False, True),
     "checkpoint": (False, True),
     "callbacks": (False, True),
-    "ensemble": (False, True),
-    "nested": (False, True),
+    "composite": (None, "ensemble", "engines", "stages"),
+    "nested": (None, "once", "twice"),
     "calibration": (False, True),
     "precision": ("float32", "int8"),
     "custom_loss": (False, True),
@@ -42,8 +43,14 @@ LEVELS = {
 REFUSED = (
     ({"position": True, "several_labels": True}, "y must be a single column where position"),
     ({"position": True, "nan_labels": True}, "y must be a click, 0 or 1, where position is given"),
-    ({"several_labels": True, "nested": True}, "y must be a single label for NestedRanker"),
-    ({"warm_start": True, "ensemble": True}, "warm_start must be False for feature_part=Ensemble"),
+    *(
+        ({"several_labels": True, "nested": times}, "y must be a single label for NestedRanker")
+        for times in ("once", "twice")
+    ),
+    *(
+        ({"warm_start": True, "composite": name}, f"warm_start must be False for .*{cls}")
+        for name, cls in (("ensemble", "Ensemble"), ("engines", "Ensemble"), ("stages", "Stages"))
+    ),
 )
 #: What cannot be in one case: what is refused, and a parameter that other engines have not.
 FORBIDDEN = [levels for levels, _ in REFUSED]
@@ -51,7 +58,7 @@ FORBIDDEN += [{"precision": "int8", "engine": engine} for engine in ("lightgbm",
 #: Features whose triples meet, too: those in which faults were found before.
 RISKIEST = (
     *("eval_set", "sample_weight", "several_labels", "categories", "nan_labels", "warm_start"),
-    *("checkpoint", "callbacks", "ensemble", "nested"),
+    *("checkpoint", "callbacks", "composite", "nested"),
 )
 N_TREES, N_QUERIES, N_DOCUMENTS, N_FEATURES = 6, 12, 10, 4
 #: Where a callback ends a fit, where a fit is killed, and where another goes on.
@@ -160,8 +167,15 @@ def part_of(case, n_trees, **settings):
 def ranker_of(case, n_trees=N_TREES):
     """Return an unfitted ranker of a case."""
     part = part_of(case, n_trees, warm_start=case["warm_start"])
-    if case["ensemble"]:
+    others = [engine for engine in LEVELS["engine"] if engine != case["engine"]]
+    if case["composite"] == "ensemble":
         part = Ensemble([part, "linear"], n_bags=2, random_state=0)
+    if case["composite"] == "engines":
+        more = [part_of(case | {"engine": engine}, n_trees) for engine in others]
+        part = Ensemble([part, *more], n_bags=2, random_state=0)
+    if case["composite"] == "stages":
+        few = part_of(case | {"engine": others[0]}, WARM_AT)
+        part = Stages(["linear", few, part], random_state=0)
     settings = {
         "weight": case["weight"],
         "smoothing": 0.0,
@@ -172,7 +186,9 @@ def ranker_of(case, n_trees=N_TREES):
     if case["several_labels"]:
         settings["label_weights"] = {"second": 0.5}
     ranker = TreeDirectRanker(part, warm_start=case["warm_start"], **settings)
-    return NestedRanker(ranker, sizes=(5,), random_state=1) if case["nested"] else ranker
+    sizes = {"once": (5,), "twice": (6, 3)}
+    nested = case["nested"]
+    return NestedRanker(ranker, sizes=sizes[nested], random_state=1) if nested else ranker
 
 
 class Case:
@@ -322,7 +338,7 @@ def query_weight_is_copies(case, fitted):
     """A query of weight 2 counts as two queries."""
     if not case["query_weight"] or counts_documents(case):
         return
-    if case["ensemble"] or case["nested"] or case["position"]:
+    if case["composite"] or case["nested"] or case["position"]:
         return  # bags, stages and propensities count queries
     train = case.train
     times = train.by_row["query_weight"].astype(int)
@@ -337,7 +353,7 @@ def sample_weight_is_copies(case, fitted):
     """A document of weight 2 counts as two copies of it, where pairs are weighed alike."""
     if not case["sample_weight"] or case["weight"] != "uniform" or counts_documents(case):
         return
-    if case["ensemble"] or case["nested"]:
+    if case["composite"] or case["nested"]:
         return  # the lines of a bag are standardized, and sizes of stages count documents
     rows = np.repeat(np.arange(len(case.train.qid)), case.train.by_row["sample_weight"].astype(int))
     copies = case.train.taking(rows)
@@ -372,7 +388,7 @@ def resumed_is_uninterrupted(case, fitted):
         except Killed:
             pass
         else:
-            assert case["ensemble"] or case["nested"], "the callback was not called"
+            assert case["composite"] or case["nested"], "the callback was not called"
         resumed = case.fit(path=path)
     assert_same(case.answers(resumed), case.answers(fitted))
     assert histories(resumed) == histories(fitted)
@@ -388,7 +404,7 @@ def continued_is_at_once(case, fitted):
     if not case["warm_start"] or case["eval_set"] or case["callbacks"]:
         return
     ranker = case.fit(ranker=ranker_of(case.levels, WARM_AT))
-    name = "ranker__" * case["nested"] + "feature_part__n_estimators"
+    name = "ranker__" * bool(case["nested"]) + "feature_part__n_estimators"
     ranker.set_params(**{name: N_TREES})
     assert_same(case.answers(case.fit(ranker=ranker)), case.answers(fitted))
 
@@ -426,7 +442,7 @@ def one_by_one(case, fitted):
 def recorded_is_score(case, fitted):
     """The recorded metric of the iteration that is kept is the score of the same rows."""
     recorded, best = histories(fitted)
-    if not case["eval_set"] or case["nested"] or not recorded:
+    if not case["eval_set"]:
         return
     sets = {"validation": case.valid, "validation_1": case.other}
     for name in recorded:
@@ -448,8 +464,8 @@ def _score(ranker, X, y, qid):
 
 def constraints_are_kept(case, fitted):
     """The score rises with a feature of which it must."""
-    if not case["constraints"] or case["ensemble"]:
-        return  # the line of an ensemble has no constraints
+    if not case["constraints"] or case["composite"] in ("ensemble", "stages"):
+        return  # the linear model of a composite has no constraints
     for value in np.linspace(-1.5, 1.5, 5):
         X = case.test.X.copy()
         higher = case.test.X.copy()
@@ -462,8 +478,10 @@ def constraints_are_kept(case, fitted):
 
 def a_stopped_fit_is_a_short_one(case, fitted):
     """A fit that a callback ends is one of so many trees."""
-    if not case["callbacks"] or case["ensemble"] or case["nested"] or case["eval_set"]:
+    if not case["callbacks"] or case["nested"] or case["eval_set"]:
         return
+    if case["composite"] in ("ensemble", "engines"):
+        return  # an ensemble keeps whole fits
     shorter = Case(case.levels | {"callbacks": False}, case.seed)
     ranker = shorter.fit(ranker=ranker_of(case.levels, STOPS_AT))
     assert_same(shorter.answers(ranker), case.answers(fitted))

@@ -5,6 +5,7 @@ from forest_cases import values_of_trees
 from own_objective import Given, HalfSquare
 
 from treerank import HistogramTrees, LightGBMTrees, checkpointing
+from treerank.progress import listening
 
 pytestmark = pytest.mark.slow
 HELD_OUT, held_out_fit = VALIDATION
@@ -139,3 +140,50 @@ def test_a_checkpoint_of_one_other_feature_is_that_of_another_fit(part_class, tm
     assert [iteration for iteration, _, _ in objective.seen] == [0, *range(15)]
     whole = part_class(**SMALL).fit(other, HalfSquare(target))
     np.testing.assert_array_equal(part.transform(other), whole.transform(other))
+
+
+class Pausing(HalfSquare):
+    """Half squares without a slope in some iterations: no tree has a split there."""
+
+    def derivatives(self, scores, *, iteration=0):
+        gradient, hessian = super().derivatives(scores, iteration=iteration)
+        return gradient * (iteration not in (2, 3, 6)) * (1 + iteration % 2), hessian
+
+
+def rounded(scores):
+    """Return how near scores are to the target, in few steps."""
+    return -np.abs(scores - HELD_OUT[:, 0]).round(1).mean()
+
+
+def test_an_iteration_without_a_split_has_no_place_in_the_record(part_class, tmp_path):
+    """LightGBM throws its tree away, so that the best number of trees was another one."""
+    settings = {**SMALL, "n_estimators": 9, "learning_rate": 0.2, "early_stopping_rounds": 4}
+    part = part_class(**settings).fit(X, Pausing(TARGET), validation=(HELD_OUT, rounded))
+    recorded = part.evals_result_["validation"]["rounded"]
+    kept = part.best_iteration_
+    assert recorded[kept - 1] == max(recorded)
+    assert rounded(part.transform(HELD_OUT)[:, 0]) == pytest.approx(recorded[kept - 1], abs=1e-6)
+    for n_trees in range(1, kept):
+        values = part_class(**settings | {"early_stopping_rounds": None, "n_estimators": n_trees})
+        alone = values.fit(X, Pausing(TARGET))
+        if alone.best_iteration_ == n_trees:
+            score = rounded(alone.transform(HELD_OUT)[:, 0])
+            assert recorded[n_trees - 1] == pytest.approx(score, abs=1e-6)
+
+
+def test_a_fit_goes_on_after_an_iteration_without_a_split(part_class, tmp_path):
+    settings = {**SMALL, "n_estimators": 9, "early_stopping_rounds": None, "colsample_bytree": 1.0}
+    validation = HELD_OUT, rounded
+    whole = part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
+    for dies_at in range(1, 6):
+
+        def die(n_done, n_total, note, dies_at=dies_at):
+            if n_done > dies_at:
+                raise KeyboardInterrupt
+
+        with checkpointing(tmp_path / "fit", every=1):
+            with listening(die), pytest.raises(KeyboardInterrupt):
+                part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
+            part = part_class(**settings).fit(X, Pausing(TARGET), validation=validation)
+        np.testing.assert_array_equal(part.transform(X), whole.transform(X))
+        assert part.evals_result_ == whole.evals_result_

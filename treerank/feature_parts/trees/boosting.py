@@ -369,7 +369,8 @@ class BoostedTrees(BaseEstimator):
         if not state:
             return task
         booster = self.restore_booster(state["model"])
-        n_done = self.describe(booster)[2]
+        # Also those whose trees had no split, and were thrown away, were iterations.
+        n_done = self.describe(booster)[2] + state["progress"]["n_without_split"]
         n_left = start + task.n_new - n_done
         if n_left <= 0:
             return task
