@@ -6,8 +6,7 @@ import pytest
 
 from tests.corpus.make import propensities
 from treerank.clicks import ClickLog, Items, evaluate_from_log, simulate_clicks
-from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED
-from treerank.clicks.rewards import Ranking
+from treerank.clicks.off_policy import ESTIMATORS, NEED_LOGGING_POLICY, Ranking
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +39,7 @@ def in_order_of(scores):
 
 def test_equal_scores_share_what_their_positions_earn():
     ties = Ranking.of("scores", np.zeros(30), Items(QID, np.arange(30)), THETA)
-    assert ties.worth == pytest.approx(np.full(30, THETA.sum() / 6))
+    assert ties.reward == pytest.approx(np.full(30, THETA.sum() / 6))
 
 
 def everything(log, scores, **options):
@@ -99,9 +98,9 @@ def test_logged_propensities_need_no_model_of_clicks():
 
 def test_logged_propensities_are_in_a_column_of_the_log():
     log, scores = drawn(50, 0), SCORES[drawn(50, 0).items.document]
-    assert not set(NEED_LOGGED) & set(evaluate_from_log(log, scores, **QUICK).estimates)
+    assert not set(NEED_LOGGING_POLICY) & set(evaluate_from_log(log, scores, **QUICK).estimates)
     found = evaluate_from_log(with_propensities(log), scores, **QUICK)
-    assert set(NEED_LOGGED) <= set(found.estimates)
+    assert set(NEED_LOGGING_POLICY) <= set(found.estimates)
     never = replace(log, extra={"propensity": log.item * 0})
     with pytest.raises(
         ValueError, match=r"'propensity'\] must .* got 0.0 for \(0, \d\) at position"
@@ -168,7 +167,7 @@ def test_documents_that_the_log_never_shows_are_a_warning():
     log = drawn(500, 0)
     shown_to_nobody = Items(np.append(QID, 0), np.arange(31))
     scores = np.append(Y, 9)
-    with pytest.warns(UserWarning, match=r"never shows documents that hold \d+ % of the worth"):
+    with pytest.warns(UserWarning, match=r"never shows documents that hold \d+ % of the reward"):
         found = evaluate_from_log(log, scores, candidates=shown_to_nobody, propensities=THETA)
     assert found.overlap == pytest.approx(1 - 1 / (5 * THETA.sum()))
 

@@ -1,10 +1,9 @@
-"""Evaluation from a log: what a new ranker would earn, from clicks on the lists of an old one.
+"""Off-policy evaluation: the reward of a new ranker, estimated from the click log of an old one.
 
-Errors of estimates from a log, by the parts of its sessions that are left out (jackknife).
-
-Whatever an estimate needs is estimated anew without each part. A bootstrap draws no session that
-shows a rare document anew, so it takes estimates of few impressions for too certain; leaving
-sessions out does not. Amounts such as clicks are skewed, so their intervals are even in logarithms.
+Standard errors are those of a delete-a-group jackknife over sessions: the estimate, with its
+propensities, is computed again without each group of sessions. A bootstrap would
+underestimate the error of documents with few impressions, since it draws no new session that shows
+them. Rewards such as clicks are skewed, so their intervals are symmetric in logarithms.
 """
 
 from collections.abc import Callable
@@ -16,61 +15,67 @@ from scipy import stats
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_column, quote, warn_user
-from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
+from treerank.clicks.off_policy import (
+    ESTIMATORS,
+    NEED_LOGGING_POLICY,
+    NEED_RELEVANCE_MODEL,
+    DocumentStatistics,
+    Ranking,
+    rewards_of_positions,
+)
 from treerank.clicks.propensities import SessionPropensities
-from treerank.clicks.rewards import Ranking, worth_of_positions
 from treerank.documents.queries import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
 from treerank.statistics.resampled import Interval
 
 
-def left_out_errors(
+def jackknife_errors(
     estimate: Callable[[np.ndarray], np.ndarray],
     n_sessions: int,
-    n_parts: int,
+    n_groups: int,
     rng: np.random.RandomState,
 ) -> np.ndarray:
-    """Return standard errors; sessions are dealt to ``n_parts`` at random.
+    """Return jackknife standard errors, over groups of sessions drawn at random.
 
-    ``estimate`` returns estimates where each session counts so many times, 0 or 1.
+    ``estimate`` takes the weight of each session, 0 or 1, and returns the estimates.
     """
-    part = rng.permutation(n_sessions) % n_parts
-    found = [estimate((part != p).astype(np.int64)) for p in range(n_parts)]
-    return np.asarray(np.sqrt((n_parts - 1) * np.var(found, axis=0)))
+    group = rng.permutation(n_sessions) % n_groups
+    estimates = [estimate((group != g).astype(np.int64)) for g in range(n_groups)]
+    return np.asarray(np.sqrt((n_groups - 1) * np.var(estimates, axis=0)))
 
 
-def interval_of(
-    value: float, error: float, n_parts: int, level: float, *, is_amount: bool
+def confidence_interval(
+    value: float, error: float, n_groups: int, level: float, *, is_amount: bool
 ) -> Interval:
-    """Return the interval of an estimate; that of an amount, never negative, is skewed."""
-    reach = float(stats.t.ppf((1 + level) / 2, n_parts - 1)) * error
+    """Return the confidence interval of an estimate; that of a nonnegative amount is skewed."""
+    half_width = float(stats.t.ppf((1 + level) / 2, n_groups - 1)) * error
     if is_amount and value > 0:
-        ratio = reach / value
-        low, high = np.exp(-ratio), np.exp(min(ratio, 1)) * max(ratio, 1)  # soon a straight line
+        ratio = half_width / value
+        low, high = np.exp(-ratio), np.exp(min(ratio, 1)) * max(ratio, 1)  # linear from 1 on
         return Interval(value, value * float(low), value * float(high), level)
-    return Interval(value, value - reach, value + reach, level)
+    return Interval(value, value - half_width, value + half_width, level)
 
 
-#: Name of the extra column of a log that holds logged propensities.
-_LOGGED = "propensity"
-#: Share of the new exposure that may be unknown without a warning.
-_FREE_SHARE = 0.05
+#: Name of the extra column of a log with the probabilities of the logging policy.
+_PROPENSITY = "propensity"
+#: Largest share of the reward at documents that the log never shows, without a warning.
+_MOST_UNSHOWN = 0.05
 
 
 @dataclass(frozen=True)
 class LogEvaluation:
-    """Estimates of what a ranking earns in a session, with intervals.
+    """Off-policy estimates of the reward of a ranking per session, with confidence intervals.
 
     Attributes
     ----------
     estimates : dict from str to Interval
         Estimates by name of the estimator.
     effective_sample_size : float
-        Number of sessions of the new ranker that would tell as much.
+        Number of sessions of the new ranker that would be as informative as the log.
     overlap : float
-        Share of the worth of the new ranking that stands at documents that the log shows.
+        Share of the new ranking's reward at documents that the log shows.
 
     Examples
     --------
@@ -84,7 +89,7 @@ class LogEvaluation:
     overlap: float
 
     def __str__(self) -> str:
-        """Return a line for each estimate."""
+        """Return one line per estimate."""
         lines = [f"{name:16} {interval}" for name, interval in self.estimates.items()]
         about = f"effective sample size {self.effective_sample_size:.0f}"
         return "\n".join([*lines, f"{about}, overlap {100 * self.overlap:.0f} %"])
@@ -105,45 +110,43 @@ def evaluate_from_log(
     level: Level = 0.95,
     random_state: Seed = None,
 ) -> LogEvaluation:
-    """Estimate what a new ranker would earn in a session, from the log of an old one.
+    """Estimate the reward of a new ranker per session from the click log of an old one.
 
-    Clicks are taken to follow a position-based model: they need an examination, which depends on
-    the position, and a relevant document. How often the old ranker shows a document is counted, so
-    queries need several sessions each. "policy_ips" and "policy_self_normalized" do not count, but
-    need the old ranker's own probabilities; for clicks they do without a model of clicks, too.
+    Clicks are assumed to follow the position-based model: a click needs an examination, which
+    depends on the position, and a relevant document. How often the old ranker shows a document is
+    counted in the log, so each query needs several sessions. "policy_ips" and
+    "policy_self_normalized" use the old ranker's logged probabilities instead; with
+    ``reward="clicks"`` they need no click model.
 
     Parameters
     ----------
     log : ClickLog
-        Sessions of the old ranker. If ``extra`` has "propensity", the probability that it shows the
-        document of each impression at its position, "policy_ips" and "policy_self_normalized" are
-        estimated, too.
+        Sessions of the old ranker. If ``extra`` has "propensity", the probability with which the
+        old ranker shows the document of each impression at its position, "policy_ips" and
+        "policy_self_normalized" are estimated, too.
     scores : array-like of shape (n_candidates,)
         Scores of the new ranker for the documents that it may show.
     baseline : array-like of shape (n_candidates,), default=None
-        Scores of another ranker. The estimates are then differences to it.
+        Scores of another ranker. The estimates are then differences from it.
     candidates : Items, default=None
-        These documents; ``None`` is ``log.items``.
+        The documents that the new ranker may show; ``None`` is ``log.items``.
     reward : {"clicks", "dcg", "reciprocal_rank"} or array-like, default="clicks"
-        What a relevant document earns by its position: the propensity of the position, so that the
-        sum is the number of clicks; its discount in DCG; 1 / position; or a number for each
-        position from the first one. Other positions earn nothing. A position at which the log
-        never shows a document, such as that of an ad, holds none of a new ranking either: the next
-        document stands behind it.
+        Reward of a relevant document by position: the propensity of the position, so that the sum
+        is the number of clicks; its DCG discount; 1 / position; or an array with the reward of each
+        position from the first one. Other positions have no reward. A position at which the log
+        never shows a document, such as that of an ad, is skipped in the new ranking, too.
     propensities : array-like of shape (n_positions,), default=None
-        Probability that each position is examined by users; ``None`` estimates them.
+        Probability that users examine each position; ``None`` estimates them from the log.
     relevance : array-like of shape (n_candidates,), default=None
-        Probability of a click on each document once it is examined, from elsewhere, such as
-        ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`. "doubly_robust" is
-        estimated if it is given.
+        Probability of a click on each examined document, predicted by a model, such as
+        ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`. Adds "doubly_robust".
     clip : float, default=10.0
-        Largest ratio of the worth of a document to its exposure, for "self_normalized" and
+        Largest ratio of the reward of a document to its exposure, for "self_normalized" and
         "doubly_robust".
     n_resamples : int, default=200
-        Number of logs for the intervals: each is without another part of the sessions, and its
-        propensities are estimated anew. What clipping changes counts as an error, too.
+        Number of groups of the jackknife. The change made by clipping counts as an error, too.
     level : float, default=0.95
-        Share of intervals that hold the true value.
+        Coverage of the confidence intervals.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -152,110 +155,120 @@ def evaluate_from_log(
     >>> from treerank.clicks import simulate_clicks
     >>> y, qid = np.tile([0, 0, 1], 4), np.repeat(np.arange(4), 3)
     >>> log = simulate_clicks(y, qid, -y, n_sessions=500, exploration=2.0, random_state=0)
-    >>> found = evaluate_from_log(log, y[log.items.document], baseline=np.zeros(12), random_state=0)
-    >>> found.estimates["ips"].low > 0  # the new ranker earns more clicks
+    >>> scores = y[log.items.document]
+    >>> evaluation = evaluate_from_log(log, scores, baseline=np.zeros(12), random_state=0)
+    >>> evaluation.estimates["ips"].low > 0  # significantly more clicks than the baseline
     True
     """
     candidates = log.items if candidates is None else candidates.checked("candidates")
     theta = SessionPropensities(log, propensities)
     if len(log) < 2:
         raise ValueError(f"log must have at least 2 sessions; got {len(log)}.")
-    n_parts = min(n_resamples, len(log))
+    n_groups = min(n_resamples, len(log))
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
     if relevance is not None:
         relevance = check_column("relevance", relevance, len(candidates))
     gaps = np.flatnonzero(log.n_at == 0)
-    worth_at = _without(gaps, worth_of_positions(reward, theta.whole))
-    rankings = [Ranking.of(name, column, candidates, worth_at) for name, column in columns.items()]
-    logged = _check_logged(log)
-    sums = _Sums(log, candidates, relevance, logged)
-    unknown = set(NEED_RELEVANCE if relevance is None else ())
-    unknown |= set(NEED_LOGGED if logged is None else ())
-    names = [name for name in ESTIMATORS if name not in unknown]
-    once = np.ones(len(log), dtype=np.int64)
+    position_rewards = _without(gaps, rewards_of_positions(reward, theta.whole))
+    rankings = [
+        Ranking.of(name, column, candidates, position_rewards) for name, column in columns.items()
+    ]
+    policy = _check_policy(log)
+    log_sums = _LogSums(log, candidates, relevance, policy)
+    unavailable = set(NEED_RELEVANCE_MODEL if relevance is None else ())
+    unavailable |= set(NEED_LOGGING_POLICY if policy is None else ())
+    names = [name for name in ESTIMATORS if name not in unavailable]
+    all_sessions = np.ones(len(log), dtype=np.int64)
     theta_at = _without(gaps, theta.whole)
-    whole = sums.of(once, rankings[0], theta_at, clip)
-    overlap = _overlap(whole, sorted({*NEED_RELEVANCE, *NEED_LOGGED} - unknown))
+    statistics = log_sums.statistics(all_sessions, rankings[0], theta_at, clip)
+    overlap = _overlap(
+        statistics, sorted({*NEED_RELEVANCE_MODEL, *NEED_LOGGING_POLICY} - unavailable)
+    )
 
-    def values(copies: np.ndarray, most: float = clip) -> np.ndarray:
-        """Return each estimate, less that of the baseline if there is one."""
-        of_copies, found = theta.of(copies), []
-        for each in rankings:
-            ranking = each.earning(_without(gaps, worth_of_positions(reward, of_copies)))
-            by = sums.of(copies, ranking, _without(gaps, of_copies), most)
-            found.append([float((ranking.worth * ESTIMATORS[n](by)).sum()) for n in names])
-        return np.asarray((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
+    def rewards(weights: np.ndarray, largest_ratio: float = clip) -> np.ndarray:
+        """Return each estimate by weighted sessions, minus that of the baseline if there is one."""
+        propensity, by_ranking = theta.of(weights), []
+        for ranking in rankings:
+            ranking = ranking.rewarded(_without(gaps, rewards_of_positions(reward, propensity)))
+            weighted = log_sums.statistics(
+                weights, ranking, _without(gaps, propensity), largest_ratio
+            )
+            by_ranking.append(
+                [float((ranking.reward * ESTIMATORS[name](weighted)).sum()) for name in names]
+            )
+        return np.asarray((by_ranking[0] - np.sum(by_ranking[1:], axis=0)) / weights.sum())
 
-    estimates = values(once)
-    errors = left_out_errors(values, len(log), n_parts, check_random_state(random_state))
-    errors = np.hypot(errors, values(once, np.inf) - estimates)  # clipping may be a bias
-    is_amount = baseline is None and worth_at.min() >= 0
-    about = zip(names, estimates.tolist(), errors.tolist(), strict=True)
-    found = {
-        name: interval_of(value, error, n_parts, level, is_amount=is_amount)
-        for name, value, error in about
+    estimates = rewards(all_sessions)
+    errors = jackknife_errors(rewards, len(log), n_groups, check_random_state(random_state))
+    errors = np.hypot(errors, rewards(all_sessions, np.inf) - estimates)  # the bias of clipping
+    is_amount = baseline is None and position_rewards.min() >= 0
+    intervals = {
+        name: confidence_interval(value, error, n_groups, level, is_amount=is_amount)
+        for name, value, error in zip(names, estimates.tolist(), errors.tolist(), strict=True)
     }
-    return LogEvaluation(found, sums.effective_sample_size(whole, theta_at), overlap)
+    return LogEvaluation(intervals, log_sums.effective_sample_size(statistics, theta_at), overlap)
 
 
 def _without(gaps: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the values of positions but for those that show no document."""
+    """Return values of positions without those at which the log shows no document."""
     return np.delete(values, gaps[gaps < len(values)])
 
 
-class _Sums:
-    """Sums over sessions by item, for any number of copies of each session of the log."""
+class _LogSums:
+    """Sums over weighted sessions of a log, by candidate document."""
 
-    def __init__(self, log, candidates, relevance, logged):
-        item = candidates.rows_of(log.items)[log.item]
-        known = item >= 0
-        self.item, self.session = item[known], log.session[known]
-        self.clicked = log.clicked[known].astype(np.float64)
-        self.place = np.cumsum(log.n_at > 0)[log.position[known] - 1] - 1
-        self.logged = None if logged is None else logged[known]
-        self.n_items = len(candidates)
-        self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
+    def __init__(self, log, candidates, relevance, policy):
+        document = candidates.rows_of(log.items)[log.item]
+        is_candidate = document >= 0
+        self.document, self.session = document[is_candidate], log.session[is_candidate]
+        self.clicked = log.clicked[is_candidate].astype(np.float64)
+        self.position = np.cumsum(log.n_at > 0)[log.position[is_candidate] - 1] - 1
+        self.policy = None if policy is None else policy[is_candidate]
+        self.n_documents = len(candidates)
+        self.relevance = np.full(self.n_documents, np.nan) if relevance is None else relevance
         self.query, self.query_of_session = _queries(log, candidates)
         self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
 
-    def of(self, copies: np.ndarray, ranking: Ranking, theta: np.ndarray, clip: float) -> ItemSums:
-        """Return the sums where each session counts so many times."""
-        weight, n_items, worth = copies[self.session], self.n_items, ranking.worth
-        exposed = theta[self.place]
-        clicks = np.bincount(self.item, weight * self.clicked, minlength=n_items)
-        exposure = np.bincount(self.item, weight * exposed, minlength=n_items)
-        by_query = np.bincount(self.query_of_session, copies, minlength=self.n_queries)
-        sessions = by_query[self.query]
-        mean = np.divide(exposure, sessions, out=np.zeros(n_items), where=sessions > 0)
-        inverse = np.divide(1.0, mean, out=np.zeros(n_items), where=mean > 0)
-        most = np.divide(clip, np.abs(worth), out=np.full(n_items, np.inf), where=worth != 0)
-        about = clicks, exposure, sessions, worth, inverse, np.minimum(inverse, most)
-        matched = [np.full(n_items, np.nan)] * 2
-        if self.logged is not None:
-            match = ranking.share_at(self.item, self.place) / self.logged
-            matches = self.clicked * match / exposed, match
-            matched = [np.bincount(self.item, weight * x, minlength=n_items) for x in matches]
-        return ItemSums(*about, self.relevance, *matched)
+    def statistics(
+        self, session_weights: np.ndarray, ranking: Ranking, theta: np.ndarray, clip: float
+    ) -> DocumentStatistics:
+        """Return the sums over weighted sessions."""
+        weight, n, reward = session_weights[self.session], self.n_documents, ranking.reward
+        examined = theta[self.position]
+        clicks = np.bincount(self.document, weight * self.clicked, minlength=n)
+        exposure = np.bincount(self.document, weight * examined, minlength=n)
+        by_query = np.bincount(self.query_of_session, session_weights, minlength=self.n_queries)
+        n_sessions = by_query[self.query]
+        mean = np.divide(exposure, n_sessions, out=np.zeros(n), where=n_sessions > 0)
+        ips_weight = np.divide(1.0, mean, out=np.zeros(n), where=mean > 0)
+        largest = np.divide(clip, np.abs(reward), out=np.full(n, np.inf), where=reward != 0)
+        counted = clicks, exposure, n_sessions, reward, ips_weight, np.minimum(ips_weight, largest)
+        matched = [np.full(n, np.nan)] * 2
+        if self.policy is not None:
+            match = ranking.share_at(self.document, self.position) / self.policy
+            matches = self.clicked * match / examined, match
+            matched = [np.bincount(self.document, weight * x, minlength=n) for x in matches]
+        return DocumentStatistics(*counted, self.relevance, *matched)
 
-    def effective_sample_size(self, sums: ItemSums, theta: np.ndarray) -> float:
-        """Return the number of sessions that weigh alike and tell as much."""
-        ratio = np.abs(sums.worth * sums.weight)
-        of_session = ratio[self.item] * theta[self.place]
-        weight = np.bincount(self.session, of_session, len(self.query_of_session))
+    def effective_sample_size(self, statistics: DocumentStatistics, theta: np.ndarray) -> float:
+        """Return Kish's effective sample size, in sessions."""
+        ratio = np.abs(statistics.reward * statistics.ips_weight)
+        impression_weight = ratio[self.document] * theta[self.position]
+        weight = np.bincount(self.session, impression_weight, len(self.query_of_session))
         return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
 
 
-def _check_logged(log: ClickLog) -> np.ndarray | None:
-    """Return the logged propensity of each impression; ``None`` where there are none."""
-    if _LOGGED not in log.extra:
+def _check_policy(log: ClickLog) -> np.ndarray | None:
+    """Return the logged probability of each impression, or ``None`` if the log has none."""
+    if _PROPENSITY not in log.extra:
         return None
-    values = check_column(f"extra[{_LOGGED!r}]", log.extra[_LOGGED])
+    values = check_column(f"extra[{_PROPENSITY!r}]", log.extra[_PROPENSITY])
     wrong = (values <= 0) | (values > 1)
     if wrong.any():
         row = int(np.argmax(wrong))
         session = log.sessions[log.session[row : row + 1]].tolist()[0]
         raise ValueError(
-            f"extra[{_LOGGED!r}] must be above 0 and at most 1; got {float(values[row])!r} for "
+            f"extra[{_PROPENSITY!r}] must be above 0 and at most 1; got {float(values[row])!r} for "
             f"{log.items.quote(log.item[row])} at position {log.position[row]} in session "
             f"{quote(session)}."
         )
@@ -263,7 +276,7 @@ def _check_logged(log: ClickLog) -> np.ndarray | None:
 
 
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for the query of each candidate, and of each session."""
+    """Return codes of the queries of candidates and of sessions."""
     if {*log.query.tolist()}.isdisjoint(candidates.query.tolist()):
         rule = "candidates must be of queries of the log; got none of them, but such as"
         raise ValueError(f"{rule} {candidates.quote(0)}.")
@@ -271,14 +284,18 @@ def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
     return codes[: len(candidates)], codes[len(candidates) :]
 
 
-def _overlap(sums: ItemSums, others: list[str]) -> float:
-    """Return the share of worth at documents that the log shows; warn where it is small."""
-    worth = np.abs(sums.worth) * sums.sessions
-    share = float(worth[sums.exposure > 0].sum() / worth.sum()) if worth.any() else 1.0
-    if share < 1 - _FREE_SHARE:
-        who = f"Only {quote(others)} count them" if others else "No estimate counts them"
+def _overlap(statistics: DocumentStatistics, covering: list[str]) -> float:
+    """Return the share of the reward at documents that the log shows; warn if it is small.
+
+    ``covering`` are the estimators that also count documents that the log does not show.
+    """
+    reward = np.abs(statistics.reward) * statistics.n_sessions
+    shown = reward[statistics.exposure > 0]
+    share = float(shown.sum() / reward.sum()) if reward.any() else 1.0
+    if share < 1 - _MOST_UNSHOWN:
+        who = f"Only {quote(covering)} count them" if covering else "No estimate counts them"
         warn_user(
-            f"The log never shows documents that hold {100 * (1 - share):.0f} % of the worth of "
+            f"The log never shows documents that hold {100 * (1 - share):.0f} % of the reward of "
             f"the new ranking. {who}."
         )
     return share
