@@ -48,6 +48,21 @@ def test_recorded_values_are_those_of_the_scores(metrics):
             assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
 
 
+def test_a_continued_fit_records_the_iterations_before_it_by_every_metric_and_set():
+    trees = HistogramTrees(4, early_stopping_rounds=None, n_jobs=1)
+    ranker = TreeDirectRanker(trees, warm_start=True, random_state=0)
+    watched = {"eval_set": SETS, "eval_metric": ["map", "mrr"]}
+    first = ranker.fit(*TRAIN, **watched).evals_result_
+    ranker.set_params(feature_part__n_estimators=7).fit(*TRAIN, **watched)
+    for part, (X_, y, qid) in zip(first, SETS, strict=True):
+        for metric, values in ranker.evals_result_[part].items():
+            assert values[:4] == first[part][metric]
+            assert len(values) == 7
+            assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
+    ranker.set_params(warm_start=False, feature_part__n_estimators=3).fit(*TRAIN, **watched)
+    assert {len(v) for curves in ranker.evals_result_.values() for v in curves.values()} == {3}
+
+
 def test_chains_in_chains_record_all_metrics_and_one_step_records_nothing():
     trees = [HistogramTrees(3, n_jobs=1) for _ in range(3)]
     ranker = TreeDirectRanker(Stages([trees[0], Stages(trees[1:])]), random_state=0)
