@@ -110,6 +110,13 @@ def test_steps_are_chosen_only_if_they_are_better_by_more_than_chance():
     assert not RelevanceScale.fitted(scores, y, QueryGroups.from_qid(qid)).is_line[0]
 
 
+def test_up_to_32_labels_have_curves_and_more_have_none():
+    groups, scores = QueryGroups.from_qid(np.arange(66) // 2), np.arange(66.0)
+    scale = RelevanceScale.fitted(scores, np.arange(66) % 32.0, groups)
+    assert (len(scale.labels), len(scale.lines)) == (32, 31)
+    assert RelevanceScale.fitted(scores, np.arange(66) % 33.0, groups) is None
+
+
 def test_an_isotonic_fit_goes_through_the_centers_of_its_steps():
     y, qid = np.array([0.0, 0, 1, 1]), QueryGroups.from_qid(np.arange(4))
     scale = RelevanceScale.fitted(np.arange(4.0), y, qid)
