@@ -130,6 +130,28 @@ def fused_deep(depth, n_queries):
         yield {"world": world, "method": name, "ndcg": METRIC(y, column, qid)}
 
 
+def tables(path):
+    """Yield the kept rows as Markdown: fusions by world, then rankers by world."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for learns in (False, True):
+        some = [row for row in rows if ("judged" in row) == learns]
+        for world in dict.fromkeys(row["world"] for row in some):
+            own = [row for row in some if row["world"] == world]
+            columns = [*dict.fromkeys(row.get("judged", "NDCG@10") for row in own)]
+            yield "| " + " | ".join([world, *map(str, columns)]) + " |"
+            yield "|---" * (1 + len(columns)) + "|"
+            for method in dict.fromkeys(row["method"] for row in own):
+                cells = [cell(row) for row in own if row["method"] == method]
+                yield "| " + " | ".join([method, *cells]) + " |"
+            yield ""
+
+
+def cell(row):
+    """Return NDCG@10, with the interval of the lead of ``AHEAD`` if it has one."""
+    text = f"{row['ndcg']:.3f}".removeprefix("0")
+    return f"{text} ({row['low']:+.4f} to {row['high']:+.4f})" if "low" in row else text
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../msrd/msrd.npz"))
@@ -137,7 +159,11 @@ def main():
     parser.add_argument("--fusions", action="store_true", help="only what needs no labels")
     parser.add_argument("--quick", action="store_true", help="one draw of 20 and 50 queries")
     parser.add_argument("--output", type=Path, default=RESULTS, help="rows are added to this file")
+    parser.add_argument("--table", action="store_true", help="print the kept rows as Markdown")
     arguments = parser.parse_args()
+    if arguments.table:
+        print("\n".join(tables(arguments.output)))
+        return
     say_versions("lightgbm", "numpy")
     warnings.simplefilter("ignore")  # of few queries, from which trees learn nothing
     draws = {20: 1, 50: 1} if arguments.quick else DRAWS

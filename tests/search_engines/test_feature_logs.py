@@ -48,6 +48,11 @@ def test_solr_repeats_its_query_and_leaves_out_defaults(tmp_path):
     assert np.isnan(read_feature_log(answer, features=store).X["bm25"].to_numpy()).all()
 
 
+def test_a_log_of_any_size_is_shown_in_a_line():
+    log = read_feature_log({"shoes": {"a": [1.5, 2.0]}}, features=["bm25", "price"])
+    assert repr(log) == "FeatureLog(1 documents, 1 queries, 2 features)"
+
+
 def test_what_is_not_joined_is_a_table():
     extra = Qrels(*(np.append(a, b) for a, b in zip(JUDGMENTS, ("boots", "z", 1.0), strict=True)))
     with pytest.warns(UserWarning, match="1 of 5 judgments are of documents that are not in the"):

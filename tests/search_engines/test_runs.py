@@ -38,6 +38,7 @@ def test_the_union_has_each_score_raw_normalized_and_as_a_reciprocal_rank():
         *("dense", "dense.min_max", "dense.reciprocal_rank", "rrf"),
     ]
     assert treerank.read_runs is read_runs
+    assert repr(data) == "Candidates(7 documents, 3 queries, 7 features)"
 
 
 def test_the_columns_are_those_of_the_functions_for_production():

@@ -20,7 +20,7 @@ from treerank.search_engines.search_answers import (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureLog(RankingData):
     """Logged documents of queries; unpacks as ``X, y, qid``, and ``y`` is NaN if not judged.
 

@@ -32,7 +32,7 @@ _FUSED = "rrf"
 _MANY_STEPS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidates(RankingData):
     """Documents that some retriever found, with its scores; unpacks as ``X, y, qid``.
 
