@@ -65,7 +65,8 @@ class RankingData:
         """Return how many documents, queries and features there are; a table may be of any size."""
         n_queries = QueryGroups.from_qid(self.qid, len(self)).n_queries
         n_features = getattr(self.X, "shape", np.shape(self.X[:1]))[1]
-        return f"{type(self).__name__}({len(self)} documents, {n_queries} queries, {n_features} features)"
+        sizes = f"{len(self)} documents, {n_queries} queries, {n_features} features"
+        return f"{type(self).__name__}({sizes})"
 
     def take(self, rows: ArrayLike) -> "RankingData":
         """Return some documents, by their row numbers or by a mask.
