@@ -11,8 +11,8 @@ from scipy import sparse
 
 from treerank import NDCG, LightGBMTrees, make_objective
 from treerank.clicks import ClickLog, ClickRelevance, ClickShares, simulate_clicks
-from treerank.clicks.cross_fits import CrossFits
 from treerank.clicks.propensities import estimate_propensities
+from treerank.clicks.relevance_model import CrossFittedObjective
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.feature_parts.bags import deal_bags
 from treerank.objectives.batches import taken
@@ -100,7 +100,7 @@ def cross_fits(seed=0):
 def test_fits_side_by_side_are_fits_without_the_rows_that_they_leave_out():
     X, objective, bags = cross_fits()
     part = LightGBMTrees(n_estimators=5, min_child_samples=0, n_jobs=1, random_state=0)
-    together = part.fit(X, CrossFits(objective, bags)).transform(X)
+    together = part.fit(X, CrossFittedObjective(objective, bags)).transform(X)
     for k, bag in enumerate(bags):
         alone = part.fit(X[bag.kept], taken(objective, bag.kept)).transform(X)
         assert together[:, k] == pytest.approx(alone[:, 0], rel=1e-4)
@@ -108,7 +108,10 @@ def test_fits_side_by_side_are_fits_without_the_rows_that_they_leave_out():
 
 def test_fits_side_by_side_are_scored_by_what_they_leave_out():
     _, objective, bags = cross_fits()
-    fits, scores = CrossFits(objective, bags), np.random.default_rng(1).normal(size=(2, 200, 4))
+    fits, scores = (
+        CrossFittedObjective(objective, bags),
+        np.random.default_rng(1).normal(size=(2, 200, 4)),
+    )
     own = np.empty((2, 200))
     for k, bag in enumerate(bags):
         own[:, bag.left_out] = scores[:, bag.left_out, k]

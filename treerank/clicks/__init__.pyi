@@ -1,6 +1,5 @@
 from treerank.clicks.click_data import ClickData as ClickData
 from treerank.clicks.click_data import count_data as count_data
-from treerank.clicks.click_shares import ClickShares as ClickShares
 from treerank.clicks.counts import ClickCounts as ClickCounts
 from treerank.clicks.evaluation import LogEvaluation as LogEvaluation
 from treerank.clicks.evaluation import evaluate_from_log as evaluate_from_log
@@ -12,6 +11,7 @@ from treerank.clicks.items import Items as Items
 from treerank.clicks.log import ClickLog as ClickLog
 from treerank.clicks.propensities import estimate_propensities as estimate_propensities
 from treerank.clicks.relevance import ClickRelevance as ClickRelevance
+from treerank.clicks.relevance_model import ClickShares as ClickShares
 from treerank.clicks.simulation import simulate_clicks as simulate_clicks
 from treerank.clicks.trust_bias import TrustBias as TrustBias
 from treerank.clicks.trust_bias import estimate_trust_bias as estimate_trust_bias

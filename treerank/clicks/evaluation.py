@@ -169,7 +169,7 @@ def evaluate_from_log(
     if relevance is not None:
         relevance = check_column("relevance", relevance, len(candidates))
     gaps = np.flatnonzero(log.n_at == 0)
-    position_rewards = _without(gaps, rewards_of_positions(reward, theta.whole))
+    position_rewards = _without(gaps, rewards_of_positions(reward, theta.all_sessions))
     rankings = [
         Ranking.of(name, column, candidates, position_rewards) for name, column in columns.items()
     ]
@@ -179,7 +179,7 @@ def evaluate_from_log(
     unavailable |= set(NEED_LOGGING_POLICY if policy is None else ())
     names = [name for name in ESTIMATORS if name not in unavailable]
     all_sessions = np.ones(len(log), dtype=np.int64)
-    theta_at = _without(gaps, theta.whole)
+    theta_at = _without(gaps, theta.all_sessions)
     statistics = log_sums.statistics(all_sessions, rankings[0], theta_at, clip)
     overlap = _overlap(
         statistics, sorted({*NEED_RELEVANCE_MODEL, *NEED_LOGGING_POLICY} - unavailable)

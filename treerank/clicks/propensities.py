@@ -1,14 +1,16 @@
-r"""Propensities: how likely each position is examined, relative to the first one.
+r"""Examination propensities: how likely each position is examined, relative to the first one.
 
-A document that was shown at several positions tells them apart: its relevance is the same at each.
+Documents that were shown at several positions identify the propensities, since their relevance is
+the same at each.
 If an item was clicked :math:`c_i` times in all and shown :math:`n_{ik}` times at position
 :math:`k`, it is expected to have been clicked there
 
 .. math:: c_i \frac{n_{ik} \theta_k}{\sum_l n_{il} \theta_l}
 
-times. The propensities :math:`\theta` are those for which this sums to the clicks of each
-position. That is the likelihood of the position-based model with Poisson counts, given the clicks
-of each item. Attractions do not appear in it, so few impressions of an item cause no bias.
+times. The propensities :math:`\theta` are those for which these expectations sum to the clicks of
+each position. They maximize the likelihood of the position-based model with Poisson counts,
+conditional on the clicks of each item. The relevance of items cancels out, so items with few
+impressions cause no bias.
 """
 
 from dataclasses import replace
@@ -23,16 +25,16 @@ from treerank.parameters import check_arguments
 from treerank.statistics.paired import check_values
 
 _MAX_ITER, _TOL = 2000, 1e-7
-#: Least share of impressions whose documents change their positions, for propensities to be known.
-_MOVED = 0.1
+#: Share of impressions of documents shown at several positions below which a warning is given.
+_LEAST_MOVED = 0.1
 
 
 @check_arguments
 def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
-    """Return the probability that each position is examined, over that of the first one.
+    """Estimate the examination propensity of each position, relative to the first one.
 
-    Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
-    between sessions are needed: those of a ranker that explores, of swaps, or of two rankers.
+    The log must contain some randomization, such as exploration, swapped documents, or an A/B test
+    of two rankers: a position whose documents were never shown elsewhere cannot be estimated.
 
     Parameters
     ----------
@@ -42,8 +44,8 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_positions,)
-        Propensities; the first is 1, or the first one that shows documents. Those of positions
-        that never do, such as those of ads, are NaN.
+        Propensities. That of the first position that shows documents is 1. Positions that never
+        show one, such as those of ads, have NaN.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
 
 
 def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
-    """Return the propensities of slots that are all shown, found from those given."""
+    """Return the maximum likelihood propensities, starting from given ones."""
     clicks_of_item = counts.by_item(counts.clicked)
     clicks = counts.by_slot(counts.clicked)
     for _ in range(_MAX_ITER):
@@ -80,35 +82,35 @@ def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
 
 
 class SessionPropensities:
-    """The propensities of some sessions of a log, estimated from them unless they are given."""
+    """Propensities of weighted sessions of a log, estimated unless they are given."""
 
     def __init__(self, log: ClickLog, given: Any) -> None:
         self.log, self.is_given = log, given is not None
         if self.is_given:
-            self.whole = check_propensities(given, log.n_at > 0)
+            self.all_sessions = check_propensities(given, log.n_at > 0)
             return
-        self.whole = estimate_propensities(log)
+        self.all_sessions = estimate_propensities(log)
         self.counts, self.positions = log.counts().without_gaps()
         slot = np.searchsorted(self.positions, log.position - 1)
         key = self.counts.item.astype(np.int64) * self.counts.n_slots + self.counts.slot
         self.row = np.searchsorted(key, log.item.astype(np.int64) * self.counts.n_slots + slot)
 
-    def of(self, copies: np.ndarray) -> np.ndarray:
-        """Return the propensities where each session counts so many times."""
-        if self.is_given or (copies == 1).all():
-            return self.whole
-        weight, n = copies[self.log.session], len(self.counts.item)
+    def of(self, session_weights: np.ndarray) -> np.ndarray:
+        """Return the propensities estimated from weighted sessions."""
+        if self.is_given or (session_weights == 1).all():
+            return self.all_sessions
+        weight, n = session_weights[self.log.session], len(self.counts.item)
         shown, clicked = (
-            np.bincount(self.row, weight * each, minlength=n) for each in (1, self.log.clicked)
+            np.bincount(self.row, weight * x, minlength=n) for x in (1, self.log.clicked)
         )
         counts = replace(self.counts, shown=shown, clicked=clicked)
-        return spread(_most_likely(counts, self.whole[self.positions]), self.positions)
+        return spread(_most_likely(counts, self.all_sessions[self.positions]), self.positions)
 
 
 def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
-    """Return given propensities; refuse what is not above 0 and at most 1, or too short.
+    """Return given propensities; they must be above 0 and at most 1.
 
-    A propensity may be NaN, not known, unless its position shows documents (``is_shown``).
+    NaN (unknown) is allowed for positions that show no documents (``is_shown`` is false).
     """
     given, n = check_values("propensities", propensities), len(is_shown)
     wrong = (given <= 0) | (given > 1)
@@ -125,13 +127,13 @@ def check_propensities(propensities: Any, is_shown: np.ndarray) -> np.ndarray:
 
 
 def _check_clicked(counts: ClickCounts) -> None:
-    """Refuse positions that show documents, none of which is clicked."""
+    """Refuse positions whose documents are never clicked."""
     is_shown, clicks = counts.by_slot(counts.shown) > 0, counts.by_slot(counts.clicked)
     without = np.flatnonzero(is_shown & (clicks == 0))
     if len(without):
         raise ValueError(
-            "position must have a click wherever it is, to tell propensities; got none at "
-            f"{quote((without + 1).tolist())}. Leave these positions out, or pass propensities."
+            "position must have clicks at each value, to estimate propensities; got none at "
+            f"{quote((without + 1).tolist())}. Drop these positions, or pass propensities."
         )
 
 
@@ -139,10 +141,10 @@ def _warn_of_fixed_rankings(counts: ClickCounts) -> None:
     """Warn where hardly any document changes its position."""
     moved = np.bincount(counts.item, minlength=len(counts.items)) > 1
     share = (counts.shown * moved[counts.item]).sum() / counts.shown.sum()
-    if share < _MOVED and counts.n_slots > 1:
+    if share < _LEAST_MOVED and counts.n_slots > 1:
         warn_user(
-            "Only documents that one query showed at two positions tell position and relevance "
-            f"apart; they are {share:.1%} of all impressions. If qid is the session, give the "
-            "query instead, and leave session and position out of the features. If rankings never "
+            "Position bias can only be estimated from documents that one query showed at two "
+            f"positions; they are {share:.1%} of all impressions. If qid is the session, pass the "
+            "query instead, and drop session and position from the features. If rankings never "
             "change, let some sessions see two documents swapped."
         )

@@ -1,30 +1,29 @@
-r"""Relevance from clicks: what a log tells of each document, and what its features predict.
+r"""Relevance from clicks: position bias corrected, and clicks combined with what features predict.
 
-Few clicks are noise, so that labels made of clicks alone teach noise. Three steps:
+A few clicks are noise, and a ranker trained on click rates alone would learn that noise. So
+relevance is estimated in three steps:
 
 1. Propensities :math:`\theta` of positions give the exposure :math:`e_i = \sum_k n_{ik} \theta_k`
    of each document (:mod:`treerank.clicks.propensities`).
-2. A feature part is fitted to the shares of documents in the clicks of their query
-   (:mod:`treerank.clicks.click_shares`), several times, each time without some of the queries. It
-   predicts the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen. Here
-   propensities are :math:`\theta^\alpha` [1]_. With :math:`\alpha = 1` there is no bias, but few
-   clicks at low positions decide. With :math:`\alpha = 0` the old ranking is taken for relevance.
-3. The clicks of a document correct what was predicted: with
+2. A model is fitted to the documents' shares of the clicks of their query
+   (:mod:`treerank.clicks.relevance_model`), by cross-fitting: it predicts the relevance
+   :math:`m_i = e^{s_i}` of documents of queries that it was not trained on. Here the propensities
+   are smoothed to :math:`\theta^\alpha` [1]_. With :math:`\alpha = 1` there is no bias, but a few
+   clicks at low positions dominate. With :math:`\alpha = 0` position bias is not corrected.
+3. The clicks of a document update the prediction: with
    :math:`c_i \sim \mathrm{Poisson}(e_i m_i u_q v_i)` and factors :math:`u` of the query and
    :math:`v` of the document that follow Gamma distributions of mean 1, the relevance is the
-   posterior mean of :math:`m_i u_q v_i`. The spread of both factors is the most likely one, so
-   many clicks outweigh the features, and few do not.
+   posterior mean of :math:`m_i u_q v_i`. The shapes of both distributions are fitted by maximum
+   likelihood (empirical Bayes), so many clicks outweigh the features, and few do not.
 
-Users who trust the old ranking click at position :math:`k` with probability
-:math:`\theta_k r + \varepsilon_k` [2]_. So a document has :math:`t_i = \sum_k n_{ik}
-\varepsilon_k` clicks that say nothing of its relevance, and :math:`c_i - t_i`, not below 0, takes
-the place of its clicks.
+With **trust bias**, users click at position :math:`k` with probability
+:math:`\theta_k r + \varepsilon_k` [2]_. A document then has :math:`t_i = \sum_k n_{ik}
+\varepsilon_k` expected clicks that do not depend on its relevance, and its clicks are replaced by
+:math:`\max(c_i - t_i, 0)`.
 
 .. [1] Aouali, Brunel, Rohde and Korba (2023). Exponential smoothing for off-policy learning. ICML.
 .. [2] Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work:
    affine corrections for unbiased learning to rank. CIKM.
-
-Shrinkage: how far the clicks of documents are from what is expected, beyond chance.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -42,11 +41,10 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import quote
 from treerank.clicks.click_data import features_of
-from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
-from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.relevance_model import ClickShares, new_part, out_of_fold_scores
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
 from treerank.documents.features import check_any_click, check_features, set_columns
@@ -63,9 +61,9 @@ _LOG_SHAPES = (-4.0, 8.0)
 
 
 def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
-    """Return the most likely shape of Gamma factors of mean 1 on expected numbers of clicks.
+    """Return the maximum likelihood shape of Gamma factors of mean 1 on expected clicks.
 
-    A prior of this shape is worth as many clicks.
+    A Gamma prior of shape a weighs as much as a expected clicks.
 
     Examples
     --------
@@ -83,8 +81,8 @@ def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHAPES, method="bounded").x))
 
 
-#: Least weight of relevance at a position over that at the first one.
-_LEAST = 0.01
+#: Smallest propensity of a position relative to that of the first one.
+_SMALLEST_PROPENSITY = 0.01
 
 
 @dataclass(eq=False, repr=False)
@@ -94,44 +92,43 @@ class ClickRelevance(BaseEstimator):
     Parameters
     ----------
     feature_part : str, feature part or None, default=None
-        Function that predicts relevance from features. ``None`` is boosted trees whose fits all
-        stop at the same round.
+        Model that predicts relevance from features. ``None`` is boosted trees, of which all folds
+        stop at the same iteration.
     n_bags : int, default=5
-        Number of its fits; each leaves out another share of the queries.
+        Number of folds of the cross-fitting.
     propensities : array-like of shape (n_positions,), default=None
-        Probability that each position is examined; ``None`` estimates them. Ones ignore positions.
-        That of a position that shows nothing may be NaN.
+        Examination propensity of each position; ``None`` estimates them. An array of ones ignores
+        position bias. The propensity of a position that shows no document may be NaN.
     correction : float, default=0.5
-        Power of the propensities to which the feature part is fitted: 1 corrects positions in full,
-        0 ignores them. Clicks then correct what it predicts, with propensities in full.
+        Exponent of the propensities to which the model is fitted: 1 corrects position bias fully, 0
+        not at all. The update by clicks afterwards uses the propensities themselves.
     trust : bool, default=False
-        Whether documents are clicked for their position, too, whatever their relevance. Such clicks
-        are estimated, and propensities with them, by
-        :func:`~treerank.clicks.trust_bias.estimate_trust_bias`, and left out. Where sessions are
-        few, False ranks as well.
+        Also model trust bias: clicks for the position alone. They are estimated, together with the
+        propensities, by :func:`~treerank.clicks.trust_bias.estimate_trust_bias`, and subtracted.
+        With few sessions, False ranks as well.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
     Attributes
     ----------
     propensities_ : ndarray of shape (n_positions,)
-        Probability that each position is examined; NaN for positions that show nothing.
+        Examination propensity of each position; NaN for positions that show no document.
     trust_ : ndarray of shape (n_positions,)
         Probability of a click for the position alone.
     X_ : data frame or array of shape (n_items, n_features)
-        Features of each item that the log shows.
+        Features of each document of a query that the log shows (item).
     items_ : Items
-        Query and document of each item that the log shows.
+        Query and document of each item.
     exposure_ : ndarray of shape (n_items,)
-        Impressions of each item, each counted by the propensity of its position.
+        Exposure of each item: the sum of the propensities of its impressions.
     predicted_ : ndarray of shape (n_items,)
-        Relevance that the features of each item predict.
+        Relevance of each item predicted from its features.
     relevance_ : ndarray of shape (n_items,)
-        Relevance of each item, given its clicks, too: its rate of clicks at the first position,
-        without those by trust.
+        Relevance of each item given its features and its clicks: its click rate at the first
+        position, without clicks by trust.
     shapes_ : tuple of float
-        Shapes of the distributions of the factors of queries and documents. The larger, the less
-        clicks change.
+        Shapes of the Gamma distributions of the factors of queries and of documents. The larger,
+        the less clicks change the prediction.
 
     Examples
     --------
@@ -139,11 +136,11 @@ class ClickRelevance(BaseEstimator):
     >>> from treerank.clicks import simulate_clicks
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
-    >>> y, policy = 2 * (X[:, 0] > 1), X[:, 1]  # what is shown first is not what is relevant
+    >>> y, policy = 2 * (X[:, 0] > 1), X[:, 1]  # the logged ranking ignores relevance
     >>> log = simulate_clicks(y, qid, policy, exploration=1.0, random_state=0)
-    >>> few = LightGBMTrees(n_estimators=20)
-    >>> clicks = ClickRelevance(few, random_state=0).fit(log, (X, qid, np.arange(len(y))))
-    >>> ranker = TreeDirectRanker(few, random_state=0).fit(*clicks.training_data())
+    >>> trees = LightGBMTrees(n_estimators=20)
+    >>> clicks = ClickRelevance(trees, random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    >>> ranker = TreeDirectRanker(trees, random_state=0).fit(*clicks.training_data())
     >>> ranker.score(X, y, qid) > 0.9
     True
     """
@@ -173,9 +170,9 @@ class ClickRelevance(BaseEstimator):
         log : ClickLog or ClickCounts
             Sessions and their clicks, or their sums.
         features : data frame, path of a Parquet file, or tuple (X, query, document)
-            Features of each document of a query that the log shows. Others are left out.
+            Features of each document of a query that the log shows; further rows are ignored.
         query, document : str, default="query" and "document"
-            Columns of a data frame that are no features.
+            Names of the columns of a data frame that hold the query and the document.
 
         Returns
         -------
@@ -190,7 +187,7 @@ class ClickRelevance(BaseEstimator):
         return self._fit(counts, X, check_features(self, X, reset=True))
 
     def fit_counts(self, counts: ClickCounts, documents: Rows) -> Self:
-        """Estimate the relevance of the items of counts, which are documents that were read."""
+        """Estimate the relevance of counted items from checked documents."""
         check_parameters(self)
         X = documents.array()
         if issparse(X) and not reads_sparse(new_part(self.feature_part)):
@@ -202,52 +199,55 @@ class ClickRelevance(BaseEstimator):
         return self._fit(counts, X, X)
 
     def _fit(self, counts: ClickCounts, X: Any, numbers: Any) -> Self:
-        """Estimate the relevance of items, of which ``X`` and ``numbers`` are the features."""
+        """Estimate the relevance of items; ``numbers`` are their features ``X`` as a matrix."""
         self.items_, self.X_ = counts.items, X
         groups = counts.canonical_order(numbers)
         counts, queries = counts.of_items(groups.order), QueryGroups(None, groups.indptr)
-        self.propensities_, self.trust_ = self._of_positions(counts)
+        self.propensities_, self.trust_ = self._position_effects(counts)
         weights = self.propensities_, self.propensities_**self.correction
         exposure, smoothed = (
             counts.by_item(counts.shown * weight[counts.slot]) for weight in weights
         )
         clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])
-        left = np.maximum(clicks, 0)
+        clicks = np.maximum(clicks, 0)
         rows = Rows(numbers, groups.order, self.columns_)
-        objective = ClickShares().bind(Judgments.of(left / smoothed, queries, smoothed))
+        objective = ClickShares().bind(Judgments.of(clicks / smoothed, queries, smoothed))
         rng = check_random_state(self.random_state)
         bags = deal_bags(queries, self.n_bags, rng)
-        scores = left_out_scores(self.feature_part, rows, objective, bags, rng)
-        predicted, relevance, self.shapes_ = _corrected(
-            np.exp(scores), left, exposure, queries.codes
+        scores = out_of_fold_scores(self.feature_part, rows, objective, bags, rng)
+        predicted, relevance, self.shapes_ = _posterior(
+            np.exp(scores), clicks, exposure, queries.codes
         )
-        place = np.argsort(groups.order)
-        found = (each[place] for each in (exposure, predicted, relevance))
-        self.exposure_, self.predicted_, self.relevance_ = found
+        slots = np.argsort(groups.order)
+        self.exposure_, self.predicted_ = exposure[slots], predicted[slots]
+        self.relevance_ = relevance[slots]
         return self
 
     def training_data(self) -> RankingData:
-        """Return X, y and qid, from which any ranker learns.
+        """Return X, y and qid to train any ranker on.
 
-        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average.
+        The labels are such that the gain 2^y - 1 is proportional to the relevance, and 1 on
+        average.
         """
         check_is_fitted(self)
         mean = np.sort(self.relevance_).mean()  # sorted, so that no order of rows changes a bit
         return RankingData(self.X_, np.log2(1 + self.relevance_ / mean), self.items_.query)
 
-    def _of_positions(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
+    def _position_effects(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
         """Return the propensity of each position, and the probability of a click by trust."""
         no_trust = np.zeros(counts.n_slots)
         if self.propensities is not None:
             if self.trust:
-                raise ValueError("propensities must be None where trust is True, which tells both.")
+                raise ValueError(
+                    "propensities must be None where trust is True, which estimates both."
+                )
             is_shown = counts.by_slot(counts.shown) > 0
             return check_propensities(self.propensities, is_shown), no_trust
         if not self.trust:
             return estimate_propensities(counts), no_trust
-        found = estimate_trust_bias(counts)
-        examined = found.examination[~np.isnan(found.examination)]
-        return np.maximum(found.examination / examined[0], _LEAST), found.trust
+        bias = estimate_trust_bias(counts)
+        examined = bias.examination[~np.isnan(bias.examination)]
+        return np.maximum(bias.examination / examined[0], _SMALLEST_PROPENSITY), bias.trust
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: X may be sparse if the feature part reads that."""
@@ -256,13 +256,13 @@ class ClickRelevance(BaseEstimator):
         return tags
 
 
-def _corrected(predicted, clicks, exposure, query):
-    """Return predicted rates, rates corrected by the clicks, and the shapes of the factors."""
+def _posterior(predicted, clicks, exposure, query):
+    """Return predicted rates, their posterior means given clicks, and the shapes of the priors."""
     predicted = predicted * clicks.sum() / (exposure * predicted).sum()
     expected = exposure * predicted
-    of_query = np.bincount(query, clicks), np.bincount(query, expected)
-    shape_of_queries = gamma_shape(*of_query)
-    factor = (shape_of_queries + of_query[0]) / (shape_of_queries + of_query[1])
+    query_clicks, query_expected = np.bincount(query, clicks), np.bincount(query, expected)
+    query_shape = gamma_shape(query_clicks, query_expected)
+    factor = (query_shape + query_clicks) / (query_shape + query_expected)
     expected, rate = expected * factor[query], predicted * factor[query]
     shape = gamma_shape(clicks, expected)
-    return predicted, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
+    return predicted, rate * (shape + clicks) / (shape + expected), (query_shape, shape)
