@@ -178,7 +178,7 @@ def test_features_are_found_by_query_and_document(fitted, kind, tmp_path):
     [
         (([[1.0]], [0], 0), r"features: document must be one-dimensional; got shape \(\)"),
         (([[1.0]], [0], [0]), r"got none for \(0, 1\), and 599 are missing in all\."),
-        (([[1.0]], ["0"], [7]), r"got none for \(0, 0\).* are like \('0', 7\)\."),
+        (([[1.0]], ["0"], [7]), r"got none for \(0, 0\).*items such as \('0', 7\)\."),
         (([[1.0]] * 2, [1], [7, 8]), r"equally many rows of X, query .* got \[2, 1, 2\]"),
         (([[1.0]] * 2, [0, 0], [0, 0]), r"one row for each document .* got \(0, 0\) twice\."),
         (pd.DataFrame({"sku": [0]}), r"columns \['query', 'document'\]; .*'sku'.* Write query='N"),

@@ -1,7 +1,4 @@
-"""Click data: the impressions of a log as the arguments of ``fit``.
-
-Features of the documents of a log, found by query and document.
-"""
+"""Click data: the impressions of a log joined with features, as the arguments of ``fit``."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,25 +17,27 @@ from treerank.parameters import check_arguments
 
 
 def features_of(items: Items, features: Any, *, query: str, document: str) -> Any:
-    """Return the features of items; refuse a table that lacks one or has one twice.
+    """Return the features of items; a missing or duplicate item in the table is an error.
 
     ``features``, ``query`` and ``document`` are those of :func:`count_data`.
     """
-    X, known = _taken_apart(features, query, document)
-    rows = known.rows_of(items)
+    X, table_items = _features_and_items(features, query, document)
+    rows = table_items.rows_of(items)
     if (rows < 0).any():
         first = items.quote(int(np.argmin(rows)))
-        others = "" if (rows >= 0).any() else f" Its own documents are like {known.quote(0)}."
+        example = (
+            "" if (rows >= 0).any() else f" The table has items such as {table_items.quote(0)}."
+        )
         raise ValueError(
             f"features must have a row for each document of the log; got none for {first}, and "
-            f"{(rows < 0).sum()} are missing in all.{others}"
+            f"{(rows < 0).sum()} are missing in all.{example}"
         )
     frame = as_frame(X)
     return X[rows] if frame is None else frame[rows.tolist()].to_native()
 
 
-def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
-    """Return features, and the items of their rows."""
+def _features_and_items(features: Any, query: str, document: str) -> tuple[Any, Items]:
+    """Return the features of a table, and the items of its rows."""
     if isinstance(features, tuple) and len(features) == 3:
         X, *ids = features
         X = X.tocsr() if issparse(X) else X
@@ -57,16 +56,16 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
         return as_frame(data.X), _unique_items(data.qid, data.documents)
     frame, needed = as_frame(features, "features"), [query, document]
     if frame is None or not set(needed) <= set(frame.columns):
-        found = "no data frame" if frame is None else quote(frame.columns)
+        got = "no data frame" if frame is None else quote(frame.columns)
         raise ValueError(
-            f"features must have the columns {quote(needed)}; got {found}. "
+            f"features must have the columns {quote(needed)}; got {got}. "
             "Write query='NAME' and document='NAME' for others."
         )
     return frame.drop(needed), _unique_items(*(frame[name].to_numpy() for name in needed))
 
 
 def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:
-    """Return the items of the rows of a table; refuse one that is there twice."""
+    """Return the items of the rows of a table; duplicates are an error."""
     items = Items(query, document)
     seen: set[Any] = set()
     for row, pair in enumerate(items.pairs()):
@@ -111,9 +110,10 @@ class ClickData(NamedTuple):
 def count_data(
     log: ClickLog | ClickCounts, features: Any, *, query: str = "query", document: str = "document"
 ) -> ClickData:
-    """Return how often documents were clicked, and how often not, at each position.
+    """Return the impressions of a log as training data, aggregated by document and position.
 
-    There are at most two rows for each document and position, however many sessions there are.
+    There are at most two rows for each document and position, clicked and not clicked, with their
+    number of impressions as ``sample_weight``.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def count_data(
     [[1.0, 0.0, 0.0], [2, 1, 2], [1, 2, 1]]
     """
     counts = log.counts()
-    times = np.concatenate([counts.clicked, counts.shown - counts.clicked])
-    some = np.flatnonzero(times)
-    y, row = some < len(counts.item), some % len(counts.item)
+    weight = np.concatenate([counts.clicked, counts.shown - counts.clicked])
+    nonzero = np.flatnonzero(weight)
+    y, row = nonzero < len(counts.item), nonzero % len(counts.item)
     shown = counts.items.taking(counts.item[row])
     X = features_of(shown, features, query=query, document=document)
-    return ClickData(X, y.astype(float), shown.query, counts.slot[row] + 1, times[some])
+    return ClickData(X, y.astype(float), shown.query, counts.slot[row] + 1, weight[nonzero])

@@ -1,7 +1,4 @@
-"""Counts: how often each item was shown and clicked in each slot, such as a position.
-
-Shown documents: what rows of clicks at positions tell of each document.
-"""
+"""Click counts: impressions and clicks of each item at each position."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -19,16 +16,18 @@ from treerank.parameters import check_arguments
 
 @dataclass(frozen=True, eq=False)
 class ClickCounts:
-    """Impressions and clicks, summed by item and slot; made by :meth:`from_table`.
+    """Impressions and clicks by item and slot; made by :meth:`from_table`.
+
+    A slot is a position, counted from 0.
 
     Attributes
     ----------
     item : ndarray of int32 of shape (n_counts,)
         Number of the item, ascending.
     slot : ndarray of int32 of shape (n_counts,)
-        Slot: for most purposes the position, counted from 0.
+        Slot, ascending within an item.
     shown, clicked : ndarray of int32, int64 or float64 of shape (n_counts,)
-        Number of impressions and of clicks, or the sums of their weights.
+        Numbers of impressions and of clicks, or sums of their weights.
     items : Items
         Query and document of each item.
     n_slots : int
@@ -64,7 +63,7 @@ class ClickCounts:
     ) -> Self:
         """Read counts from a table with a row for each query, document and position.
 
-        A database makes it of a log of any size::
+        Let your database aggregate a log of any size::
 
             SELECT query, document, position, COUNT(*) AS shown, SUM(click) AS clicked
             FROM impressions
@@ -75,14 +74,14 @@ class ClickCounts:
         ----------
         table : path, data frame or mapping from names to columns
             A Parquet file, or a folder of them; or a data frame of pandas, polars or Arrow. Rows
-            of the same document and position are added up.
+            of the same query, document and position are summed.
         query, document, position, shown, clicked : str
             Names of the columns. Positions count from 1.
 
         Returns
         -------
         ClickCounts
-            What :meth:`ClickLog.counts <treerank.clicks.log.ClickLog.counts>` returns of the log.
+            The same as :meth:`ClickLog.counts <treerank.clicks.log.ClickLog.counts>` of the log.
 
         Examples
         --------
@@ -98,21 +97,21 @@ class ClickCounts:
         lengths = list(map(len, (*ids, *columns[2:])))
         if min(lengths) < max(lengths):
             raise ValueError(f"{', '.join(names)} must have equally many entries; got {lengths}.")
-        place = check_whole_positions(columns[2]) - 1
+        slot = check_whole_positions(columns[2]) - 1
         numbers = check_impressions(*columns[3:])
         items, item = Items.of_rows(*ids)
-        n_slots = int(place.max()) + 1
-        key, row = np.unique(item * n_slots + place, return_inverse=True)
-        seen, clicks = (np.bincount(row, each).astype(np.int64) for each in numbers)
-        return cls.of_keys(key, seen, clicks, items, n_slots)
+        n_slots = int(slot.max()) + 1
+        key, row = np.unique(item * n_slots + slot, return_inverse=True)
+        impressions, clicks = (np.bincount(row, x).astype(np.int64) for x in numbers)
+        return cls.of_keys(key, impressions, clicks, items, n_slots)
 
     @classmethod
     def of_keys(
         cls, key: np.ndarray, shown: np.ndarray, clicked: np.ndarray, items: Items, n_slots: int
     ) -> Self:
-        """Return counts by ascending keys: the number of the item times ``n_slots``, and a slot."""
-        place = (key // n_slots).astype(np.int32), (key % n_slots).astype(np.int32)
-        return cls(*place, shown, clicked, items, n_slots)
+        """Return counts by ascending keys ``item * n_slots + slot``."""
+        item, slot = (key // n_slots).astype(np.int32), (key % n_slots).astype(np.int32)
+        return cls(item, slot, shown, clicked, items, n_slots)
 
     @classmethod
     def of_impressions(
@@ -121,33 +120,34 @@ class ClickCounts:
         """Sum impressions, given as items, slots and clicks."""
         ordered = np.sort(2 * (item.astype(np.int64) * n_slots + slot) + clicked)  # click: last bit
         starts = np.flatnonzero(np.diff(ordered >> 1, prepend=-1))
-        seen = np.diff(starts, append=len(ordered)).astype(np.int32)
+        impressions = np.diff(starts, append=len(ordered)).astype(np.int32)
         clicks = np.add.reduceat(ordered & 1, starts).astype(np.int32)
-        return cls.of_keys(ordered[starts] >> 1, seen, clicks, items, n_slots)
+        return cls.of_keys(ordered[starts] >> 1, impressions, clicks, items, n_slots)
 
     def counts(self) -> Self:
-        """Return these counts; a log returns its own."""
+        """Return these counts, as :class:`ClickLog` returns those of its sessions."""
         return self
 
     def of_items(self, items: np.ndarray) -> Self:
-        """Return the counts of some items alone, by their numbers; they are numbered anew."""
-        place = np.full(len(self.items), -1, dtype=np.int32)
-        place[items] = np.arange(len(items), dtype=np.int32)
-        kept = np.flatnonzero(place[self.item] >= 0)
-        rows = kept[np.lexsort((self.slot[kept], place[self.item[kept]]))]
+        """Return the counts of the given items only, numbered in the given order."""
+        new_number = np.full(len(self.items), -1, dtype=np.int32)
+        new_number[items] = np.arange(len(items), dtype=np.int32)
+        kept = np.flatnonzero(new_number[self.item] >= 0)
+        rows = kept[np.lexsort((self.slot[kept], new_number[self.item[kept]]))]
+        item = new_number[self.item[rows]]
         numbers = self.slot[rows], self.shown[rows], self.clicked[rows]
-        return type(self)(place[self.item[rows]], *numbers, self.items.taking(items), self.n_slots)
+        return type(self)(item, *numbers, self.items.taking(items), self.n_slots)
 
     def without_gaps(self) -> tuple[Self, np.ndarray]:
-        """Return the counts with the slots that were shown counted anew, and these slots."""
+        """Return the counts without slots that were never shown, and the slots that were."""
         slots, slot = np.unique(self.slot, return_inverse=True)
         return replace(self, slot=slot.astype(np.int32), n_slots=len(slots)), slots
 
     def canonical_order(self, X: Any) -> QueryGroups:
-        """Sort items, all of them shown, by their features ``X`` and their counts alone."""
-        of_item = QueryGroups(None, np.append(0, np.cumsum(np.bincount(self.item))))
+        """Return the order of the items that depends on their features and counts alone."""
+        by_item = QueryGroups(None, np.append(0, np.cumsum(np.bincount(self.item))))
         numbers = np.column_stack([self.slot, self.shown, self.clicked]).astype(np.float64)
-        counted = group_hashes(row_hashes(numbers), of_item)
+        counted = group_hashes(row_hashes(numbers), by_item)
         queries = QueryGroups.from_qid(self.items.query)
         return canonical_order(X, queries, self.by_item(self.clicked), counted)[0]
 
@@ -161,10 +161,10 @@ class ClickCounts:
 
 
 def spread(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
-    """Return values of ascending slots at their places, and NaN at slots that were not shown."""
-    found = np.full(slots[-1] + 1, np.nan)
-    found[slots] = values
-    return found
+    """Return values at their ascending slots, and NaN at slots that were never shown."""
+    by_slot = np.full(slots[-1] + 1, np.nan)
+    by_slot[slots] = values
+    return by_slot
 
 
 def shown_documents(
@@ -174,10 +174,10 @@ def shown_documents(
     clicked: np.ndarray,
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, ClickCounts]:
-    """Return a row for each document, and how often each was shown and clicked where.
+    """Return the first row of each document, and the click counts of the documents.
 
-    Rows of one query with equal features are one document, as no ranker tells them apart;
-    ``features`` are the :func:`~treerank.documents.canonical_order.row_hashes` of the rows.
+    Rows of one query with equal features are the same document, since no ranker can distinguish
+    them; ``features`` are the :func:`~treerank.documents.canonical_order.row_hashes` of the rows.
     """
     query = groups.codes
     order = np.lexsort((features, query))

@@ -1,4 +1,4 @@
-"""Interleaving: lists mixed of several rankers, whose clicks tell which of them users prefer."""
+"""Interleaving: lists mixed from two rankers, whose clicks show which ranker users prefer."""
 
 from typing import Any, NamedTuple
 
@@ -13,14 +13,14 @@ from treerank.parameters import Count, Seed, check_arguments
 
 
 class Interleaved(NamedTuple):
-    """A mixed list.
+    """An interleaved list.
 
     Attributes
     ----------
     documents : ndarray of shape (n_shown,)
         Documents, best first.
     team : ndarray of shape (n_shown,)
-        Ranker that placed each document, counted from 0.
+        Number of the ranker that contributed each document, from 0.
 
     Examples
     --------
@@ -38,11 +38,11 @@ class Preference(NamedTuple):
     Attributes
     ----------
     wins : tuple of two int
-        Sessions with more clicks on the documents of each ranker.
+        Sessions with more clicks on the documents of the first and of the second ranker.
     n_ties : int
-        Sessions with as many clicks on both, such as none.
+        Sessions with equally many clicks on both, such as none.
     p_value : float
-        Probability of wins so uneven if users preferred neither: a sign test, two-sided.
+        p-value of a two-sided sign test.
 
     Examples
     --------
@@ -65,17 +65,17 @@ class Preference(NamedTuple):
 def team_draft(
     first: ArrayLike, second: ArrayLike, *, k: Count = 10, random_state: Seed = None
 ) -> Interleaved:
-    """Mix the lists of two rankers by turns, as captains choose their teams [1]_.
+    """Interleave the lists of two rankers by team draft [1]_.
 
-    In each round both rankers place the best of their documents that is not yet in the list. Which
-    of them begins is drawn in each round.
+    In each round, in random order, each ranker appends its best document that is not in the list
+    yet.
 
     Parameters
     ----------
     first, second : array-like
         Documents of each ranker, best first. Ids are equal as in Python: 2 and "2" are not.
     k : int, default=10
-        Most documents of the mixed list.
+        Length of the interleaved list, if the rankers have so many documents.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -91,13 +91,13 @@ def team_draft(
     """
     rng = check_random_state(random_state)
     rankings = _documents("first", first), _documents("second", second)
-    rest = [list(dict.fromkeys(ranking)) for ranking in rankings]
+    remaining = [list(dict.fromkeys(ranking)) for ranking in rankings]
     chosen: dict[object, int] = {}
-    while len(chosen) < k and any(rest):
+    while len(chosen) < k and any(remaining):
         for team in rng.permutation(len(rankings)).tolist():
-            rest[team] = [document for document in rest[team] if document not in chosen]
-            if rest[team] and len(chosen) < k:
-                chosen[rest[team].pop(0)] = team
+            remaining[team] = [document for document in remaining[team] if document not in chosen]
+            if remaining[team] and len(chosen) < k:
+                chosen[remaining[team].pop(0)] = team
     documents = list(chosen)
     is_mixed = len({isinstance(document, str) for document in documents}) > 1
     shown = np.array(documents, dtype=object if is_mixed else None)  # numbers would become text
@@ -105,13 +105,13 @@ def team_draft(
 
 
 def _documents(name: str, values: ArrayLike) -> list[Any]:
-    """Return ids as Python has them; refuse missing ones."""
+    """Return ids as Python objects."""
     ids = check_ids(name, values)
     return list(values) if isinstance(values, list | tuple) else list(ids.tolist())
 
 
 def interleaving_preference(clicks: ArrayLike, other_clicks: ArrayLike) -> Preference:
-    """Test which of two rankers users prefer, by the clicks on the documents that each placed.
+    """Test which of two interleaved rankers users prefer, by the clicks on their documents.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Items: the documents of queries that a log shows, and where to find them in other tables."""
+"""Items: pairs of a query and a document, and their rows in other tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from treerank.documents.queries import QueryGroups
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Documents of queries, each once.
+    """Unique pairs of a query and a document.
 
     Attributes
     ----------
@@ -32,30 +32,30 @@ class Items:
 
     @classmethod
     def of_rows(cls, query: np.ndarray, document: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Return the items of the rows of a table, each once and in order, and that of each row."""
+        """Return the unique, sorted items of the rows of a table, and the item of each row."""
         codes = QueryGroups.from_qid(query).codes, QueryGroups.from_qid(document).codes
         pair = codes[0] * (codes[1].max() + 1) + codes[1]
         first, item = np.unique(pair, return_index=True, return_inverse=True)[1:]
         return cls(query[first], document[first]), item
 
     def checked(self, name: str) -> Self:
-        """Return the items with ids as arrays; refuse those of a user that are there twice."""
+        """Return the items with ids as arrays; duplicates are an error."""
         query = check_ids(f"{name}.query", self.query)
-        found = type(self)(query, check_ids(f"{name}.document", self.document, len(query)))
-        if len(set(found.pairs())) < len(found):
-            raise ValueError(f"{name} must have each document of a query once; got more.")
-        return found
+        items = type(self)(query, check_ids(f"{name}.document", self.document, len(query)))
+        if len(set(items.pairs())) < len(items):
+            raise ValueError(f"{name} must have each document of a query once; got duplicates.")
+        return items
 
     def __len__(self) -> int:
         """Return the number of items."""
         return len(self.query)
 
-    def rows_of(self, others: "Items") -> np.ndarray:
-        """Return the row of each of other items among these; -1 where there is none."""
-        if others is self:
+    def rows_of(self, items: "Items") -> np.ndarray:
+        """Return the row in which each of the given items stands here, or -1."""
+        if items is self:
             return np.arange(len(self))
-        place = {pair: row for row, pair in enumerate(self.pairs())}
-        return np.array([place.get(pair, -1) for pair in others.pairs()], dtype=np.int64)
+        row_of = {pair: row for row, pair in enumerate(self.pairs())}
+        return np.array([row_of.get(pair, -1) for pair in items.pairs()], dtype=np.int64)
 
     def pairs(self) -> Iterator[tuple[Any, Any]]:
         """Return the items as tuples (query, document)."""

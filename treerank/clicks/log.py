@@ -1,8 +1,8 @@
-"""Click log: which documents were shown at which positions of which session, and the clicks.
+"""Click log: impressions of documents at positions of sessions, and their clicks.
 
-Impressions are sorted by position, and those of a position by session; sessions are sorted by their
-length, longest first. A session need not show a document at each position: there may be ads, other
-pages, and results that nobody scrolled to.
+Impressions are sorted by position and then by session; sessions are sorted by length, longest
+first. A session need not show a document at each position: there may be ads, other pages, and
+results that the user never scrolled to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ COLUMNS = ("session", "query", "document", "position", "click")
 
 
 def _joined(columns: Sequence[Any]) -> np.ndarray:
-    """Return a number for each row, the same where all columns hold the same."""
+    """Return a code for each row, equal for rows that are equal in all columns."""
     codes = [QueryGroups.from_qid(check_ids("session", column)).codes for column in columns]
     return np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].ravel()
 
@@ -40,10 +40,10 @@ def _joined(columns: Sequence[Any]) -> np.ndarray:
 class ClickLog:
     """Sessions of shown documents and their clicks; made by :meth:`from_table`.
 
-    A session is one list of results that a user saw. It has one query, and one document at each of
-    its positions, which count from 1. Positions without a document, such as those of ads, and of
-    pages that the session did not see, are left out. An item is a document of a query. Sessions
-    without a click count: they tell how often nothing was clicked.
+    A session is one list of results that a user saw, for one query, with one document per
+    position, counted from 1. Positions without a document, such as those of ads, and pages that the
+    user did not see, are left out. An item is a pair of a query and a document. Include sessions
+    without clicks: they show how often nothing was clicked.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ClickLog:
     clicked : ndarray of bool of shape (n_impressions,)
         Whether it was clicked.
     extra : dict from str to ndarray of shape (n_impressions,)
-        Whatever else was logged with each impression, such as the time spent on the document.
+        Further columns, such as the time spent on the document.
 
     Examples
     --------
@@ -107,12 +107,12 @@ class ClickLog:
             Arrow. Of a log that is larger than memory, a database makes
             :meth:`ClickCounts <treerank.clicks.counts.ClickCounts.from_table>`.
         session : str or sequence of str, default="session"
-            Name of the column of session ids. If they repeat from query to query, names of columns
-            that together tell a session, as in ``("query", "session")``; ids are then numbers.
+            Name of the column of session ids. If ids repeat from query to query, the names of
+            columns that together identify a session, as in ``("query", "session")``.
         query, document, position, click : str
             Names of the columns.
         extra : sequence of str, default=()
-            Further columns to keep, as they are. No others are read.
+            Names of further columns to keep.
         first_position : {0, 1}, default=1
             Number of the first position in the table.
 
@@ -138,11 +138,11 @@ class ClickLog:
         names |= dict(zip(COLUMNS[1:], (query, document, position, click), strict=True))
         names |= {f"extra[{i}]": name for i, name in enumerate(extra)}
         columns = named_columns(table, names, [*ids, query, document])
-        others = columns[len(ids) :]
-        kept = dict(zip(extra, others[len(COLUMNS) - 1 :], strict=True))
-        found = columns[0] if len(ids) == 1 else _joined(columns[: len(ids)])
-        needed = found, *others[: len(COLUMNS) - 1]
-        return cls.from_columns(*needed, extra=kept, first_position=first_position)
+        further = columns[len(ids) :]
+        extra_columns = dict(zip(extra, further[len(COLUMNS) - 1 :], strict=True))
+        session_ids = columns[0] if len(ids) == 1 else _joined(columns[: len(ids)])
+        needed = session_ids, *further[: len(COLUMNS) - 1]
+        return cls.from_columns(*needed, extra=extra_columns, first_position=first_position)
 
     @classmethod
     def from_columns(
@@ -165,10 +165,10 @@ class ClickLog:
         clicked = check_clicks(click)
         for name, column in (extra or {}).items():
             refuse_masked(name, column)
-        others = {name: np.asarray(column) for name, column in (extra or {}).items()}
-        lengths = [*map(len, (session, query, document, position, clicked, *others.values()))]
+        further = {name: np.asarray(column) for name, column in (extra or {}).items()}
+        lengths = [*map(len, (session, query, document, position, clicked, *further.values()))]
         if min(lengths) < max(lengths):
-            names = ", ".join([*COLUMNS, *others])
+            names = ", ".join([*COLUMNS, *further])
             raise ValueError(f"{names} must have equally many entries; got {lengths}.")
         groups = QueryGroups.from_qid(session)
         check_one_query(query, groups, session)
@@ -186,7 +186,7 @@ class ClickLog:
             position[order],
             item[order].astype(np.int32),
             clicked[order],
-            {name: column[order] for name, column in others.items()},
+            {name: column[order] for name, column in further.items()},
         )
 
     def __len__(self) -> int:
@@ -205,26 +205,26 @@ class ClickLog:
 
     @cached_property
     def query(self) -> np.ndarray:
-        """Query of each session, by which sessions are split into training and test."""
+        """Query of each session, to split sessions into training and test by."""
         first = np.unique(self.session, return_index=True)[1]
         return self.items.query[self.item[first]]
 
     def counts(self) -> ClickCounts:
-        """Return how often each item was shown and clicked at each position.
+        """Return the impressions and clicks of each item at each position.
 
-        Nothing that models of positions need is lost.
+        They are sufficient statistics of the position-based model.
         """
-        about = self.item, self.position - 1, self.clicked
-        return ClickCounts.of_impressions(*about, self.items, self.n_positions)
+        impressions = self.item, self.position - 1, self.clicked
+        return ClickCounts.of_impressions(*impressions, self.items, self.n_positions)
 
     def with_clicks(self, clicked: np.ndarray) -> Self:
         """Return the same sessions with other clicks."""
         return replace(self, clicked=check_clicks(clicked, len(self.item)))
 
     def taking(self, sessions: np.ndarray) -> Self:
-        """Return some sessions, by their numbers; a number may be there several times.
+        """Return the sessions of the given numbers, which may repeat, as in a bootstrap.
 
-        All items stay, so that the numbers of items are those of the whole log.
+        All items stay, so the numbers of items are those of the whole log.
         """
         chosen = np.sort(sessions)  # which puts the longest first
         by_session = np.argsort(self.session, kind="stable")

@@ -1,4 +1,4 @@
-"""Checks of logs: sessions of one query, no position and no document twice; and of counts."""
+"""Checks of click logs and counts: one query, unique positions and documents in a session."""
 
 import numpy as np
 
@@ -8,21 +8,21 @@ from treerank.documents.queries import QueryGroups
 
 
 def check_clicks(click: object, n_rows: int | None = None) -> np.ndarray:
-    """Return clicks as truth values; refuse what is neither 0 nor 1."""
+    """Return clicks as booleans; they must be 0 or 1."""
     click = check_column("click", click, n_rows)  # type: ignore[arg-type]
     refuse_where((click != 0) & (click != 1), click, "click must be 0 or 1")
     return click == 1
 
 
 def check_impressions(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of impressions and of clicks; refuse what cannot be."""
-    of = check_column("shown", impressions)  # type: ignore[arg-type]
+    """Return checked numbers of impressions and of clicks."""
+    shown = check_column("shown", impressions)  # type: ignore[arg-type]
     clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
-    no_count = (of != np.floor(of)) | (of < 1)
-    refuse_where(no_count, of, "shown must be a whole number of at least 1")
-    wrong = (clicks != np.floor(clicks)) | (clicks < 0) | (clicks > of)
+    no_count = (shown != np.floor(shown)) | (shown < 1)
+    refuse_where(no_count, shown, "shown must be a whole number of at least 1")
+    wrong = (clicks != np.floor(clicks)) | (clicks < 0) | (clicks > shown)
     refuse_where(wrong, clicks, "clicked must be a whole number from 0 to shown")
-    return of, clicks
+    return shown, clicks
 
 
 def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
@@ -38,7 +38,7 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
 
 
 def check_log_positions(position: np.ndarray, first_position: int) -> None:
-    """Refuse what are no positions; they count from 1 here, and in the log from the first one."""
+    """Check positions, which count from 1 here, and from ``first_position`` in the table."""
     wrong = (position != np.floor(position)) | (position < 1) | (position > LAST_POSITION)
     last = LAST_POSITION + first_position - 1
     rule = f"position must be a whole number from {first_position} to {last}"
@@ -65,14 +65,14 @@ def check_no_position_twice(
 def check_no_document_twice(
     item: np.ndarray, groups: QueryGroups, document: np.ndarray, session: np.ndarray
 ) -> None:
-    """Refuse rows of documents that their session shows a second time."""
+    """Refuse a session that shows a document twice."""
     order = np.lexsort((item, groups.codes))
     twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
     if twice.any():
         row = order[1:][twice][0]
         raise ValueError(
             f"document must be at one position of a session; got {_named(document, row)} "
-            f"twice in session {_named(session, row)}. Leave out its rows from there on."
+            f"twice in session {_named(session, row)}. Drop its later rows."
         )
 
 

@@ -1,4 +1,4 @@
-"""Simulated logs: lists of a ranker that explores, and clicks that depend on labels."""
+"""Simulated click logs: a ranker that explores, and users with position bias."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ def simulate_clicks(
     exploration: NotNegative = 0.2,
     random_state: Seed = None,
 ) -> ClickLog:
-    r"""Draw a log: a ranker shows its best documents, and users click by position and relevance.
+    r"""Simulate a click log: a ranker shows its top documents, and users click with position bias.
 
     Position k is examined with probability :math:`k^{-\eta}`. An examined document is clicked with
     probability :math:`\varepsilon + (1 - \varepsilon)(2^y - 1) / (2^{\max y} - 1)`.
@@ -34,17 +34,17 @@ def simulate_clicks(
     Parameters
     ----------
     y : array-like of shape (n_documents,)
-        Labels, not negative. The documents of the log are the numbers of their rows.
+        Labels, not negative. The document ids of the log are row numbers.
     qid : array-like of shape (n_documents,)
         Query of each document.
     scores : array-like of shape (n_documents,)
         Scores of the ranker that shows the documents.
     n_sessions : int, default=20
-        Sessions of each query.
+        Number of sessions of each query.
     n_positions : int, default=10
-        Most documents that a session shows.
+        Largest number of documents that a session shows.
     severity : float, default=1.0
-        Severity :math:`\eta` of the bias; 0 is none.
+        Severity :math:`\eta` of the position bias; 0 is none.
     noise : float, default=0.1
         Probability :math:`\varepsilon` of a click on an examined document of label 0.
     exploration : float, default=0.2

@@ -1,4 +1,4 @@
-"""Tables of logs and counts: columns by name from a file, a data frame or a mapping."""
+"""Named columns of a file, a data frame or a mapping."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -11,8 +11,8 @@ from treerank.documents.columns import as_frame
 def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) -> list[Any]:
     """Return columns of a file, a data frame or a mapping from names to columns.
 
-    ``names`` has the name of each column by what it is for: the argument that names it, if any.
-    ``ids`` are the names of those of ids.
+    ``names`` maps each role, which is the argument that names the column if there is one, to the
+    name of the column. ``ids`` are the names of the columns that hold ids.
     """
     if isinstance(table, str | Path):
         return _columns_of_file(table, names, ids)
@@ -20,30 +20,30 @@ def named_columns(table: Any, names: Mapping[str, str], ids: Collection[str]) ->
     if frame is None:
         kinds = "a Parquet or CSV file, a data frame or a mapping from names to columns"
         raise TypeError(f"table must be {kinds}; got {type(table).__name__}.")
-    found = list(frame) if isinstance(table, Mapping) else frame.columns
+    present = list(frame) if isinstance(table, Mapping) else frame.columns
     for role, name in names.items():
-        if name not in found:
+        if name not in present:
             advice = f" Write {role}='NAME' for another." if role.isidentifier() else ""
             rule = f"{role} must name a column of the table"
-            raise ValueError(f"{rule}; got {quote(name)} and {found}.{advice}")
+            raise ValueError(f"{rule}; got {quote(name)} and {present}.{advice}")
     columns = [frame[name] for name in names.values()]
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
 
 
 def _columns_of_file(path, arguments, ids):
-    """Return columns of numbers, or of ids; what is missing is nan or None."""
+    """Return columns of numbers or of ids; missing values are NaN or None."""
     from pyarrow import types
 
     from treerank.datasets.parquet_files import ParquetFiles, as_ids, is_number
 
-    names, found = list(arguments.values()), []
+    names, columns = list(arguments.values()), []
     by_name = {name: argument for argument, name in arguments.items() if argument.isidentifier()}
     files = ParquetFiles.open(path, None, None, names, arguments=by_name, ids=ids)
     for name, column in zip(names, files.columns(names), strict=True):
         if not is_number(column.type) and not column.null_count:
-            found.append(as_ids(str(path), name, column))
+            columns.append(as_ids(str(path), name, column))
         elif types.is_dictionary(column.type):
-            found.append(column.cast(column.type.value_type).to_numpy())
+            columns.append(column.cast(column.type.value_type).to_numpy())
         else:
-            found.append(column.to_numpy())
-    return found
+            columns.append(column.to_numpy())
+    return columns

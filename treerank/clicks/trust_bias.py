@@ -1,8 +1,9 @@
-r"""Trust bias: users click some documents because they stand high, not because they attract.
+r"""Trust bias: users click top results because of their position, whatever their relevance.
 
-A click at position :math:`k` has the probability :math:`\theta_k a + \varepsilon_k` [1]_ [2]_. The
-attraction :math:`a` is that of the document. It follows a distribution that is estimated, too, so
-that few impressions of a document cause no bias. All is fitted by expectation maximization.
+A click at position :math:`k` has probability :math:`\theta_k a + \varepsilon_k` [1]_ [2]_, where
+:math:`a` is the attractiveness of the document, a latent variable on a grid. Its distribution is
+estimated, too, so documents with few impressions cause no bias. The model is fitted by expectation
+maximization (EM).
 
 .. [1] Agarwal, Wang, Li, Bendersky and Najork (2019). Addressing trust bias for unbiased
    learning-to-rank. WWW.
@@ -21,23 +22,23 @@ from treerank.documents.features import check_any_click
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Positive, check_arguments
 
-#: Attractions that a document may have: their number, the lowest over the mean one, the highest.
+#: Grid of attractiveness: number of values, lowest relative to the mean click rate, and highest.
 _N_ATTRACTIONS, _LOWEST, _HIGHEST = 20, 0.05, 0.99
-#: Share of successes and number of trials that the Beta prior of a rate is worth.
+#: Beta prior of click rates: its mean, and its weight in trials.
 _PRIOR_MEAN, _PRIOR_TRIALS = 0.5, 2.0
 
 
 class TrustBias(NamedTuple):
-    """What positions do to clicks, apart from what documents do.
+    """Effect of positions on clicks.
 
     Attributes
     ----------
     examination : ndarray of shape (n_positions,)
-        Weight of the attraction at each position; NaN where nothing was shown.
+        Examination propensity of each position; NaN for positions that show no document.
     trust : ndarray of shape (n_positions,)
-        Probability of a click by trust at each position, likewise; 0 at the last.
+        Probability of a click by trust at each position, likewise; 0 at the last position.
     log_posterior : tuple of float
-        Log likelihood plus log prior before each iteration, by impression. It never falls.
+        Log likelihood plus log prior per impression, before each iteration. It never decreases.
 
     Examples
     --------
@@ -54,19 +55,19 @@ class TrustBias(NamedTuple):
 def estimate_trust_bias(
     log: ClickLog | ClickCounts, *, max_iter: Count = 100, tol: Positive = 1e-6
 ) -> TrustBias:
-    r"""Estimate at which positions documents are examined, and where they are clicked by trust.
+    r"""Estimate the examination propensity and the trust bias of each position.
 
-    Nothing at the last position is clicked by trust, and a document of attraction 1 is always
-    clicked at the first. Ranks must differ between sessions.
+    For identifiability, there is no trust at the last position, and a document of attractiveness 1
+    is always clicked at the first. The log must contain some randomization of positions.
 
     Parameters
     ----------
     log : ClickLog or ClickCounts
         Impressions and clicks.
     max_iter : int, default=100
-        Most iterations of expectation maximization.
+        Largest number of EM iterations.
     tol : float, default=1e-6
-        Stop once an iteration raises the log posterior of an impression by less.
+        Stop if an iteration raises the log posterior per impression by less.
 
     Examples
     --------
@@ -93,12 +94,12 @@ def estimate_trust_bias(
         values.append(value / counts.shown.sum())
         if len(values) > 1 and np.diff(values[-2:])[0] < tol:
             break
-    examination, trust = (spread(each, positions) for each in (attracted - other, other))
+    examination, trust = (spread(x, positions) for x in (attracted - other, other))
     return TrustBias(examination, trust, tuple(values))
 
 
 def _expected(counts, click, weight):
-    """Return the log likelihood, and expected items, clicks and skips of the grid."""
+    """E-step: return the log likelihood, and expected items, clicks and skips on the grid."""
     with np.errstate(divide="ignore"):
         logs = np.log(click), np.log1p(-click), np.log(weight)
     items, clicks, skips = np.zeros(len(weight)), *np.zeros((2, *click.shape))
@@ -107,7 +108,7 @@ def _expected(counts, click, weight):
 
 
 def _rates(attracted, other, grid, click, clicks, skips):
-    """Return the rates of clicks of what attracts and of what does not, by expected clicks."""
+    """M-step: return the click rates of attractive and of unattractive documents by position."""
     by_attraction = attracted[:, None] * grid / click * clicks
     skipped = (1 - attracted)[:, None] * grid / (1 - click) * skips
     sums = np.array([by_attraction, clicks - by_attraction]).sum(axis=2)
@@ -117,7 +118,7 @@ def _rates(attracted, other, grid, click, clicks, skips):
 
 
 def _log_prior(rates: np.ndarray) -> float:
-    """Return the log density of the prior of rates, up to a constant."""
+    """Return the log density of the Beta prior of rates, up to a constant."""
     terms = _PRIOR_MEAN * np.log(rates) + (1 - _PRIOR_MEAN) * np.log1p(-rates)
     return float(_PRIOR_TRIALS * terms.sum())
 
@@ -126,7 +127,7 @@ def _log_prior(rates: np.ndarray) -> float:
 def _expect(
     item, slot, shown, clicked, log_click, log_skip, log_weight, items, clicks, skips
 ):  # fmt: skip
-    """Add the items, clicks and skips expected of each attraction; return the log likelihood."""
+    """Add expected items, clicks and skips of each grid value; return the log likelihood."""
     value, start, n_grid = 0.0, 0, len(log_weight)
     likely = np.empty(n_grid)
     while start < len(item):
