@@ -54,22 +54,6 @@ OF_SCIKIT_LEARN = (
     "set_params",
     "sklearn_tags",
 )
-#: Members of rankers that other modules of the package call, and users do not.
-OF_THE_PACKAGE = (
-    "check_settings",
-    "fit_training_set",
-    "learns_from_clicks",
-    "make_objective",
-    "measured",
-    "n_threads",
-    "read",
-    "read_pairs",
-    "reads_batches",
-    "reads_sparse",
-    "scores_of",
-    "takes_several_labels",
-    "warn_of_one_query",
-)
 
 
 def setup(app):
@@ -82,10 +66,9 @@ def setup(app):
 
 
 def skip(app, what, name, member, skipped, options):
-    """Leave out members that every estimator of scikit-learn has, and those of the package."""
+    """Leave out members that every estimator of scikit-learn has."""
     is_request = name.startswith("set_") and name.endswith("_request")
-    is_inner = what == "class" and name in OF_THE_PACKAGE
-    return True if is_request or is_inner or name in OF_SCIKIT_LEARN else None
+    return True if is_request or name in OF_SCIKIT_LEARN else None
 
 
 def mark_names(app, what, name, exported, options, lines):

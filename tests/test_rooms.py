@@ -10,6 +10,8 @@ import pytest
 
 import treerank
 from treerank import TreeDirectRanker
+from treerank.documents.reading import Accepts, accepted_by
+from treerank.rankers.scoring import n_threads_of
 
 TESTS, PACKAGE = Path(__file__).parent, Path(treerank.__file__).parent
 #: Folders of tests that are no rooms: fuzzers, laws, stored models and cases, and what tests share.
@@ -146,7 +148,8 @@ class OwnPart:
 def test_a_part_of_ones_own_needs_no_more_than_the_protocol():
     ranker = TreeDirectRanker(OwnPart(), random_state=0).fit(X, Y, QID)
     assert (ranker.predict(X) == X[:, 0]).all()
-    assert (ranker.reads_sparse, ranker.reads_batches, ranker.n_threads) == (False, False, 1)
+    assert accepted_by(ranker) == Accepts(several_labels=True)
+    assert n_threads_of(ranker) == 1
     assert (ranker.evals_result_, ranker.best_iteration_) == ({}, None)
     assert ranker.explain(X[:2], X[2:4]).shape == (2, 3)
     with pytest.raises(ValueError, match="feature_part must be trees"):
@@ -155,8 +158,8 @@ def test_a_part_of_ones_own_needs_no_more_than_the_protocol():
 
 def test_a_ranker_says_what_it_reads():
     rankers = [TreeDirectRanker(part) for part in ("lightgbm", "histogram", "mlp")]
-    assert [each.reads_sparse for each in rankers] == [True, True, False]
-    assert [each.reads_batches for each in rankers] == [False, True, False]
+    assert [accepted_by(ranker).sparse for ranker in rankers] == [True, True, False]
+    assert [accepted_by(ranker).batches for ranker in rankers] == [False, True, False]
 
 
 def test_a_folder_of_tests_is_called_as_the_room_that_it_tests_and_is_no_package():

@@ -334,6 +334,20 @@ def refuse_masked(name: str, values: Any) -> None:
         raise ValueError(f"{name} must have no masked entries; got {count} of {values.size}.")
 
 
+def refuse_complex(X: Any, name: str = "X") -> None:
+    """Refuse an array of complex numbers in the words of scikit-learn, which prints all of them.
+
+    Examples
+    --------
+    >>> refuse_complex(np.array([1j]))
+    Traceback (most recent call last):
+    ...
+    ValueError: X must be real numbers: Complex data not supported; got complex128.
+    """
+    if X.dtype.kind == "c":
+        raise ValueError(f"{name} must be real numbers: Complex data not supported; got {X.dtype}.")
+
+
 def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.ndarray | None:
     """Return a weight per document, finite and not negative; ``None`` stays ``None``.
 

@@ -103,10 +103,10 @@ _KINDS: dict[Any, Callable[..., Rule]] = {
 #: What else to say of a wrong call, by the qualified name of the function.
 _INSTEAD = {
     "Comparison.summary": "test(metric, first, second, test=...) tests two rankers.",
-    "Scored.explain": "X_a and X_b are the documents of a pair; explain_lead(ranker, X) of "
-    "treerank.inspection explains the places in a list.",
-    "Scored.predict": "rank(X, qid) returns ranks, and score(X, y, qid) measures.",
-    "Scored.score": "The metric is a parameter, as in TreeDirectRanker(metric='map'), or write "
+    "Comparing.explain": "X_a and X_b are the documents of a pair; explain_lead(ranker, X) of "
+    "treerank.inspection explains the positions in a list.",
+    "Scoring.predict": "rank(X, qid) returns ranks, and score(X, y, qid) measures.",
+    "Scoring.score": "The metric is a parameter, as in TreeDirectRanker(metric='map'), or write "
     "get_metric('map')(y, ranker.predict(X), qid).",
     "compare": "The data are one tuple: compare(rankers, (X, y, qid)).",
     "fit": "It takes a data frame of Dask or Spark, whose workers it uses. Other "
@@ -117,7 +117,7 @@ _INSTEAD = {
 
 #: What to say of an argument of another program, by the qualified name of the function.
 _THEIRS: dict[str, dict[str, str]] = {
-    "Scored.predict": {
+    "Scoring.predict": {
         word: advice
         for advice, words in {
             "explain(X_a, X_b) says what each feature adds to a pair": (

@@ -14,8 +14,8 @@ import numpy as np
 
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import read_letor
-from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.web_search import make_web_search
+from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.metrics import NDCG, AveragePrecision
 

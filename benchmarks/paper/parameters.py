@@ -14,6 +14,7 @@ from dataclasses import fields
 
 from sklearn.pipeline import Pipeline
 
+from treerank.documents.reading import accepted_by
 from treerank.evaluation.store import describe
 from treerank.objectives.pairs.settings import PairSettings
 from treerank.rankers.direct_ranker import DirectRanker
@@ -72,9 +73,7 @@ def parameters_of(ranker):
     last = ranker[-1] if is_pipeline else ranker
     given = last.get_params(deep=False)
     defaults = OF_PAIRS if isinstance(last, DirectRanker) else {}
-    left_out = (
-        {*given} if getattr(last, "takes_several_labels", False) else {*given, "label_weights"}
-    )
+    left_out = {*given} if accepted_by(last).several_labels else {*given, "label_weights"}
     names = [name for name in (*SETTINGS, *defaults) if name not in left_out]
     settled = {name: getattr(last, name, defaults.get(name, ABSENT)) for name in names}
     settled = {name: value for name, value in settled.items() if value is not ABSENT}

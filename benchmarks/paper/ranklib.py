@@ -15,7 +15,7 @@ from data_sets import answered, binary_metrics, name_of
 from protocol import measure, parser_of
 
 from treerank.datasets.letor import read_letor
-from treerank.datasets.ranking_data import RankingData
+from treerank.documents.ranking_data import RankingData
 
 NUMBERS = {"AdaRank": "3", "LambdaMART": "6"}
 SETTINGS = "-tree 200 -leaf 10 -shrinkage 0.1 -estop 50 -metric2t NDCG@10 -thread 1 -silent"

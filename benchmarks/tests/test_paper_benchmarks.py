@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treerank.datasets.ranking_data import RankingData
+from treerank.documents.ranking_data import RankingData
 from treerank.metrics import NDCG, AveragePrecision
 
 pytestmark = pytest.mark.slow

@@ -27,15 +27,16 @@ from treerank.baselines import LambdaMART
 from treerank.distributed import shard as shard_module
 from treerank.distributed.columns import FrameColumns
 from treerank.documents.canonical_order import canonical_order
+from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
+from treerank.documents.training_set import places_among
 from treerank.feature_parts.trees import bin_sample
 from treerank.files.checkpoint import Checkpoint, checkpointing
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.progress import ignore_progress
 from treerank.rankers.calibration import fit_calibration_slope
-from treerank.rankers.held_out import HeldOut, mean_over_all
-from treerank.rankers.training_set import places_among
+from treerank.rankers.early_stopping import mean_over_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -152,7 +153,7 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
         rows = parts[workers.rank]
         groups = QueryGroups.from_qid(QID[rows], len(rows))
         documents = Rows(X[rows], workers=workers)
-        held_out = HeldOut(documents, Y[rows], groups)
+        held_out = EvalSet(documents, Y[rows], groups)
         mean = mean_over_all(metric, Y[rows], groups, documents)
         return mean(scores[rows]), fit_calibration_slope(*held_out.of_all(scores[rows]))
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from command_line import refusal, run
 
-from treerank import HistogramTrees, TreeDirectRanker, read_batches
+from treerank import HistogramTrees, TreeDirectRanker, read_batches, report
 from treerank.datasets import Batches, write_letor, write_parquet
 from treerank.documents.features import check_matrix
 from treerank.documents.rows import Rows
@@ -130,7 +130,7 @@ def test_what_needs_rows_in_memory_refuses_batches_by_name():
         "X must": lambda: permutation_importance(fitted, rows, Y, QID, n_repeats=1),
         "eval_set": lambda: fitted.fit(X, Y, QID, eval_set=(rows, Y, QID)),
         "check": lambda: check_matrix("check", rows),
-        "X": lambda: fitted.report(rows),
+        "X": lambda: report(fitted, rows),
     }
     for name, call in calls.items():
         with pytest.raises(TypeError, match=rf"^{name}.* be a matrix in memory; got .*Batches"):

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from treerank.baselines import RankSVM
-from treerank.documents.features import (
-    check_documents,
-    check_whole_positions,
-    parts_of_eval_set,
-    warn_without_qid,
-)
+from treerank.documents.eval_set import parts_of_eval_set
+from treerank.documents.positions import check_whole_positions
+from treerank.documents.queries import warn_without_qid
+from treerank.documents.reading import check_documents
 
 random = np.random.default_rng(0)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.documents.queries import QueryGroups, joined_ids
 
 

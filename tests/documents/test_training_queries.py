@@ -21,8 +21,8 @@ from treerank import (
 )
 from treerank.datasets import Batches
 from treerank.documents import training_queries
+from treerank.documents.ids import hashes_of, ids_of_queries
 from treerank.documents.queries import QueryGroups
-from treerank.documents.query_ids import hashes_of, ids_of_queries
 from treerank.documents.training_queries import (
     QueryOverlap,
     TrainingQueries,

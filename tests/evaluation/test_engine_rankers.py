@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker, XGBRegressor
 
 from treerank import compare
-from treerank.datasets.ranking_data import RankingData
 from treerank.documents.columns import taken_rows
+from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker
 from treerank.evaluation.fits import fit_and_predict

@@ -23,7 +23,7 @@ from treerank import (
     read_forest,
 )
 from treerank.baselines import RankSVM
-from treerank.datasets.ranking_data import RankingData
+from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.evaluation.fitted_rankers import is_fitted
 from treerank.rankers import ForestRanker

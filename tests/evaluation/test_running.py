@@ -24,8 +24,8 @@ from treerank import (
 from treerank.baselines import RankSVM
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
-from treerank.datasets.ranking_data import RankingData
 from treerank.documents.columns import taken_rows
+from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.evaluation.fits import check_scores
 from treerank.metrics import AveragePrecision

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.exports import export
 from treerank.feature_parts import Chain, Line
+from treerank.rankers.calibration import relevance_scale_of
 
 random = np.random.default_rng(0)
 X = random.normal(size=(60, 3))
@@ -31,7 +32,7 @@ def fitted(column):
 def test_two_models_with_relevance_link_into_one_program(tmp_path):
     rankers = {"shop": fitted(0), "news_2": fitted(1)}
     for name, ranker in rankers.items():
-        scale = ranker.relevance_scale_
+        scale = relevance_scale_of(ranker)
         scale.is_line[:] = True
         report = export(ranker, tmp_path / f"{name}.c", format="c", name=name, relevance=1)
         assert report.upload is None

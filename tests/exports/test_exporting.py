@@ -32,6 +32,7 @@ from treerank.feature_parts.terms import Terms
 from treerank.forests.building import GrowingForest
 from treerank.forests.scoring import forest_scores
 from treerank.rankers import ForestRanker
+from treerank.rankers.calibration import relevance_scale_of
 
 NAMES = ["a", "b", "c", "d"]
 TREES = LightGBMTrees(n_estimators=8)
@@ -65,8 +66,8 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
 def calibrated(request):
     ranker = TreeDirectRanker(request.param, random_state=0).fit(*DATA).calibrate(*DATA)
     lines = np.array([[2.0, 0.5], [5.0, 0.0], [1.0, -2.0], [1.0, -3.0]])
-    scale = replace(ranker.relevance_scale_, lines=lines, is_line=np.array([True] * 3 + [False]))
-    ranker.relevance_scale_ = scale
+    scale = replace(relevance_scale_of(ranker), lines=lines, is_line=np.array([True] * 3 + [False]))
+    ranker._relevance_scale = scale
     return ranker
 
 
@@ -214,7 +215,7 @@ REFUSED = [
     (make_pipeline(StandardScaler(), LINE), {}, "In place of a pipeline, fit the ranker alone"),
     (NETWORK, {}, "format 'c' has no words for a network"),
     (NETWORK, {"format": "solr"}, "has no words for a network, which 'json' and 'onnx' have"),
-    (SortNet(n_epochs=1), {}, "ranker must be a sum of trees and lines; got SortNet"),
+    (SortNet(n_epochs=1), {}, "ranker must be a sum of trees and linear models; got SortNet"),
     (LINE, {"format": "onnx", "name": "shop"}, "name must be None for format 'onnx', whose prog"),
     (
         LINE,

@@ -7,7 +7,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
-from treerank import QueryKFold, TreeDirectRanker, compare, load
+from treerank import QueryKFold, TreeDirectRanker, compare, load, report
 from treerank.documents.rows import Rows
 from treerank.feature_parts import Stages
 from treerank.feature_parts.base import n_outputs_of, outputs_of
@@ -152,7 +152,7 @@ def test_it_is_compared_and_reported():
     found = compare({"own": ranker, "linear": TreeDirectRanker("linear")}, (X, Y, QID))
     assert not found.failures
     assert "Descent" in str(ranker)
-    assert "<html" in ranker.fit(X, Y, QID).report(X, Y, QID).html
+    assert "<html" in report(ranker.fit(X, Y, QID), X, Y, QID).html
 
 
 @pytest.mark.parametrize(

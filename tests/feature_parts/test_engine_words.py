@@ -23,6 +23,7 @@ from treerank.feature_parts.engine_words import (
     WORDS,
 )
 from treerank.objectives import PairSettings
+from treerank.rankers.direct_ranker import objective_for_labels
 
 VALUES = {
     **dict.fromkeys(("max_cat_threshold", "max_cat_to_onehot", "min_data_in_bin"), 5),
@@ -140,7 +141,7 @@ def test_what_only_an_engine_knows_is_taken_where_the_answer_says(trees, word):
         trees(**{word: 1})
     value = VALUES.get(word, 0.5)
     part = trees(n_estimators=1, n_jobs=1, engine_params={word: value})
-    part.fit(np.array(X), TreeDirectRanker().make_objective(Y))
+    part.fit(np.array(X), objective_for_labels(TreeDirectRanker(), Y))
 
 
 def test_answers_fit_the_trees_that_are_given_and_the_call():

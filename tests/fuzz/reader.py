@@ -18,7 +18,7 @@ import numpy as np
 from letor_blocks import read_in_blocks
 
 from tests.fuzz import attempt, change_bytes, folder, pick
-from treerank.datasets import ranking_data
+from treerank.datasets import letor_table
 
 #: The smallest size of a dense matrix that may be refused; small, so that cases stay quick.
 FREE_SIZE = 2**16
@@ -171,7 +171,7 @@ def read(content: bytes, random, options: dict):
     options = options | {"comments": True}
     block = int(random.choice([1, 7, 40, 200, 2**22]))
     sizes = block, int(random.choice([1, 30, 2**18]))
-    with patch.object(ranking_data, "_FREE_SIZE", FREE_SIZE):
+    with patch.object(letor_table, "_FREE_SIZE", FREE_SIZE):
         if random.random() < 0.3:
             with patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content))):
                 return read_in_blocks("-", *sizes, **options)

@@ -9,6 +9,7 @@ from sklearn.inspection import permutation_importance as sklearn_importance
 
 from treerank.baselines import RankSVM
 from treerank.documents.queries import QueryGroups
+from treerank.documents.reading import Accepts
 from treerank.inspection import data_sheet, drift, effect, explain_lead, slices
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.leaks import duplicates, single_features
@@ -119,16 +120,14 @@ def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_l
 class Product(Ranker):
     """Scores that are the product of the first two features, plus the third."""
 
+    _accepts = Accepts(sparse=True)
+
     def _learn(self, data, held_out, seed):
         pass
 
     def _scores(self, X):
         X = X.toarray() if issparse(X) else X
         return X[:, 0] * X[:, 1] + X[:, 2]
-
-    @property
-    def reads_sparse(self):
-        return True
 
 
 @pytest.fixture(scope="module")

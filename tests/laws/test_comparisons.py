@@ -19,8 +19,8 @@ from small_rankers import DATA, made
 from xgboost import XGBRegressor
 
 from treerank import QueryShuffleSplit, compare
-from treerank.datasets.ranking_data import RankingData
 from treerank.documents.queries import QueryGroups
+from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.evaluation.engine_rankers import ENGINE_RANKERS, engine_ranker
 from treerank.registry import RANKERS

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, load
+from treerank.documents.reading import read_documents
 from treerank.feature_parts import Ensemble, RefitTrees, Stages, StreamingTrees
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.lazy import load_object
@@ -110,7 +111,7 @@ def given_trees_in_a_chain(part, X, y, qid, **weights):
     few = ~np.isin(X["shop"], SHOPS[:3])
     whole = alone(Stages([trees, "histogram"]), X[few][["shop", "price", "size"]], y[few], qid[few])
     first = whole.feature_part_.parts_[0]
-    return Fitted(whole, lambda frame: first.transform(whole.read(frame)[0])[:, 0])
+    return Fitted(whole, lambda frame: first.transform(read_documents(whole, frame)[0])[:, 0])
 
 
 def given_trees_in_a_nested_ranker(part, X, y, qid, **weights):

@@ -8,6 +8,7 @@ import pytest
 from scoring_programs import ARITHMETIC, compiled, lightgbm_scores, onnx_scores, xgboost_scores
 
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank.documents.reading import read_documents
 from treerank.exports import export
 from treerank.exports.formats import FORMATS
 from treerank.feature_parts import HistogramTrees, LinearModel
@@ -80,7 +81,7 @@ def test_a_file_ranks_fresh_documents_as_the_ranker_or_is_not_written(
             continue
         n_written += 1
         fresh, _, qid = drawn_data(random, names, **options)
-        X, *_ = ranker.read(fresh)
+        X, *_ = read_documents(ranker, fresh)
         scores = program_scores(format, path, X, list(names))
         assert_same_order(ranker.predict(fresh), scores, qid)
     refuses = format in FOREIGN.get(part, ()) or (format == "vespa-expression" and names is ODD)

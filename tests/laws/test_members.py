@@ -8,7 +8,7 @@ or fail until somebody has said what a composite does with them.
 
 import inspect
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -18,12 +18,13 @@ from laws import Case
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from small_rankers import DATA, NAMES, made
+from treerank.datasets.ranking_data import Batches
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, get_metric, load
 from treerank.checks import has_methods
 from treerank.clicks import ClickRelevance
 from treerank.clicks.click_data import ClickData
-from treerank.datasets.ranking_data import Batches
+from treerank.documents.reading import accepted_by
 from treerank.feature_parts import Ensemble, RefitTrees, Stages
 from treerank.feature_parts.base import FeaturePart, PartTraits, importances_of, terms_of, traits_of
 from treerank.feature_parts.registry import FEATURE_PARTS, reads_sparse
@@ -32,8 +33,9 @@ from treerank.metrics import NDCG
 from treerank.objectives import make_objective
 from treerank.progress import description_of, name_of, values_of
 from treerank.rankers import DirectRanker, ForestRanker, NestedRanker
-from treerank.rankers.held_out import Watched
+from treerank.rankers.early_stopping import RecordedMetrics
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scoring import Scoring, n_threads_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -245,7 +247,7 @@ def accepts_batches(each):
     """A composite fits its parts to the same rows several times, and takes no batches."""
     assert traits_of(each.whole).accepts_batches is False
     ranker = TreeDirectRanker(clone(each.whole))
-    assert not ranker.reads_batches
+    assert not accepted_by(ranker).batches
     with pytest.raises(TypeError, match=r"X must be in memory for .*" + type(each.whole).__name__):
         ranker.fit(Batches([]))
 
@@ -338,7 +340,9 @@ def test_a_part_that_stops_early_is_refused_before_any_part_is_fitted():
 @pytest.mark.parametrize("metric", [held_out_ndcg, np.max, "watched"])
 def test_the_metric_of_stages_has_all_of_the_metric(metric):
     if metric == "watched":
-        metric = Watched("ndcg", {("validation", "ndcg"): held_out_ndcg}, describe=lambda: "text")
+        metric = RecordedMetrics(
+            "ndcg", {("validation", "ndcg"): held_out_ndcg}, describe=lambda: "text"
+        )
     start, scores = np.random.default_rng(0).normal(size=(2, len(HELD_OUT[1])))
     own = _MetricFromStart(metric, start)
     assert own(scores) == metric(start + scores)
@@ -355,10 +359,10 @@ def test_a_ranker_has_the_members_of_its_feature_part(name):
     with warnings.catch_warnings(action="ignore"):
         ranker = Case(made(name), DATA).unfitted().fit(*TRAIN, eval_set=HELD_OUT)
     traits = traits_of(ranker.feature_part_)
-    assert ranker.n_threads == traits.n_threads
-    assert ranker.reads_sparse == reads_sparse(ranker.feature_part)
-    assert ranker.reads_batches == traits_of(ranker.feature_part).accepts_batches
-    assert [*ranker.given_columns] == [*traits_of(ranker.feature_part).given_columns]
+    assert n_threads_of(ranker) == traits.n_threads
+    assert accepted_by(ranker).sparse == reads_sparse(ranker.feature_part)
+    assert accepted_by(ranker).batches == traits_of(ranker.feature_part).accepts_batches
+    assert [*ranker._given_columns] == [*traits_of(ranker.feature_part).given_columns]
     assert ranker.best_iteration_ == traits.best_iteration_
     recorded = traits.evals_result_.get("validation", {})
     assert ranker.evals_result_.get("validation", {}) == recorded
@@ -382,14 +386,13 @@ def test_given_trees_say_the_same_as_a_feature_part_and_as_a_ranker():
     np.testing.assert_array_equal(ranker.feature_importances_, part.feature_importances_)
     counts = np.bincount(forest.feature[~forest.is_leaf], minlength=X.shape[1])
     np.testing.assert_allclose(ranker.feature_importances_, counts / counts.sum())
-    assert ranker.n_threads == part.n_threads == 3
-    assert ranker.reads_sparse == reads_sparse(part)
+    assert n_threads_of(ranker) == part.n_threads == 3
+    assert accepted_by(ranker).sparse == reads_sparse(part)
 
 
 #: What a ranker of rankers says, where it does not say what its rankers say.
-OF_STAGES = {"reads_batches": False, "takes_several_labels": False}
-DECLARED = ("reads_sparse", "reads_batches", "n_threads", "takes_several_labels")
-DECLARED += ("learns_from_clicks", "given_columns", "metric", "tau", "clicks")
+OF_STAGES = {"batches": False, "several_labels": False}
+DECLARED = ("_accepts", "_n_threads", "_given_columns", "metric", "tau", "clicks")
 
 
 #: How often users look at a position is known.
@@ -402,10 +405,10 @@ def nested(ranker):
 
 
 def test_what_rankers_declare_is_looked_at():
-    members = {**vars(Ranker.__mro__[1]), **vars(Ranker)}
-    plain = {name for name, value in members.items() if not callable(value) and name[0] != "_"}
+    members = {**vars(Scoring), **vars(Ranker)}
+    plain = {name for name, value in members.items() if not callable(value)}
     named = {name for name in plain if f"``{name}``" in inspect.getdoc(Ranker)}
-    assert "reads_sparse" in named
+    assert "_accepts" in named
     assert named <= {*DECLARED}
 
 
@@ -425,7 +428,9 @@ def test_a_nested_ranker_declares_what_its_ranker_does(ranker):
     alone = Case(ranker, DATA).unfitted()
     alone = alone.fit(*TRAIN) if not fits_clicks else alone.fit(*as_clicks())
     for name in DECLARED:
-        expected = OF_STAGES.get(name, getattr(alone, name))
+        expected = getattr(alone, name)
+        if name == "_accepts":
+            expected = replace(expected, **OF_STAGES)
         assert getattr(whole, name) == expected or repr(getattr(whole, name)) == repr(expected)
     assert whole.head_.tau == alone.head_.tau
 

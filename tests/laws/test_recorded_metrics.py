@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from small_rankers import NAMES, made
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees, get_metric, load
+from treerank.documents.reading import accepted_by
 from treerank.metrics import NDCG
 from treerank.rankers import ForestRanker
 
@@ -81,7 +82,7 @@ RECORDS_NOTHING = {
 def suits(ranker, kind):
     """Tell whether a ranker takes such documents."""
     if kind is sparse:
-        return ranker.reads_sparse
+        return accepted_by(ranker).sparse
     return kind is not labels or "label_weights" in ranker.get_params(deep=False)
 
 

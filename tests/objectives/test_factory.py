@@ -11,6 +11,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.objectives import PairLoss, PairSettings, make_objective
 from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
 from treerank.objectives.sums import FromStart
+from treerank.rankers.direct_ranker import objective_for_labels
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
 
@@ -154,8 +155,8 @@ def test_a_table_of_gains_may_be_any_array(gain, weight):
     np.testing.assert_array_equal(found.derivatives(scores), named.derivatives(scores))
     ranker = TreeDirectRanker(weight=weight, gain=gain)
     np.testing.assert_array_equal(
-        ranker.make_objective(Y, QID).derivatives(scores),
-        ranker.set_params(gain="exponential").make_objective(Y, QID).derivatives(scores),
+        objective_for_labels(ranker, Y, QID).derivatives(scores),
+        objective_for_labels(ranker.set_params(gain="exponential"), Y, QID).derivatives(scores),
     )
 
 

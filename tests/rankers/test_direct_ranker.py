@@ -6,7 +6,7 @@ from own_objective import HalfSquare
 from treerank import TreeDirectRanker, make_objective
 from treerank.documents import QueryGroups
 from treerank.feature_parts import MLP, Ensemble, LinearModel, Stages
-from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.direct_ranker import DirectRanker, objective_for_labels
 
 X, Y, QID = ranking_data()
 
@@ -64,7 +64,7 @@ def test_several_labels_take_a_loss_without_a_convex_form():
 
 def test_an_objective_of_a_ranker_draws_as_one_that_is_made_alone():
     scores = X.sum(axis=1)
-    made = TreeDirectRanker(loss="xendcg", random_state=5).make_objective(Y, QID)
+    made = objective_for_labels(TreeDirectRanker(loss="xendcg", random_state=5), Y, QID)
     alone = make_objective(Y, QID, loss="xendcg")
     for first, second in zip(made(scores), alone(scores), strict=True):
         np.testing.assert_array_equal(first, second)
@@ -73,8 +73,10 @@ def test_an_objective_of_a_ranker_draws_as_one_that_is_made_alone():
 def test_the_objective_of_several_labels_is_their_weighted_sum():
     labels, scores = {"a": Y, "b": X[:, 1] > 0, "unused": -Y}, X.sum(axis=1)
     ranker = TreeDirectRanker(label_weights={"a": 2.0, "b": 0.5, "unused": 0.0})
-    made = ranker.make_objective(labels, QID)
-    first, second = (TreeDirectRanker().make_objective(labels[name], QID) for name in ("a", "b"))
+    made = objective_for_labels(ranker, labels, QID)
+    first, second = (
+        objective_for_labels(TreeDirectRanker(), labels[name], QID) for name in ("a", "b")
+    )
     for found, one, other in zip(made(scores), first(scores), second(scores), strict=True):
         np.testing.assert_allclose(found, 2.0 * np.asarray(one) + 0.5 * np.asarray(other))
 

@@ -13,7 +13,8 @@ from sklearn.utils import check_array
 
 from treerank import MLP, NDCG, XGBoostTrees, compare, get_metric
 from treerank.baselines import ListNet, RankSVM
-from treerank.datasets.ranking_data import Batches, RankingData
+from treerank.documents.ranking_data import Batches, RankingData
+from treerank.documents.reading import accepted_by
 from treerank.inspection import slices
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -256,7 +257,7 @@ def test_no_documents_have_no_scores(name):
     """As an empty partition of a large table, and the candidates that a filter leaves none of."""
     ranker = fitted_rankers()[name]
     for part in empty_parts(X)[0]:
-        if sparse.issparse(part) and not ranker.reads_sparse:
+        if sparse.issparse(part) and not accepted_by(ranker).sparse:
             continue
         for method in ("predict", "rank", "top_k"):
             assert getattr(ranker, method)(part).shape == (0,)

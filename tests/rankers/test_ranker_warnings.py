@@ -7,7 +7,7 @@ import pytest
 from example_rankers import fitted_rankers, ranking_data, some_ranker
 
 from treerank import make_objective
-from treerank.datasets.ranking_data import RankingData
+from treerank.documents.ranking_data import RankingData
 from treerank.feature_parts import StreamingTrees
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.rankers import NestedRanker, StreamingRanker

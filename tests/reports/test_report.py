@@ -136,7 +136,7 @@ def test_sampled_parts_have_their_standard_errors(html):
     y = X[:, 0] * X[:, 1] + X[:, 2] > 0
     curved = treerank.TreeDirectRanker(treerank.feature_parts.Polynomial(), random_state=0)
     curved.fit(X, y, qid)
-    sampled = curved.report(X, y, qid, n_examples=1).html
+    sampled = report(curved, X, y, qid, n_examples=1).html
     swap = data_of(sampled)["examples"][0]["swaps"][0]
     above, below = (int(one["name"].split()[-1]) for one in swap["pair"])
     errors = curved.explain(X[above : above + 1], X[below : below + 1], with_errors=True)[1][0]
@@ -211,7 +211,7 @@ def test_the_summary_and_the_hints_say_what_matters():
     other = report(fitted, knowing, y, qid, n_examples=2, baseline=fitted).html
     assert "this may be chance" in other
     names = [f"<{row}>" for row in range(len(y))]
-    known = fitted.report(knowing, y, qid, train=(knowing[3:], y[3:]), document_names=names).html
+    known = report(fitted, knowing, y, qid, train=(knowing[3:], y[3:]), document_names=names).html
     assert f"trained on: {len(y) - 3:,} (first: <3>, <4>, <5>, " in Tags(known).text
     assert "were in training, too" in known
 
@@ -230,7 +230,7 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     X, y, qid = make_web_search(12, documents_per_query=8, n_features=4, random_state=0)
     part = treerank.LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1)
     fitted = treerank.TreeDirectRanker(part, random_state=0).fit(csr_matrix(X), y, qid)
-    made = fitted.report(csr_matrix(X), y, qid, metrics=[first_label, "map"], baseline=fitted)
+    made = report(fitted, csr_matrix(X), y, qid, metrics=[first_label, "map"], baseline=fitted)
     html = made.html
     assert "By first_label, the ranker is better than the baseline on 0% of the queries" in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
@@ -267,7 +267,7 @@ def test_queries_of_one_name_are_two():
     X, y, qid = make_web_search(4, documents_per_query=8, n_features=4, random_state=0)
     ids = [[2, "2", 3, "3"][q] for q in qid]
     fitted = RankSVM().fit(X, y, ids)
-    data = data_of(fitted.report(X, y, ids, baseline=X[:, 0]).html)
+    data = data_of(report(fitted, X, y, ids, baseline=X[:, 0]).html)
     rows = {row[-1]: row for row in data["queries"]}
     assert sorted(row[0] for row in rows.values()) == ["2", "2", "3", "3"]
     assert sorted(rows) == [0, 1, 2, 3]
@@ -290,7 +290,7 @@ def test_a_metric_without_a_finite_value_is_named(value):
     fitted = RankSVM().fit(X, y, qid)
     message = rf"metric 'log_likelihood' must be finite .*; got {value} for query '3'"
     with pytest.raises(ValueError, match=message):
-        fitted.report(X, y, qid, metrics=[log_likelihood])
+        report(fitted, X, y, qid, metrics=[log_likelihood])
 
 
 def test_clicks_that_were_trained_on_are_told_from_labels():
@@ -301,13 +301,13 @@ def test_clicks_that_were_trained_on_are_told_from_labels():
     clicks = ClickRelevance(part, propensities=1 / np.arange(1, 9))
     fitted = treerank.TreeDirectRanker(part, clicks=clicks, random_state=0)
     fitted.fit(X, clicked, qid, position=position)
-    text = Tags(fitted.report(X, y, qid, train=(X, clicked, qid), n_examples=1).html).text
+    text = Tags(report(fitted, X, y, qid, train=(X, clicked, qid), n_examples=1).html).text
     share = f"{100 * clicked.mean():.1f}\xa0%"
     assert f"The training data are shown documents, and {share} of their rows are clicks" in text
     assert "Shares of labelslabeltest0" in text
     labeled = treerank.TreeDirectRanker(part, random_state=0).fit(X, clicked, qid)
     for judged, train in [(fitted, (X, y, qid)), (labeled, (X, clicked, qid))]:
-        text = Tags(judged.report(X, y, qid, train=train, n_examples=1).html).text
+        text = Tags(report(judged, X, y, qid, train=train, n_examples=1).html).text
         assert "shown documents" not in text
         assert "Shares of labelslabeltesttrain0" in text
 

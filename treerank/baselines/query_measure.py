@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
+from treerank.documents.training_set import TrainingSet
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric, get_metric
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_set import TrainingSet
 
 #: Why a ranker that optimizes a metric of whole queries refuses other weights.
 _OF_WHOLE_QUERIES = {
@@ -38,7 +38,7 @@ class QueryMeasure:
     --------
     >>> from treerank.documents.rows import Rows
     >>> from treerank.metrics import NDCG
-    >>> from treerank.rankers.training_set import training_set
+    >>> from treerank.documents.training_set import training_set
     >>> data = training_set(Rows(np.eye(2)), np.array([1.0, 0.0]), np.zeros(2))
     >>> QueryMeasure(data, NDCG(k=1)).values(data.y)
     array([1.])

@@ -24,6 +24,7 @@ from treerank.numerics.threads import threads_for, threads_of
 from treerank.objectives.base import Objective
 from treerank.parameters import Auto, Count
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_objective import objective_of
 
 #: What ``fit`` keeps of each stump; ``missing`` is its value where the feature is missing.
 _COLUMNS = ("feature", "threshold", "missing", "weight")
@@ -119,7 +120,7 @@ class StumpRanker(Ranker):
 
     def _learn(self, data, held_out, seed):
         progress = start_progress(self.early_stopping_rounds, held_out, self.n_estimators)
-        objective = data.objective(seed, **self._objective)
+        objective = objective_of(data, seed, **self._objective)
         with threads_for(len(data.y)):
             features = BinnedFeatures.of(data.X, data.rows)
             steps = self._grow(features, Descent(objective, len(data.y)), progress, held_out)

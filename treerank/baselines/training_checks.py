@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import warn_user
+from treerank.documents.eval_set import EvalSet
+from treerank.documents.training_set import TrainingSet
 from treerank.progress import Progress, patience_of
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_set import TrainingSet
 
 
 def refuse_weights(ranker: Ranker, data: TrainingSet, reasons: dict[str, str]) -> None:
@@ -40,7 +40,7 @@ def refuse_weights(ranker: Ranker, data: TrainingSet, reasons: dict[str, str]) -
             )
 
 
-def start_progress(rounds: int | str | None, held_out: HeldOut | None, total: int) -> Progress:
+def start_progress(rounds: int | str | None, held_out: EvalSet | None, total: int) -> Progress:
     """Return the record of ``total`` steps; refuse early stopping without held-out documents."""
     if rounds not in (None, "auto") and held_out is None:
         raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")

@@ -12,7 +12,7 @@ from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, format_to_write
 from treerank.datasets.formats import read_batches as read_any
-from treerank.datasets.ranking_data import Batches, RankingData
+from treerank.documents.ranking_data import Batches, RankingData
 from treerank.lazy import load_object
 from treerank.search_engines.judgments import read_judgments
 

@@ -16,6 +16,7 @@ from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 from treerank.progress import listening
+from treerank.rankers.direct_ranker import objective_for_labels
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 #: Feature parts of leaves; networks and lines are for Python.
@@ -93,7 +94,7 @@ def fit(
     settings = shared.given(loss=loss, weight=weight, metric=metric, random_state=random_state)
     ranker = TreeDirectRanker(part, **settings)
     check_parameters(part)
-    ranker.make_objective([1, 0])  # refuses settings that do not go together
+    objective_for_labels(ranker, [1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
     growing = reporter.counting("fitting an ensemble" if best else "growing trees")
     reading = {"sparse": sparse, "n_features": n_features} | named

@@ -12,8 +12,8 @@ from treerank.checks import quote
 from treerank.cli.console import Reporter
 from treerank.cli.options import checked, read_for, read_model, width_for
 from treerank.datasets.formats import PARQUET, format_of, read_batches
-from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
 from treerank.documents.queries import joined_ids
+from treerank.documents.ranking_data import Batches, RankingData, rows_at_once
 
 #: A batch, with its copies, may take so small a share of the memory.
 _BATCHES_IN_MEMORY = 100

@@ -11,9 +11,9 @@ import typer
 from treerank.checks import check_choice
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
-from treerank.datasets.ranking_data import RankingData
 from treerank.documents.features import feature_names_of
 from treerank.documents.queries import QueryGroups
+from treerank.documents.ranking_data import RankingData
 from treerank.files.archive import is_archive
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.replaced import check_output

@@ -15,8 +15,8 @@ from treerank.checks import quote
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, score_data
-from treerank.datasets.ranking_data import RankingData
 from treerank.documents.queries import QueryGroups
+from treerank.documents.ranking_data import RankingData
 from treerank.files.replaced import replaced_file
 
 #: A line of each format: query, document, rank and score. To add a format, add to all four.

@@ -11,7 +11,7 @@ from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.documents.columns import as_frame
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.lazy import load_object
 from treerank.parameters import check_arguments
 

@@ -9,7 +9,8 @@ from treerank.clicks.items import Items
 from treerank.clicks.session_checks import check_impressions
 from treerank.clicks.tables import named_columns
 from treerank.documents.canonical_order import canonical_order, group_hashes, row_hashes
-from treerank.documents.features import check_ids, check_whole_positions
+from treerank.documents.ids import check_ids
+from treerank.documents.positions import check_whole_positions
 from treerank.documents.queries import QueryGroups
 from treerank.parameters import check_arguments
 

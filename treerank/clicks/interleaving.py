@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_column
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.parameters import Count, Seed, check_arguments
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.checks import quote
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.documents.queries import QueryGroups
 
 

@@ -23,7 +23,7 @@ from treerank.clicks.session_checks import (
     check_one_query,
 )
 from treerank.clicks.tables import named_columns
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.documents.queries import QueryGroups
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.

@@ -46,9 +46,10 @@ from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.relevance_model import ClickShares, new_part, out_of_fold_scores
 from treerank.clicks.trust_bias import estimate_trust_bias
-from treerank.datasets.ranking_data import RankingData
-from treerank.documents.features import check_any_click, check_features, set_columns
+from treerank.documents.features import check_features, set_columns
+from treerank.documents.positions import check_any_click
 from treerank.documents.queries import QueryGroups
+from treerank.documents.ranking_data import RankingData
 from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.base import FeaturePart

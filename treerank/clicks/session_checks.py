@@ -3,7 +3,7 @@
 import numpy as np
 
 from treerank.checks import check_column, quote, refuse_where
-from treerank.documents.features import LAST_POSITION
+from treerank.documents.positions import LAST_POSITION
 from treerank.documents.queries import QueryGroups
 
 

@@ -7,8 +7,8 @@ from sklearn.utils import check_random_state
 from treerank.checks import check_column
 from treerank.clicks.log import ClickLog
 from treerank.datasets.web_search import check_cells
-from treerank.documents.features import check_ids
 from treerank.documents.gains import label_gains
+from treerank.documents.ids import check_ids
 from treerank.documents.queries import QueryGroups
 from treerank.parameters import Count, NotNegative, Probability, Seed, check_arguments
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
-from treerank.documents.features import check_any_click
+from treerank.documents.positions import check_any_click
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Positive, check_arguments
 

@@ -6,10 +6,10 @@ from treerank.datasets.parquet import read_csv as read_csv
 from treerank.datasets.parquet import read_parquet as read_parquet
 from treerank.datasets.parquet import write_parquet as write_parquet
 from treerank.datasets.qrels import Qrels as Qrels
-from treerank.datasets.ranking_data import Batches as Batches
-from treerank.datasets.ranking_data import RankingData as RankingData
 from treerank.datasets.trec import TrecRun as TrecRun
 from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
 from treerank.datasets.trec import read_trec_run as read_trec_run
 from treerank.datasets.trec import write_trec_run as write_trec_run
 from treerank.datasets.web_search import make_web_search as make_web_search
+from treerank.documents.ranking_data import Batches as Batches
+from treerank.documents.ranking_data import RankingData as RankingData

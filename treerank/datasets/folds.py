@@ -16,8 +16,9 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.formats import FORMATS, read_ranking_data
-from treerank.datasets.ranking_data import RankingData, check_density
+from treerank.datasets.letor_table import check_density
 from treerank.documents.columns import as_frame
+from treerank.documents.ranking_data import RankingData
 
 _PARTS = ("train", "vali", "test")
 

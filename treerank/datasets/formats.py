@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treerank.checks import quote
-from treerank.datasets.ranking_data import Batches, RankingData
+from treerank.documents.ranking_data import Batches, RankingData
 from treerank.lazy import load_object
 
 

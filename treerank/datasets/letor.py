@@ -18,18 +18,25 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import issparse
 
-from treerank.checks import check_choice, check_count, quote, refuse_masked, refuse_where
+from treerank.checks import (
+    check_choice,
+    check_count,
+    quote,
+    refuse_complex,
+    refuse_masked,
+    refuse_where,
+)
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
-from treerank.datasets.letor_table import LetorTable
-from treerank.datasets.ranking_data import (
+from treerank.datasets.letor_table import LetorTable, check_density
+from treerank.documents.columns import Columns, as_frame
+from treerank.documents.ids import text_ids
+from treerank.documents.labels import check_labels
+from treerank.documents.ranking_data import (
     Batches,
     RankingData,
-    check_density,
     checked_comments,
     rows_at_once,
 )
-from treerank.documents.columns import Columns, as_frame
-from treerank.documents.features import check_labels, refuse_complex, text_ids
 from treerank.files.compression import compressed, is_regular_file, open_text, text_blocks
 from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed

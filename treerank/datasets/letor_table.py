@@ -9,12 +9,14 @@ from numpy.typing import DTypeLike
 from scipy.sparse import csr_matrix
 
 from treerank.datasets.letor_parser import BrokenRuleError, ParsedRows, parsed_rows
-from treerank.datasets.ranking_data import RankingData, check_density
 from treerank.documents.queries import joined_ids
+from treerank.documents.ranking_data import RankingData
 from treerank.files.compression import TextBlock
 
 #: Bytes of text that one thread parses at a time.
 CHUNK_SIZE = 2**18
+#: A dense matrix may always have so many numbers, and else so many for each number in its file.
+_FREE_SIZE, _LARGEST_RATIO = 2**24, 100
 
 
 class LetorTable:
@@ -138,3 +140,12 @@ def _fill(X: np.ndarray, rows: ParsedRows) -> None:
     X[:] = 0
     with np.errstate(over="ignore"):  # 1e39 is infinite as float32
         X[rows.row_of_entry, rows.indices - 1] = rows.values
+
+
+def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
+    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory."""
+    if n_rows * n_features > max(_FREE_SIZE, _LARGEST_RATIO * n_entries):
+        raise ValueError(
+            f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "
+            f"{n_features} columns, but only {n_entries} values."
+        )

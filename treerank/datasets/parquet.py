@@ -20,12 +20,13 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from treerank.checks import quote, refuse_masked
+from treerank.checks import quote, refuse_complex, refuse_masked
 from treerank.datasets.csv_files import csv_writer, is_csv
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number, is_text
-from treerank.datasets.ranking_data import Batches, RankingData, checked_comments, rows_at_once
 from treerank.documents.columns import as_frame
-from treerank.documents.features import check_labels, refuse_complex, text_ids
+from treerank.documents.ids import text_ids
+from treerank.documents.labels import check_labels
+from treerank.documents.ranking_data import Batches, RankingData, checked_comments, rows_at_once
 from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
 from treerank.checks import check_choice, quote
-from treerank.documents.features import text_ids
+from treerank.documents.ids import text_ids
 
 
 class Qrels(NamedTuple):

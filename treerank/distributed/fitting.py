@@ -18,7 +18,8 @@ from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.parameters import check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import seed_of
-from treerank.rankers.scored import Scored, metric_of
+from treerank.rankers.scored import Scored
+from treerank.rankers.scoring import check_settings, metric_of
 
 #: Settings of the ranker without which several workers would fit another model.
 _RANKER_SETTINGS = {"warm_start": False, "clicks": None, "label_weights": None}
@@ -97,7 +98,7 @@ def fit(
     ...     ranker = fit(TreeDirectRanker("histogram"), train, "label", "query")
     """
     engine = _engine_of("frame", frame, "fit(X, y, qid)")
-    ranker.check_settings()
+    check_settings(ranker)
     if n_workers is not None:
         check_count("n_workers", n_workers)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}

@@ -25,17 +25,19 @@ from treerank.checks import check_weight, naming, quote, warn_user
 from treerank.distributed.collective import Collective, LostWorkerError, collective_of
 from treerank.distributed.columns import FrameColumns
 from treerank.documents.columns import Columns, TableValues, text_columns
-from treerank.documents.features import check_documents
+from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
+from treerank.documents.reading import check_documents
 from treerank.documents.rows import Rows
+from treerank.documents.training_set import training_set
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.progress import Listener, listening
-from treerank.rankers.held_out import HeldOut, watching
+from treerank.rankers.early_stopping import with_metrics
 from treerank.rankers.model_file import read_model, save
-from treerank.rankers.scored import metric_of
-from treerank.rankers.training_set import training_set
+from treerank.rankers.ranker import fit_training_set
+from treerank.rankers.scoring import metric_of
 
 
 @dataclass(frozen=True)
@@ -137,14 +139,14 @@ def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collecti
     documents, by_row = read(frame, columns.weights)
     _check_path(workers, task.checkpoint)
     data = training_set(documents, **by_row)
-    eval_set: HeldOut | None = None
+    eval_set: EvalSet | None = None
     if eval_frame is not None:
         with naming("eval_set"):
             held_out, by_row = read(eval_frame, {})
             groups = QueryGroups.from_qid(by_row["qid"], len(held_out))
             sets = [(held_out, {"": by_row["y"]}, groups)]
-            eval_set = watching(sets, [metric_of(ranker)])
-    ranker.fit_training_set(data, eval_set=eval_set, seed=task.seed)
+            eval_set = with_metrics(sets, [metric_of(ranker)])
+    fit_training_set(ranker, data, eval_set=eval_set, seed=task.seed)
     return len(data.y)
 
 

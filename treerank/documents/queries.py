@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_weight, refuse_masked, refuse_where
+from treerank.checks import check_weight, refuse_masked, refuse_where, warn_user
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +134,8 @@ class QueryGroups:
         return QueryGroups.from_qid(self.codes[rows])
 
 
+#: A query of fewer documents is no surprise.
+_MANY = 1000
 #: One entry per row, or nothing.
 ByRow = ArrayLike | None
 #: The query of each row, as ids or as groups; nothing is a single query.
@@ -262,3 +264,32 @@ def _refuse_missing(name, is_missing, values):
     if is_missing.any():
         row = int(np.argmax(is_missing))
         raise ValueError(f"{name} must not be missing; got {values[row]} in row {row}.")
+
+
+def warn_without_qid(qid: Any, n_documents: int) -> None:
+    """Warn of one query of many documents: mostly, ``qid`` was forgotten."""
+    if qid is None and n_documents >= _MANY:
+        warn_user(
+            f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "
+            "query of each document; qid=np.zeros(len(y)) says that there is a single one."
+        )
+
+
+def refuse_one_query(name: str, qid: Any, n_documents: int) -> None:
+    """Refuse documents without ``qid`` where ``fit`` got several queries.
+
+    Examples
+    --------
+    >>> refuse_one_query("eval_set", None, 20)
+    Traceback (most recent call last):
+    ...
+    ValueError: eval_set must be (X, y, qid) where fit has several queries; got (X, y), whose \
+20 rows would be one query. Write eval_set=(X, y, qid), or eval_set=(X, y, np.zeros(len(y))) if \
+they are a single query.
+    """
+    if qid is None and n_documents > 1:
+        raise ValueError(
+            f"{name} must be (X, y, qid) where fit has several queries; got (X, y), whose "
+            f"{n_documents} rows would be one query. Write {name}=(X, y, qid), or "
+            f"{name}=(X, y, np.zeros(len(y))) if they are a single query."
+        )

@@ -14,11 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from treerank.checks import as_numbers, is_whole, warn_user
+from treerank.checks import is_whole, warn_user
 from treerank.documents.canonical_order import group_hashes, row_hashes, with_columns
-from treerank.documents.features import split_labels
+from treerank.documents.ids import hashes_of, ids_of_queries
+from treerank.documents.labels import are_judged
 from treerank.documents.queries import QueryGroups
-from treerank.documents.query_ids import hashes_of, ids_of_queries
+from treerank.documents.reading import read_documents
 from treerank.files.states import array, check_state
 
 #: Of more queries than this, those whose ids have the smallest hashes are remembered.
@@ -280,17 +281,17 @@ def overlap_with_training(
     queries = getattr(estimator, "training_queries_", None)
     if queries is None:
         return None
-    X, y, qid = estimator.read(X, y, qid)
-    found: QueryOverlap = queries.look_up(row_hashes(X), y, qid)
-    return found
+    X, y, qid = read_documents(estimator, X, y, qid)
+    overlap: QueryOverlap = queries.look_up(row_hashes(X), y, qid)
+    return overlap
 
 
-def warn_of_cut_queries(overlap: QueryOverlap, consequence: str) -> None:
+def warn_of_cut_queries(overlap: QueryOverlap, consequence: str = "the score is too high") -> None:
     """Warn of queries of which other documents were trained on, or that have no ids.
 
     Examples
     --------
-    >>> warn_of_cut_queries(QueryOverlap(20, 0, 20), "the score is too high")
+    >>> warn_of_cut_queries(QueryOverlap(20, 0, 20))
     Traceback (most recent call last):
     ...
     UserWarning: 20 of 20 queries were trained on with other documents. If a split of rows cut \
@@ -367,21 +368,6 @@ def _pair_hashes(ids: np.ndarray, documents: np.ndarray) -> np.ndarray:
     """Return a hash of the id and the documents of each query."""
     hashes: np.ndarray = ids ^ (documents * np.uint64(0x9E3779B97F4A7C15))
     return hashes
-
-
-def are_judged(y: Any) -> np.ndarray:
-    """Tell of each document whether it has a label, or any of several.
-
-    Examples
-    --------
-    >>> are_judged({"sold": [1.0, np.nan], "margin": [np.nan, np.nan]})
-    array([ True, False])
-    """
-    several = split_labels(y)
-    columns = [y] if several is None else list(several.values())
-    gaps = [np.isnan(as_numbers("y", column)).ravel() for column in columns]
-    judged: np.ndarray = ~np.all(gaps, axis=0)
-    return judged
 
 
 def hashes_of_queries(

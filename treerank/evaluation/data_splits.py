@@ -13,13 +13,13 @@ from sklearn.utils import check_array
 from treerank.checks import check_count, naming, quote
 from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
-from treerank.datasets.ranking_data import RankingData
 from treerank.documents.columns import as_frame, taken_rows
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.documents.queries import check_qid
+from treerank.documents.ranking_data import RankingData
+from treerank.documents.reading import take_columns
 from treerank.evaluation.labels import checked_labels
 from treerank.model_selection import QueryKFold, QuerySplitter
-from treerank.rankers.reading import take_columns
 
 
 @dataclass(frozen=True, eq=False)

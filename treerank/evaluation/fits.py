@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import GridSearchCV
 
 from treerank.datasets.folds import Split
-from treerank.datasets.ranking_data import RankingData
+from treerank.documents.ranking_data import RankingData
+from treerank.documents.reading import stacked_rows
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.labels import as_passed
 from treerank.evaluation.pipelines import request_metadata, stops, takes_eval_set, takes_qid
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric, RankingScorer
 from treerank.model_selection import QueryKFold
-from treerank.rankers.reading import stacked_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column
-from treerank.datasets.ranking_data import RankingData
-from treerank.documents.features import check_ids, warn_without_qid
-from treerank.documents.queries import ByRow
+from treerank.documents.ids import check_ids
+from treerank.documents.queries import ByRow, warn_without_qid
+from treerank.documents.ranking_data import RankingData
 from treerank.evaluation.fits import Fitted
 from treerank.evaluation.labels import checked_labels
 from treerank.evaluation.ranker_comparison import Comparison

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import check_column
-from treerank.documents.features import split_labels
-from treerank.documents.training_queries import are_judged
+from treerank.documents.labels import are_judged, split_labels, weights_of_labels
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share
 from treerank.metrics.registry import FunctionMetric
-from treerank.rankers.reading import weights_of_labels
 
 
 def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:

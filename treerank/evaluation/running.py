@@ -19,7 +19,8 @@ from sklearn.utils import get_tags
 
 from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote, warn_user
 from treerank.datasets.folds import Split
-from treerank.datasets.ranking_data import RankingData
+from treerank.documents.ranking_data import RankingData
+from treerank.documents.reading import accepted_by
 from treerank.documents.training_queries import cut_or_not, overlap_with_training
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
@@ -41,6 +42,7 @@ from treerank.metrics.registry import (
 from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scoring import check_settings
 
 
 @check_arguments
@@ -344,7 +346,7 @@ def _check_labels(names, rankers, grid):
         return
     for name, ranker in rankers.items():
         last = ranker.steps[-1][1] if isinstance(ranker, Pipeline) else ranker
-        if not getattr(last, "takes_several_labels", False):
+        if not accepted_by(last).several_labels:
             raise ValueError(
                 f"y must be a single label for {name!r}, {type(last).__name__}; got {[*names]}. "
                 "Fit it to one of them, and pass it fitted."
@@ -390,7 +392,7 @@ def _check_settings(name, ranker):
     if isinstance(ranker, Ranker):
         try:
             get_tags(ranker)  # imports the feature part
-            ranker.check_settings()
+            check_settings(ranker)
             for part in ranker.get_params(deep=False).values():
                 if has_methods(part, "get_params"):
                     check_parameters(part)

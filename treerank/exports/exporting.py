@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.checks import check_choice, check_sequence, naming, warn_user
-from treerank.documents.features import check_labels, shown_names, unpacked
+from treerank.documents.eval_set import unpacked
+from treerank.documents.features import shown_names
+from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
+from treerank.documents.reading import read_documents
 from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
 from treerank.exports.feature_names import check_unicode
 from treerank.exports.formats import FORMATS
@@ -44,6 +47,7 @@ from treerank.exports.uploads import (
 from treerank.files.replaced import check_output, replaced_file
 from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
+from treerank.rankers.scoring import scores_of
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
@@ -249,8 +253,8 @@ def _parts(check: Any) -> tuple[Any, ...]:
 
 def _documents(ranker: Any, check: Any) -> _Documents:
     X, y, qid = (*_parts(check), None, None)[:3]
-    X, y, qid = ranker.read(X, y, qid)
-    scores = ranker.scores_of(X)
+    X, y, qid = read_documents(ranker, X, y, qid)
+    scores = scores_of(ranker, X)
     if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).all():
         y = None  # as of candidates without judgments
     y = None if y is None else check_labels(y, X.shape[0], "y of check", some_unjudged=True)

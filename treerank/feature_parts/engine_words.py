@@ -138,6 +138,7 @@ ATTRIBUTES = {
             *("dump_model", "save_model"),
         ),
         "treerank.load(path)": ("load_model",),
+        "treerank.report(ranker, X, y, qid)": ("report",),
     }.items()
     for word in words
 }

@@ -6,9 +6,11 @@ import numpy as np
 
 from treerank.checks import quote
 from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.reading import read_documents
 from treerank.feature_parts.ensemble import Ensemble
 from treerank.parameters import Count, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.scoring import scores_of
 
 
 @check_arguments
@@ -44,13 +46,13 @@ def top_certainty(ranker: DirectRanker, X: Any, qid: ByRow = None, *, k: Count =
     >>> shares.shape, bool(shares.min() >= 0), bool(shares.max() <= 1)
     ((20,), True, True)
     """
-    X, _, qid = ranker.read(X, None, qid)
+    X, _, qid = read_documents(ranker, X, None, qid)
     part = ranker.feature_part_
     if not isinstance(part, Ensemble) or len(part.bags_) < 2:
         rule = "ranker must have an ensemble of several fits, as TreeDirectRanker.best() has"
         raise ValueError(f"{rule}; got {quote(part)}.")
     groups = QueryGroups.from_qid(qid, X.shape[0])
-    in_top = _is_in_top(ranker.scores_of(X), groups, k)
+    in_top = _is_in_top(scores_of(ranker, X), groups, k)
     agrees = np.stack([_is_in_top(s, groups, k) == in_top for s in part.scores_by_fit(X)])
     return np.logical_and.reduceat(agrees[:, groups.order], groups.indptr[:-1], axis=1).mean(axis=0)
 

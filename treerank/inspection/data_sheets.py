@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from treerank.documents.features import check_labels, check_matrix
+from treerank.documents.features import check_matrix
+from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
 
 #: Rows of each sample that drift is measured on.

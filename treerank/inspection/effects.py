@@ -15,9 +15,11 @@ from scipy.sparse import issparse
 from treerank.checks import check_column, check_count
 from treerank.documents.features import shown_names
 from treerank.documents.queries import QueryGroups
+from treerank.documents.reading import read_documents
 from treerank.inspection.importance import column_of
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scoring import scores_of
 
 #: Largest number of quantiles.
 _MOST_VALUES = 10_000
@@ -91,7 +93,7 @@ def effect(
     >>> effect(RankSVM().fit(X, y), X, feature=0, values=[1, 3]).rank.round(2)
     array([2.67, 1.67])
     """
-    X, _, qid = ranker.read(X, None, qid)
+    X, _, qid = read_documents(ranker, X, None, qid)
     groups, column = QueryGroups.from_qid(qid, X.shape[0]), column_of(ranker, feature)
     rng = np.random.default_rng(random_state)
     n = min(n_documents, X.shape[0])
@@ -103,14 +105,14 @@ def effect(
     def scores(column_values: Any) -> np.ndarray:
         changed = sample.copy()
         changed[:, column] = column_values
-        return np.asarray(ranker.scores_of(changed))
+        return np.asarray(scores_of(ranker, changed))
 
     by_value = np.array([scores(value) for value in grid])
     return Effect(
         feature=shown_names(ranker)[column],
         values=grid,
         score=by_value.mean(axis=1),
-        rank=_ranks(ranker.scores_of(X), groups, rows, by_value).mean(axis=1),
+        rank=_ranks(scores_of(ranker, X), groups, rows, by_value).mean(axis=1),
     )
 
 

@@ -12,12 +12,14 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 
 from treerank.checks import check_count, check_sequence, quote
-from treerank.documents.features import check_labels, shown_names
+from treerank.documents.features import shown_names
+from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
+from treerank.documents.reading import read_documents
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.scored import metric_of
+from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
 from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
 
@@ -105,14 +107,14 @@ def permutation_importance(
     'f2'
     """
     measured = metric_of(ranker, metric)
-    X, y, qid = ranker.read(X, y, qid)
-    ranker.warn_of_one_query(qid, X.shape[0])
+    X, y, qid = read_documents(ranker, X, y, qid)
+    warn_of_one_query(ranker, qid, X.shape[0])
     y = check_labels(y, X.shape[0], some_unjudged=True)
     queries = QueryGroups.from_qid(qid, X.shape[0])
     columns = _columns_by_name(ranker, groups)
 
     def values(features: Any) -> np.ndarray:
-        return measured.per_query(y, ranker.scores_of(features), queries.codes)
+        return measured.per_query(y, scores_of(ranker, features), queries.codes)
 
     intact, drops = values(X), np.empty((len(columns), queries.n_queries))
     for n, group in enumerate(columns.values()):

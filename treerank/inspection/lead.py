@@ -9,8 +9,8 @@ from treerank.checks import check_column, quote
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.features import check_features
 from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.reading import take_columns
 from treerank.parameters import check_arguments
-from treerank.rankers.reading import take_columns
 from treerank.rankers.scored import Scored
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.documents.canonical_order import row_hashes
-from treerank.documents.features import check_labels, check_matrix
+from treerank.documents.features import check_matrix
+from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
 from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric

@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from treerank.checks import check_column, check_count, quote, warn_user
-from treerank.documents.features import warn_without_qid
 from treerank.documents.gains import count_relevant
-from treerank.documents.queries import ByRow, Queries, QueryGroups
+from treerank.documents.queries import ByRow, Queries, QueryGroups, warn_without_qid
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.parameters import Finite, Rule, check_parameters

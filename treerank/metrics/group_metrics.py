@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, check_column, check_count, quote
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS
 from treerank.parameters import Count, Probability, Rule, check_arguments

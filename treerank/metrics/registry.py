@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from treerank.checks import check_choice, check_column, check_signature, closest, quote
-from treerank.documents.features import check_ids
+from treerank.documents.ids import check_ids
 from treerank.documents.queries import ByRow, Queries, QueryGroups
+from treerank.documents.training_queries import overlap_with_training, warn_of_cut_queries
 from treerank.metrics.base import Metric, refuse_estimator
 from treerank.metrics.graded_metrics import NDCG, ExpectedReciprocalRank, RankBiasedPrecision
 from treerank.metrics.judged import Judged
@@ -392,7 +393,9 @@ class RankingScorer:
         """Return the metric of the estimator's scores; higher is better."""
         qid = self.qid if qid is None else qid
         value = get_metric(self.metric)(y, estimator.predict(X), qid)
-        _let_warn_of_cut_queries(estimator, X, y, qid)
+        overlap = overlap_with_training(estimator, X, y, qid)
+        if overlap is not None:
+            warn_of_cut_queries(overlap)
         return value
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -400,12 +403,3 @@ class RankingScorer:
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
-
-
-def _let_warn_of_cut_queries(estimator: Any, X: Any, y: Any, qid: Any) -> None:
-    """Let a ranker, also one at the end of a pipeline, warn as its ``score`` does."""
-    steps = getattr(estimator, "steps", None) or [("", estimator)]
-    ranker = steps[-1][1]
-    if hasattr(ranker, "warn_of_cut_queries"):
-        matrix = estimator[:-1].transform(X) if len(steps) > 1 else X
-        ranker.warn_of_cut_queries(matrix, y, qid)

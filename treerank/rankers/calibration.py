@@ -147,7 +147,7 @@ class RelevanceScale:
     def of(ranker: Any) -> "RelevanceScale":
         """Return the curves of a ranker; refuse one that has none."""
         check_is_fitted(ranker)
-        scale: RelevanceScale | None = ranker.relevance_scale_
+        scale = relevance_scale_of(ranker)
         if scale is None:
             raise ValueError(
                 "calibrate(X, y, qid) must be called before, with queries that were not trained "
@@ -208,6 +208,12 @@ class RelevanceScale:
         if self.is_line[label]:
             return _logistic(scores, *self.lines[label])
         return np.interp(scores, self.scores, self.steps[label])
+
+
+def relevance_scale_of(ranker: Any) -> RelevanceScale | None:
+    """Return the curves that ``calibrate`` has fitted, or None before it."""
+    scale: RelevanceScale | None = ranker._relevance_scale
+    return scale
 
 
 def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:

@@ -7,13 +7,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_count, is_whole, quote
+from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import feature_names_of
+from treerank.documents.reading import Accepts
+from treerank.documents.training_set import TrainingSet
 from treerank.files.states import number
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Rule
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_set import TrainingSet
 
 
 def _check_column(name: str, value: Any) -> None:
@@ -72,9 +73,9 @@ class ColumnRanker(Ranker):
     metric: AnyMetric = "ndcg@10"
 
     _learned: ClassVar = {"column_index_": _check_index, "missing_score_": number()}
-    learns_from_clicks, reads_sparse = False, True
+    _accepts = Accepts(sparse=True, clicks=False)
 
-    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+    def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         self.column_index_ = self._index()
         scores = self._values(data.X)[data.rows]
         present = scores[~np.isnan(scores)]

@@ -17,9 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, has_methods, quote, warn_user
 from treerank.documents.columns import Columns
+from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import shown_names
+from treerank.documents.labels import labels_that_count
 from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.reading import Accepts, read_documents
 from treerank.documents.rows import Rows
+from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import (
     check_fitted_part,
     fit_part,
@@ -41,10 +45,8 @@ from treerank.objectives.pairs.weights import Weight
 from treerank.objectives.sums import SomeRows, weighted_sum
 from treerank.parameters import NotNegative, check_parameters
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import labels_that_count
-from treerank.rankers.training_set import TrainingSet
+from treerank.rankers.training_objective import has_anything_to_learn, objective_of
 
 if TYPE_CHECKING:
     from treerank.feature_parts.terms import Terms
@@ -57,13 +59,12 @@ _FEW = 200
 _FIRST = 1000
 
 
-def _of_equal_scores(held_out: HeldOut, recorded: dict[str, Any]) -> dict[str, Any]:
+def _of_equal_scores(held_out: EvalSet, recorded: dict[str, Any]) -> dict[str, Any]:
     """Return what a fit records whose model is constant, though its feature part is not."""
     (curve,) = recorded.get("validation", {"": []}).values()
     if not curve:
         return recorded
-    metric = held_out.metric
-    assert metric is not None
+    metric: Any = held_out.metric
     value = metric(np.zeros(len(held_out.y)))
     metric.history.extend(metric.history[-1:] * (len(curve) - 1))
     return {"validation": {metric.name: [value] * len(curve)}}
@@ -104,7 +105,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     feature_part: Any = "lightgbm"
     loss: Loss = "logistic"
     weight: Literal["auto"] | Weight | None = "uniform"
-    takes_several_labels = True
     head_alpha: NotNegative = 10.0
     warm_start: bool = False
 
@@ -128,7 +128,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return outputs_of(self.feature_part_, self.read(X)[0])
+        return outputs_of(self.feature_part_, read_documents(self, X)[0])
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
@@ -137,16 +137,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if n_outputs not in (None, n_weights):
             raise ValueError(f"The head must have {n_outputs} weights; got {n_weights}.")
         return self
-
-    def make_objective(self, y: ArrayLike, qid: ByRow = None) -> Objective:
-        """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
-        self.check_settings()
-        labels, label_weights = labels_that_count(self._labels_of(y), self.label_weights)
-        first = check_column("y", y if labels is None else next(iter(labels.values())))
-        groups = QueryGroups.from_qid(qid, len(first))
-        documents = Rows(np.empty((len(first), 0)))
-        data = TrainingSet(documents, first, groups, labels=labels, label_weights=label_weights)
-        return self._make_objective(data, 0)
 
     def terms(self) -> "Terms":
         """Return the feature part and the head as a sum of trees, a line and networks."""
@@ -176,7 +166,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         check_is_fitted(self)
         return importances_of(self.feature_part_)
 
-    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+    def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         objective, part = self._make_objective(data, seed), self._part_to_fit(seed)
         if held_out is not None and not takes_validation(part):
             raise ValueError(
@@ -220,24 +210,21 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return self.head_.score(outputs_of(self.feature_part_, X))
 
     @property
-    def n_threads(self) -> int:  # type: ignore[override]
+    def _n_threads(self) -> int:  # type: ignore[override]
         """Number of threads of the feature part."""
         return traits_of(self.feature_part_).n_threads
 
     @property
-    def given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
+    def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
         """Columns of the trees that the feature part was given."""
         return traits_of(self._part_as_set()).given_columns
 
     @property
-    def reads_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the feature part reads sparse matrices."""
-        return reads_sparse(self._part_as_set())
-
-    @property
-    def reads_batches(self) -> bool:  # type: ignore[override]
-        """Whether the feature part is fitted to rows that are read in batches."""
-        return traits_of(self._part_as_set()).accepts_batches
+    def _accepts(self) -> Accepts:  # type: ignore[override]
+        """What the feature part reads; several labels are a sum of objectives."""
+        part = self._part_as_set()
+        batches = traits_of(part).accepts_batches
+        return Accepts(sparse=reads_sparse(part), batches=batches, several_labels=True)
 
     def _part_as_set(self) -> Any:
         """Return the feature part as it is set, or a new one where it is a name or a list."""
@@ -247,9 +234,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _continues(self) -> bool:
         return self.warm_start and "feature_part_" in vars(self)
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse wrong settings of the ranker and of its feature part."""
-        super().check_settings()
+        super()._check_settings()
         check_parameters(self.feature_part)  # before it is copied: not every wrong value can be
         part = make_feature_part(self.feature_part)
         if not self.warm_start:
@@ -285,7 +272,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         settings = {name: getattr(self, name, value) for name, value in defaults.items()}
         automatic = AUTO_FOR_PAIRS if isinstance(get_loss(self.loss), PairLoss) else defaults
         settings |= {name: automatic[name] for name in AUTO_FOR_PAIRS if settings[name] == "auto"}
-        return data.objective(seed, loss=self.loss, **settings)
+        return objective_of(data, seed, loss=self.loss, **settings)
 
     def _part_to_fit(self, seed: int) -> Any:
         """Return a new feature part with a seed, or the last one with its parameters."""
@@ -300,7 +287,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
         part, documents = self.feature_part_, data.documents
-        if not data.has_anything_to_learn(objective):
+        if not has_anything_to_learn(data, objective):
             self._warn_of_nothing_to_learn()
             return np.zeros(n_outputs_of(part, documents))
         trained = traits_of(part).head_weight_
@@ -310,7 +297,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             return np.ones(1)
         from treerank.feature_parts.head_fitting import fit_head
 
-        convex = objective.convex() or data.objective(0, loss="logistic", weight="query")
+        convex = objective.convex() or objective_of(data, 0, loss="logistic", weight="query")
         outputs = outputs_of(part, data.features)
         if not np.isfinite(outputs).all():
             raise ValueError(
@@ -326,3 +313,17 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             rule = f"no query has two that differ in y and in what weight={self.weight!r} sees"
             reason = f"No pair of documents counts, since {rule}"
         warn_user(f"{reason}: the model is constant.")
+
+
+def objective_for_labels(ranker: DirectRanker, y: ArrayLike, qid: ByRow = None) -> Objective:
+    """Return the objective that ``fit`` would lower for these labels, in the order of rows.
+
+    Wrong settings of the ranker, and those that do not go together, are refused.
+    """
+    ranker._check_settings()
+    labels, label_weights = labels_that_count(ranker._labels_of(y), ranker.label_weights)
+    first = check_column("y", y if labels is None else next(iter(labels.values())))
+    groups = QueryGroups.from_qid(qid, len(first))
+    documents = Rows(np.empty((len(first), 0)))
+    data = TrainingSet(documents, first, groups, labels=labels, label_weights=label_weights)
+    return ranker._make_objective(data, 0)

@@ -13,15 +13,17 @@ margin. Each order is also walked backwards, so the parts of (b, a) are the nega
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from html import escape
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.documents.features import check_n_pairs
+from treerank.documents.reading import check_n_pairs
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.forests.shapley import margin_parts
+from treerank.rankers.scoring import n_threads_of, scores_of
 
 #: Number of features that a sentence names.
 _N_NAMED = 3
@@ -122,8 +124,8 @@ def parts_of(
     try:
         terms = ranker.terms().with_lines()
     except ValueError:  # the ranker is no sum of terms
-        return sampled_parts(ranker.scores_of, X_a, X_b, n_orders, random_state)
-    exact = margin_parts(terms.forest, X_a, X_b, n_threads=ranker.n_threads)
+        return sampled_parts(partial(scores_of, ranker), X_a, X_b, n_orders, random_state)
+    exact = margin_parts(terms.forest, X_a, X_b, n_threads=n_threads_of(ranker))
     if terms.line is not None:
         exact += terms.line.parts(X_a) - terms.line.parts(X_b)
     if not terms.networks:

@@ -7,6 +7,9 @@ import numpy as np
 
 from treerank.checks import check_number
 from treerank.documents.columns import Columns
+from treerank.documents.eval_set import EvalSet
+from treerank.documents.reading import Accepts
+from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.terms import Terms
 from treerank.files.states import unshared
 from treerank.forests.forest import Forest, check_trees
@@ -16,9 +19,7 @@ from treerank.numerics.threads import threads_of
 from treerank.parameters import Jobs, Rule
 from treerank.rankers.calibration import scale_of
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_set import TrainingSet
 
 
 @dataclass(eq=False, repr=False)
@@ -62,7 +63,7 @@ class ForestRanker(Ranker):
     calibration_slope_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     _learned: ClassVar = {}
-    learns_from_clicks, reads_sparse = False, True
+    _accepts = Accepts(sparse=True, clicks=False)
 
     @property
     def columns_(self) -> Columns:  # type: ignore[override]
@@ -97,30 +98,30 @@ class ForestRanker(Ranker):
         return {
             "calibration_slope": self.calibration_slope_,
             "had_queries": self._had_queries,
-            "relevance_scale": self.relevance_scale_ and unshared(vars(self.relevance_scale_)),
+            "relevance_scale": self._relevance_scale and unshared(vars(self._relevance_scale)),
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
         check_number("calibration_slope", state["calibration_slope"], at_least=0)
-        self.relevance_scale_ = scale_of(state)
+        self._relevance_scale = scale_of(state)
         self.calibration_slope_, self._had_queries = (
             state["calibration_slope"],
             bool(state["had_queries"]),
         )
         return self
 
-    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+    def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         self.training_queries_ = None  # the trees have not learned from them
-        documents = HeldOut(data.documents, data.y, data.groups)
+        documents = EvalSet(data.documents, data.y, data.groups)
         if documents.has_pairs:
             self._fit_calibration_slope(documents)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return forest_scores(self.trees, X, n_threads=self.n_threads)[:, 0]
+        return forest_scores(self.trees, X, n_threads=self._n_threads)[:, 0]
 
     @property
-    def n_threads(self) -> int:  # type: ignore[override]
+    def _n_threads(self) -> int:  # type: ignore[override]
         """Number of threads, as ``n_jobs`` says."""
         return threads_of(self.n_jobs)
 

@@ -1,7 +1,7 @@
 """Nested ranker: the documents that score high are ranked again, by a ranker trained on them."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from inspect import signature
 from typing import Annotated, Any, ClassVar
 
@@ -10,15 +10,18 @@ from sklearn.base import clone
 
 from treerank.checks import check_counts, has_methods, quote
 from treerank.documents.columns import Columns
+from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import n_features_of
+from treerank.documents.reading import Accepts
 from treerank.documents.rows import Rows
+from treerank.documents.training_set import TrainingSet
 from treerank.files.states import history, numbers
 from treerank.parameters import Rule, Seed
 from treerank.progress import Progress
+from treerank.rankers.early_stopping import RecordedMetrics
 from treerank.rankers.head import Tau
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_set import TrainingSet
+from treerank.rankers.scoring import n_threads_of, scores_of
 
 
 def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
@@ -95,28 +98,28 @@ class NestedRanker(Ranker):
     sizes: Annotated[Sequence[int], Rule(check_counts, at_least=2)] = (20,)
     random_state: Seed = None
 
-    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
-        watched = _Watched.of(held_out)
-        first = _fitted(self._make_ranker(seed), data, watched)
+    def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
+        eval_sets = _StageEvalSets.of(held_out)
+        first = _fitted(self._make_ranker(seed), data, eval_sets)
         self.rankers_: list[Any] = [first]
         self.thresholds_: list[float] = []
         n_queries = data.groups.n_queries
         for size in self.sizes:
-            scores = self._scores_of_unseen(data, watched, seed)
+            scores = self._scores_of_unseen(data, eval_sets, seed)
             lowest_first = np.sort(scores)
             threshold = float(lowest_first[-min(size * n_queries, len(scores))])
             data = data.taking(np.flatnonzero(scores >= threshold))
             if not _have_pairs(data).any():
                 break
-            watched = watched and watched.reaching(self.rankers_[-1], threshold)
-            self.rankers_.append(_fitted(self._make_ranker(seed), data, watched))
+            eval_sets = eval_sets and eval_sets.reaching(self.rankers_[-1], threshold)
+            self.rankers_.append(_fitted(self._make_ranker(seed), data, eval_sets))
             self.thresholds_.append(threshold)
         progress = Progress(held_out and held_out.metric, None)
         if held_out is not None:
-            progress.measure(self.scores_of(held_out.X))
+            progress.measure(scores_of(self, held_out.X))
         self.evals_result_ = progress.history()
 
-    def _scores_of_unseen(self, data, watched, seed):
+    def _scores_of_unseen(self, data, eval_sets, seed):
         """Return the scores by a ranker that learned from the other half of the queries."""
         teaches = _have_pairs(data)
         if teaches.sum() < 2:
@@ -124,7 +127,7 @@ class NestedRanker(Ranker):
         half = (np.cumsum(teaches) % 2)[data.groups.codes]
         rows, scores = [np.flatnonzero(half == side) for side in (0, 1)], np.empty(len(half))
         for seen, unseen in (rows, rows[::-1]):
-            ranker = _fitted(self._make_ranker(seed), data.taking(seen), watched)
+            ranker = _fitted(self._make_ranker(seed), data.taking(seen), eval_sets)
             scores[unseen] = _predicted(ranker, data.documents.take(unseen))
         return scores
 
@@ -159,25 +162,22 @@ class NestedRanker(Ranker):
         return self._of_ranker("clicks")
 
     @property
-    def reads_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the ranker reads sparse matrices."""
-        return bool(self._of_ranker("reads_sparse"))
+    def _accepts(self) -> Accepts:  # type: ignore[override]
+        """What the ranker accepts, but a matrix in memory and a single label."""
+        accepts: Accepts = self._of_ranker("_accepts")
+        return replace(accepts, batches=False, several_labels=False)
 
     @property
-    def learns_from_clicks(self) -> bool:  # type: ignore[override]
-        """Whether the ranker learns anything that clicks at positions could tell."""
-        return bool(self._of_ranker("learns_from_clicks"))
-
-    @property
-    def given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
+    def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
         """Columns of the models that the ranker was given."""
-        columns: Sequence[Columns] = self._of_ranker("given_columns")
+        columns: Sequence[Columns] = self._of_ranker("_given_columns")
         return columns
 
     @property
-    def n_threads(self) -> int:  # type: ignore[override]
+    def _n_threads(self) -> int:  # type: ignore[override]
         """Number of threads of the rankers of the stages."""
-        return max(getattr(ranker, "n_threads", 1) for ranker in self.rankers_)
+        of_package = [ranker for ranker in self.rankers_ if isinstance(ranker, Ranker)]
+        return max(map(n_threads_of, of_package), default=1)
 
     def _of_ranker(self, name: str) -> Any:
         """Return a member of the ranker, or the default where it is of another package."""
@@ -195,9 +195,9 @@ class NestedRanker(Ranker):
         seeded = [name for name in unset if name.split("__")[-1] == "random_state"]
         return ranker.set_params(**dict.fromkeys(seeded, seed))
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse wrong settings, and what is no ranker."""
-        super().check_settings()
+        super()._check_settings()
         sizes = list(self.sizes)
         if sizes != sorted(set(sizes), reverse=True):
             raise ValueError(f"sizes must be falling; got {quote(self.sizes)}.")
@@ -214,42 +214,42 @@ def _have_pairs(data):
 
 
 @dataclass(frozen=True, eq=False)
-class _Watched:
+class _StageEvalSets:
     """Held-out documents that reach a stage, by set, and the metrics of them."""
 
-    sets: list[HeldOut]
+    sets: list[EvalSet]
     metrics: Sequence[Any]
 
     @classmethod
-    def of(cls, held_out: HeldOut | None) -> "_Watched | None":
+    def of(cls, held_out: EvalSet | None) -> "_StageEvalSets | None":
         """Return all held-out documents, which the first stage watches."""
-        if held_out is None or held_out.metric is None:
+        if held_out is None or not isinstance(held_out.metric, RecordedMetrics):
             return None
         return cls(held_out.sets, held_out.metric.metrics)
 
-    def reaching(self, ranker: Any, threshold: float) -> "_Watched | None":
+    def reaching(self, ranker: Any, threshold: float) -> "_StageEvalSets | None":
         """Return the documents that reach the next stage; ``None`` without a pair in the first."""
         sets = [_reaching(held_out, ranker, threshold) for held_out in self.sets]
         top = [held_out for held_out in sets if held_out is not None]
-        return _Watched(top, self.metrics) if sets[0] is not None else None
+        return _StageEvalSets(top, self.metrics) if sets[0] is not None else None
 
     def arguments_of(self, ranker: Any) -> dict[str, Any]:
         """Return the arguments of ``fit``; a ranker of another package gets the first set alone."""
         names = signature(ranker.fit).parameters
         sets = [
-            (_as_read_by(ranker, each.documents), each.y, each.groups.codes) for each in self.sets
+            (_as_read_by(ranker, part.documents), part.y, part.groups.codes) for part in self.sets
         ]
         if not isinstance(ranker, Ranker):
             return {"eval_set": sets[0]} if "eval_set" in names else {}
         return {"eval_set": sets, "eval_metric": list(self.metrics)}
 
 
-def _fitted(ranker, data, watched):
+def _fitted(ranker, data, eval_sets):
     """Fit the ranker of one stage to documents and return it."""
     given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     given["given_pairs"] = data.pairs and data.pairs.table()
-    if watched is not None:
-        given |= watched.arguments_of(ranker)
+    if eval_sets is not None:
+        given |= eval_sets.arguments_of(ranker)
     given = {name: value for name, value in given.items() if value is not None}
     X = _as_read_by(ranker, data.documents)
     # As groups, queries have no ids, which the whole ranker remembers and not each stage.

@@ -19,52 +19,54 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, quote, warn_user
-from treerank.datasets.ranking_data import Batches
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, as_frame, check_columns, warn_of_new_categories
-from treerank.documents.features import (
-    check_documents,
-    feature_names_of,
-    set_columns,
+from treerank.documents.copied_columns import warn_of_query_ids
+from treerank.documents.eval_set import EvalSet, is_share
+from treerank.documents.features import feature_names_of, set_columns
+from treerank.documents.labels import (
+    check_labels_by_name,
+    labels_that_count,
     split_labels,
-    warn_of_query_ids,
-    warn_without_qid,
+    weights_of_labels,
 )
-from treerank.documents.queries import ByRow
+from treerank.documents.queries import ByRow, QueryGroups, warn_without_qid
+from treerank.documents.ranking_data import Batches
+from treerank.documents.reading import (
+    check_documents,
+    documents_of_batches,
+    refuse_arrays,
+    take_columns,
+)
 from treerank.documents.rows import Rows
 from treerank.documents.training_queries import TrainingQueries, warn_of_copied_queries
+from treerank.documents.training_set import TrainingSet, training_set
 from treerank.files.checkpoint import current_checkpoint
 from treerank.files.states import StateRule, array, check_state, unshared
+from treerank.objectives.pairs.rules import GivenPairs
 from treerank.parameters import Seed, check_arguments
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import fit_calibration_slope, scale_of
+from treerank.rankers.click_training import Clicks, check_saved_propensities, relevance_of_clicks
+from treerank.rankers.early_stopping import hold_out, hold_out_share, metrics_of
 from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.held_out import HeldOut, hold_out, hold_out_share, is_share, metrics_of
-from treerank.rankers.reading import (
-    Clicks,
-    check_labels_by_name,
-    check_saved_propensities,
-    documents_of_batches,
-    labels_that_count,
-    refuse_arrays,
-    relevance_of_clicks,
-    take_columns,
-    weights_of_labels,
-)
 from treerank.rankers.scored import Scored
-from treerank.rankers.training_set import TrainingSet, training_set
+from treerank.rankers.scoring import scores_of
+from treerank.rankers.training_objective import totals_of
 
 
 class Ranker(Scored):
     """A function from documents to scores, and the rankings and comparisons that follow from it.
 
     A subclass has two methods. ``_learn(data, held_out, seed)`` learns from ``data``, a
-    :class:`~treerank.rankers.training_set.TrainingSet`. ``held_out`` is ``None`` or a
-    :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` is that of
-    :class:`~treerank.rankers.scored.Scored`.
+    :class:`~treerank.documents.training_set.TrainingSet`. ``held_out`` is ``None`` or a
+    :class:`~treerank.documents.eval_set.EvalSet`, for early stopping. ``_scores(X)`` is that of
+    :class:`~treerank.rankers.scoring.Scoring`.
 
-    A subclass declares what it can do by ``reads_sparse``, ``reads_batches``, ``n_threads``,
-    ``takes_several_labels`` and ``learns_from_clicks``, class attributes or properties.
+    A subclass declares what it can do by class attributes or properties: ``_accepts``, an
+    :class:`~treerank.documents.reading.Accepts`, says which documents it reads; ``_n_threads`` is
+    the number of threads of explanations; and ``_given_columns`` are the columns of the models
+    that it was given, whose categories keep their codes in ``fit``.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold,
@@ -120,10 +122,8 @@ class Ranker(Scored):
     clicks: Clicks = None
     random_state: Seed = None
 
-    #: Whether ``fit`` learns anything that clicks at positions could tell.
-    learns_from_clicks = True
     #: Columns of models that it was given: their categories keep their codes in ``fit``.
-    given_columns: Sequence[Columns] = ()
+    _given_columns: Sequence[Columns] = ()
     propensities_: np.ndarray | None = None
     evals_result_: Any
 
@@ -149,7 +149,7 @@ class Ranker(Scored):
         X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
             Features of the documents. Missing values are NaN. Columns of text or categories are
             coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
-            otherwise. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
+            otherwise. :class:`~treerank.documents.ranking_data.Batches` are more rows than fit into
             memory; scores and ranks are in their order. What a reader of files returns unpacks, as
             in ``fit(*read_parquet(path))``; what :func:`~treerank.clicks.count_data` returns is
             taken as it is, in place of ``y``, ``qid``, ``sample_weight`` and ``position``.
@@ -196,7 +196,7 @@ class Ranker(Scored):
         Ranker
             The ranker itself.
         """
-        self.check_settings()
+        self._check_settings()
         if isinstance(X, tuple):  # other fits do not wait for this import
             from treerank.clicks.click_data import ClickData
 
@@ -217,7 +217,7 @@ class Ranker(Scored):
         if data.position is not None:
             data, self.propensities_ = relevance_of_clicks(data, self.clicks, seed)
         with listening(listener):
-            return self.fit_training_set(
+            return self._fit_training_set(
                 data, eval_set=eval_set, eval_metric=eval_metric, seed=seed
             )
 
@@ -225,7 +225,7 @@ class Ranker(Scored):
         self, X: Any, y: Any, qid: Any, position: Any, given_pairs: Any, weights: dict[str, Any]
     ) -> TrainingSet:
         """Check the arguments of ``fit``, and put their rows in training order."""
-        reset, earlier = not self._continues(), self.given_columns
+        reset, earlier = not self._continues(), self._given_columns
         if isinstance(X, Batches):
             refuse_arrays(y, qid, position, given_pairs, *weights.values())
             X, y, qid = documents_of_batches(self, X, reset=reset, earlier=earlier)
@@ -242,13 +242,16 @@ class Ranker(Scored):
         by_label = {"labels": labels, "label_weights": label_weights}
         by_row = {**by_label, "position": position, **weights}
         documents = Rows(X, columns=self.columns_)
-        data = training_set(documents, y, qid, given_pairs=given_pairs, **by_row)
+        pairs = None
+        if given_pairs is not None:
+            pairs = GivenPairs.from_table(given_pairs, QueryGroups.from_qid(qid, len(y)))
+        data = training_set(documents, y, qid, pairs=pairs, **by_row)
         warn_without_qid(qid, len(data.y))
         if reset:
             warn_of_query_ids(self, X, qid)
         return data
 
-    def fit_training_set(
+    def _fit_training_set(
         self,
         data: TrainingSet,
         *,
@@ -259,13 +262,13 @@ class Ranker(Scored):
     ) -> Self:
         """Fit to a training set, drawing all seeds from one.
 
-        ``eval_set`` is that of ``fit``, or a ``HeldOut``. The seed decides which queries a share
+        ``eval_set`` is that of ``fit``, or a ``EvalSet``. The seed decides which queries a share
         of them holds out, too. ``earlier`` are queries that a model was trained on from which this
         fit starts.
         """
         if not self._continues():
             set_columns(self, data.documents)
-        self._had_queries = data.totals.n_queries > 1
+        self._had_queries = totals_of(data).n_queries > 1
         earlier_queries = self.training_queries_ if self._continues() else earlier
         if is_share(eval_set):
             metrics = metrics_of(self, eval_metric)
@@ -278,18 +281,19 @@ class Ranker(Scored):
         held_out = self._held_out(data, eval_set, eval_metric)
         calibrating = held_out and _with_pairs(held_out.first.judged())
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
-        self.calibration_slope_, self.relevance_scale_ = 1.0, None
+        self.calibration_slope_, self._relevance_scale = 1.0, None
         recorded = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
         if held_out is not None and "evals_result_" in vars(self):
-            self.evals_result_ = held_out.metric.results(self.evals_result_, recorded)
+            recorder: Any = held_out.metric
+            self.evals_result_ = recorder.results(self.evals_result_, recorded)
         if calibrating is not None:
             self._fit_calibration_slope(calibrating)
         return self
 
-    def _fit_calibration_slope(self, calibrating: HeldOut) -> None:
+    def _fit_calibration_slope(self, calibrating: EvalSet) -> None:
         """Fit the slope of pair probabilities, if the scores differ."""
-        scores, y, groups = calibrating.of_all(self.scores_of(calibrating.X))
+        scores, y, groups = calibrating.of_all(scores_of(self, calibrating.X))
         if np.ptp(scores) > 0:
             self.calibration_slope_ = fit_calibration_slope(scores, y, groups)
 
@@ -315,7 +319,7 @@ class Ranker(Scored):
             "had_queries": self._had_queries,
             "propensities": self.propensities_,
             "training_queries": self.training_queries_ and self.training_queries_.as_state(),
-            "relevance_scale": self.relevance_scale_ and vars(self.relevance_scale_),
+            "relevance_scale": self._relevance_scale and vars(self._relevance_scale),
             "learned": {name: getattr(self, name) for name in self._learned},
         }
         return unshared(state)
@@ -329,7 +333,7 @@ class Ranker(Scored):
         check_columns(names, state["categories"], n_features)
         check_saved_propensities("propensities", state["propensities"], {})
         check_state(state["learned"], self._learned, **self._sizes(n_features))
-        self.relevance_scale_ = scale_of(state)
+        self._relevance_scale = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])
         self.calibration_slope_ = state["calibration_slope"]
         columns = Columns(
@@ -349,7 +353,7 @@ class Ranker(Scored):
         """Return the sizes that the rules of ``_learned`` name."""
         return {"n_features": n_features}
 
-    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+    def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         """Learn from ``data.documents``, of labels ``data.y``."""
         raise NotImplementedError
 
@@ -363,7 +367,7 @@ class Ranker(Scored):
             if self.clicks is not None:
                 given = quote(self.clicks)
                 raise ValueError(f"clicks must be None where position is None; got {given}.")
-        elif not self.learns_from_clicks:
+        elif not self._accepts.clicks:
             name = type(self).__name__
             raise ValueError(f"position must be None for {name}, which does not learn from clicks.")
         elif labels is not None:
@@ -373,8 +377,8 @@ class Ranker(Scored):
 
     def _held_out(self, data, eval_set, eval_metric):
         """Return the documents for early stopping and calibration, if there are any."""
-        if not isinstance(eval_set, HeldOut | None):
-            return hold_out(self, data, eval_set, eval_metric)
+        if not isinstance(eval_set, EvalSet | None):
+            return hold_out(self, data, eval_set, eval_metric, had_queries=self._had_queries)
         if eval_metric is not None:
             raise ValueError("eval_set must be given where eval_metric is.")
         if eval_set is not None and data.query_hashes is not None:
@@ -394,7 +398,7 @@ class Ranker(Scored):
                     f"{quote(self.label_weights)}. Several labels are a mapping, {{name: column}}."
                 )
             return None
-        if not self.takes_several_labels:
+        if not self._accepts.several_labels:
             raise ValueError(
                 f"y must be a single label for {type(self).__name__}; got {[*labels]}."
             )
@@ -402,6 +406,11 @@ class Ranker(Scored):
             raise ValueError("given_pairs must be None where y has several labels.")
         weights_of_labels(self.label_weights, labels)
         return check_labels_by_name(labels, np.size(next(iter(labels.values()))))
+
+
+def fit_training_set(ranker: Ranker, data: TrainingSet, *, eval_set: Any, seed: int) -> Ranker:
+    """Fit a ranker to a training set that another package has read, drawing all seeds from one."""
+    return ranker._fit_training_set(data, eval_set=eval_set, seed=seed)
 
 
 def seed_of(ranker: Ranker) -> int:
@@ -416,7 +425,7 @@ def seed_of(ranker: Ranker) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _with_pairs(calibrating: HeldOut) -> HeldOut:
+def _with_pairs(calibrating: EvalSet) -> EvalSet:
     """Return documents to calibrate on; refuse those without pairs."""
     if not calibrating.has_pairs:
         raise ValueError(

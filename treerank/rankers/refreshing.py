@@ -8,10 +8,13 @@ from sklearn.base import clone
 
 from treerank.checks import naming
 from treerank.documents.columns import warn_of_new_categories
-from treerank.documents.features import check_labels
-from treerank.documents.queries import QueryGroups
-from treerank.documents.query_ids import id_hashes
+from treerank.documents.eval_set import read_eval_set
+from treerank.documents.ids import id_hashes
+from treerank.documents.labels import check_labels
+from treerank.documents.queries import QueryGroups, refuse_one_query
+from treerank.documents.reading import read_documents
 from treerank.documents.rows import Rows
+from treerank.documents.training_set import training_set
 from treerank.feature_parts.refit import RefitTrees
 from treerank.feature_parts.registry import feature_part_class
 from treerank.feature_parts.stages import Stages
@@ -19,9 +22,7 @@ from treerank.model_selection import QueryKFold
 from treerank.parameters import Level, Rule, Several, Whole, check_arguments
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import read_eval_set
-from treerank.rankers.scored import metric_of
-from treerank.rankers.training_set import training_set
+from treerank.rankers.scoring import metric_of, scores_of
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
@@ -124,7 +125,7 @@ def refresh(
     (True, True)
     """
     warn_of_new_categories(ranker.columns_, X)
-    X, y, qid = ranker.read(X, y, qid)
+    X, y, qid = read_documents(ranker, X, y, qid)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     folds = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     sets = list(folds.split(X, y, qid))
@@ -138,8 +139,9 @@ def refresh(
     found = {"new": mean_interval(np.concatenate(gaps), level=level)}
     if old is not None:
         with naming("old"):
-            X, y, qid = ranker.read(*read_eval_set(ranker, old, "old"))
-            ranker.refuse_one_query("old", qid, X.shape[0])
+            X, y, qid = read_documents(ranker, *read_eval_set(ranker, old, "old"))
+            if ranker._had_queries:
+                refuse_one_query("old", qid, X.shape[0])
             found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
     accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
     return Refreshed(candidate if accepted else ranker, candidate, accepted, found, metric.name)
@@ -150,7 +152,7 @@ def _learned(ranker, learn, X, y, qid, hashes, seed):
     candidate = _unfitted(ranker, learn)
     data = training_set(Rows(X, columns=ranker.columns_), y, qid, id_hashes=hashes)
     earlier = ranker.training_queries_
-    candidate.fit_training_set(data, eval_set=None, seed=seed, earlier=earlier)
+    candidate._fit_training_set(data, eval_set=None, seed=seed, earlier=earlier)
     return candidate
 
 
@@ -167,6 +169,6 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
 
 def _gaps(ranker, candidate, X, y, qid, metric):
     """Return what a candidate gains over a ranker in a metric, query by query."""
-    values = [metric.per_query(y, each.scores_of(X), qid) for each in (candidate, ranker)]
+    values = [metric.per_query(y, scores_of(model, X), qid) for model in (candidate, ranker)]
     gaps = values[0] - values[1]
     return gaps[~np.isnan(gaps)]

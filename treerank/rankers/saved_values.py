@@ -29,6 +29,7 @@ from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.rules import Pairs
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.rankers.scored import Scored
+from treerank.rankers.scoring import check_settings
 
 #: The only entry of what stands for an object is this one: the name of its kind, and its content.
 OBJECT = "object"
@@ -156,7 +157,7 @@ def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
     if issubclass(estimator_class, Scored):
         unsaved = {n for n, v in params.items() if isinstance(v, str) and v.endswith(NOT_SAVED)}
         kept = {name: value for name, value in params.items() if name not in unsaved}
-        estimator_class(**kept).check_settings()
+        check_settings(estimator_class(**kept))
 
 
 def _write_settings(value: Any, fitted: bool) -> list[Any]:

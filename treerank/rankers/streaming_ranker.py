@@ -49,9 +49,9 @@ class StreamingRanker(TreeDirectRanker):
         finally:
             self.warm_start = before
 
-    def check_settings(self) -> None:
+    def _check_settings(self) -> None:
         """Refuse wrong settings, and a feature part that does not learn batch by batch."""
         part = make_feature_part(self.feature_part)
         if not isinstance(part, StreamingTrees):
             raise ValueError(f"feature_part must be StreamingTrees; got {quote(part)}.")
-        super().check_settings()
+        super()._check_settings()

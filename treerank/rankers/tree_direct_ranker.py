@@ -19,9 +19,9 @@ from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.settings import Gain, Normalization
 from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
+from treerank.rankers.click_training import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
-from treerank.rankers.reading import Clicks
 
 
 @answers_engine_words

@@ -3,7 +3,7 @@
 import numpy as np
 
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
-from treerank.rankers.calibration import pair_probability
+from treerank.rankers.calibration import pair_probability, relevance_scale_of
 from treerank.reports.charts import line_chart
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
@@ -41,7 +41,7 @@ def pairs(subject: Subject) -> Section | None:
 
 def _relevance(subject):
     """Return the calibration curve of each label, if the ranker tells how likely it is."""
-    scale = subject.ranker.relevance_scale_
+    scale = relevance_scale_of(subject.ranker)
     if scale is None:
         return Markup()
     curves = {}

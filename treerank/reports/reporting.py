@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_instance, check_sequence, naming, refuse_masked
 from treerank.documents.columns import taken_rows
-from treerank.documents.features import check_eval_set, check_features, check_labels
+from treerank.documents.eval_set import check_eval_set, read_eval_set
+from treerank.documents.features import check_features
+from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
+from treerank.documents.reading import take_columns
 from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import Metrics, as_metrics
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import read_eval_set, take_columns
-from treerank.rankers.scored import metric_of
+from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
 from treerank.reports.page import element, page
 from treerank.reports.sections import SECTIONS
 from treerank.reports.subject import Subject
@@ -132,7 +134,7 @@ def report(
     features = check_features(ranker, documents)
     n = features.shape[0]
     y, against = check_labels(y, n, some_unjudged=True), _baseline_scores(baseline, X, n)
-    scores, names = ranker.scores_of(features), _document_names(document_names, n)
+    scores, names = scores_of(ranker, features), _document_names(document_names, n)
     columns = dict(slices or {})
     for name, column in columns.items():
         refuse_masked(f"slices[{name!r}]", column)
@@ -145,7 +147,7 @@ def report(
         parts = (documents, features, y, qid, against, scores, names)
         documents, features, y, qid, against, scores, names = (_taken(p, rows) for p in parts)
         columns = {name: _taken(column, rows) for name, column in columns.items()}
-    ranker.warn_of_one_query(qid, len(y))
+    warn_of_one_query(ranker, qid, len(y))
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from treerank.checks import check_instance, check_sequence, quote, warn_user
 from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
-from treerank.datasets.ranking_data import RankingData
+from treerank.documents.ranking_data import RankingData
 from treerank.search_engines.judgments import json_of, read_judgments
 from treerank.search_engines.search_answers import (
     LoggedDocument,
@@ -24,7 +24,7 @@ from treerank.search_engines.search_answers import (
 class FeatureLog(RankingData):
     """Logged documents of queries; unpacks as ``X, y, qid``, and ``y`` is NaN if not judged.
 
-    All other parameters are those of :class:`~treerank.datasets.ranking_data.RankingData`.
+    All other parameters are those of :class:`~treerank.documents.ranking_data.RankingData`.
 
     Parameters
     ----------

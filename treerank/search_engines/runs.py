@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_choice, check_instance, check_number, quote, warn_user
 from treerank.datasets.qrels import NO_JUDGMENTS, Qrels, pairs_of, texts_of
-from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.trec import TrecRun, read_trec_run
 from treerank.documents.queries import QueryGroups, is_missing
+from treerank.documents.ranking_data import RankingData
 from treerank.parameters import check_arguments
 from treerank.reranking.fusion import reciprocal_ranks
 from treerank.reranking.normalization import (
@@ -36,7 +36,7 @@ _MANY_STEPS = 5
 class Candidates(RankingData):
     """Documents that some retriever found, with its scores; unpacks as ``X, y, qid``.
 
-    All other parameters are those of :class:`~treerank.datasets.ranking_data.RankingData`.
+    All other parameters are those of :class:`~treerank.documents.ranking_data.RankingData`.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from ranking_sample import make_ranking_sample
 from treerank.baselines.linear.adarank import AdaRank, WeakRankerChoice
 from treerank.baselines.query_measure import measurable
 from treerank.documents.rows import Rows
+from treerank.documents.training_set import training_set
 from treerank.metrics import NDCG, get_metric
-from treerank.rankers.training_set import training_set
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 X, y, qid = DATA = make_ranking_sample(n_queries=8, random_state=1)

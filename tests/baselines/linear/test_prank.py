@@ -98,5 +98,5 @@ def test_products_are_no_line_to_explain_or_export(n_features):
     np.testing.assert_allclose(parts.sum(axis=1), scores[:3] - scores[3], atol=1e-9)
     assert parts.shape == (3, n_features)
     for call in (ranker.terms, ranker.scorer):
-        with pytest.raises(ValueError, match="ranker must be a sum of trees and lines; got Quadr"):
+        with pytest.raises(ValueError, match="must be a sum of trees and linear models; got Quadr"):
             call()

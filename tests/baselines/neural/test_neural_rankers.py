@@ -7,8 +7,8 @@ from treerank import NDCG, get_metric, make_objective
 from treerank.baselines import LambdaRank, ListNet, ListNetStar, RankNet, RankNetStar, SortNet
 from treerank.baselines.neural.rankprop import RankProp, SortedTargets
 from treerank.baselines.neural.sorting import sort_by_comparison
-from treerank.datasets.ranking_data import Batches
 from treerank.documents.queries import QueryGroups
+from treerank.documents.ranking_data import Batches
 from treerank.rankers.nested_ranker import NestedRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]

@@ -11,7 +11,16 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from treerank import MLP, QueryKFold, TreeDirectRanker, compare, export, load, make_objective
+from treerank import (
+    MLP,
+    QueryKFold,
+    TreeDirectRanker,
+    compare,
+    export,
+    load,
+    make_objective,
+    report,
+)
 from treerank.feature_parts import Stages
 
 torch = pytest.importorskip("torch")
@@ -168,7 +177,7 @@ def test_in_scikit_learn_and_in_comparisons(tmp_path):
     assert search.best_params_["feature_part__build"] in (build, Residual)
     found = compare({"ours": clone(ranker), "linear": TreeDirectRanker("linear")}, (X, Y, QID))
     assert not found.failures
-    assert "<html" in ranker.report(X, Y, QID).html
+    assert "<html" in report(ranker, X, Y, QID).html
     with pytest.raises(ValueError, match="warm_start must be False for feature_part=TorchModule"):
         TreeDirectRanker(TorchModule(build), warm_start=True).fit(X, Y, QID)
 

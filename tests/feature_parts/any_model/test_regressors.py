@@ -20,7 +20,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from treerank import Ensemble, LightGBMTrees, QueryKFold, TreeDirectRanker, compare, make_objective
+from treerank import (
+    Ensemble,
+    LightGBMTrees,
+    QueryKFold,
+    TreeDirectRanker,
+    compare,
+    make_objective,
+    report,
+)
 from treerank.feature_parts import NewtonBoosting, Stages
 
 RNG = np.random.default_rng(0)
@@ -253,7 +261,7 @@ def test_in_scikit_learn_and_in_comparisons():
     assert len(search.cv_results_["params"]) == 2
     found = compare({"ours": ranker, "linear": TreeDirectRanker("linear")}, (X, Y, QID))
     assert not found.failures
-    assert "<html" in ranker.fit(X, Y, QID).report(X, Y, QID).html
+    assert "<html" in report(ranker.fit(X, Y, QID), X, Y, QID).html
 
 
 def test_what_it_cannot_is_refused_by_name(tmp_path):

@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
+from treerank.documents.eval_set import EvalSet
+from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import StateRule, array
 from treerank.numerics.threads import threads_for
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_set import TrainingSet
 
 
 class LinearRanker(Ranker):
@@ -52,14 +52,14 @@ class LinearRanker(Ranker):
     coef_: np.ndarray
     mean_: np.ndarray
 
-    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+    def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         with threads_for(len(data.y)):
             scale = FeatureScale.of(data.X, data.rows, data.sample_weight)
             weight = self._weigh(data, scale, held_out, seed)
         self.coef_, self.mean_ = weight * scale.inverse, scale.mean
 
     def _weigh(
-        self, data: TrainingSet, scale: FeatureScale, held_out: HeldOut | None, seed: int
+        self, data: TrainingSet, scale: FeatureScale, held_out: EvalSet | None, seed: int
     ) -> np.ndarray:
         """Return the weight of each standard feature."""
         raise NotImplementedError

@@ -17,6 +17,7 @@ from treerank.baselines.training_checks import warn_of_constant_model
 from treerank.feature_parts.head_fitting import fit_head
 from treerank.files.states import number
 from treerank.parameters import Positive
+from treerank.rankers.training_objective import objective_of
 
 #: Largest slope of a weight at the optimum.
 _TOLERANCE = 1e-6
@@ -73,7 +74,7 @@ class RankSVM(LinearRanker):
     def _weigh(self, data, scale, held_out, seed):
         Z, normalization = scale.by_row(data.X, data.rows), "equal" if self.normalized else None
         settings = {"weight": "uniform", "query_normalization": normalization}
-        objective = data.objective(seed, loss="squared_hinge", **settings)
+        objective = objective_of(data, seed, loss="squared_hinge", **settings)
         weight = fit_head(Z, objective, alpha=1 / self.C, scale=1.0, tolerance=_TOLERANCE)
         start = objective(np.zeros(len(Z)))[0]
         if start == 0:

@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.baselines.neural.comparator import Comparator
+from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
+from treerank.documents.training_set import TrainingSet
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
-from treerank.rankers.held_out import HeldOut
-from treerank.rankers.training_set import TrainingSet
 
 #: ``prefer(i, j)`` is positive where row ``i[n]`` belongs above row ``j[n]``.
 Preference = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -128,7 +128,7 @@ class ComparedDocuments:
         return cls(X, data.y, data.groups, weight, prepared)
 
     @classmethod
-    def of_held_out(cls, X: np.ndarray, held_out: HeldOut, metric: Any) -> Self:
+    def of_held_out(cls, X: np.ndarray, held_out: EvalSet, metric: Any) -> Self:
         """Return held-out documents, of which only differences that the metric sees count."""
         metric = get_metric(metric)
         worth = metric.worth(held_out.y) if isinstance(metric, Metric) else held_out.y

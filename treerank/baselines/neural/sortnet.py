@@ -10,17 +10,18 @@ from treerank.baselines.neural.comparator import COMPARATOR_RULES, Comparator
 from treerank.baselines.neural.sorting import ComparedDocuments, Preference, sort_by_comparison
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
-from treerank.documents.features import check_labels, check_n_pairs
+from treerank.documents.eval_set import EvalSet
+from treerank.documents.labels import check_labels
 from treerank.documents.queries import ByRow, QueryGroups
+from treerank.documents.reading import check_n_pairs, read_documents, read_pairs, take_columns
 from treerank.documents.rows import Rows
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
 from treerank.rankers.calibration import fit_calibration_slope, pair_probability
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import take_columns
+from treerank.rankers.scoring import measured, warn_of_one_query
 
 #: Number of training documents that a single document is compared with for its score.
 _N_REFERENCES = 100
@@ -109,11 +110,11 @@ class SortNet(Ranker):
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
         X, (y, qid) = take_columns(X, y=y, qid=qid)
-        return self.measured(-self.rank(X, qid), y, qid, sample_weight)
+        return measured(self, -self.rank(X, qid), y, qid, sample_weight)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
-        X_a, X_b = self.read_pairs(X_a, X_b)
+        X_a, X_b = read_pairs(self, X_a, X_b)
         both = np.concatenate([X_a, X_b])
         n_a, n_b = len(X_a), len(X_b)
         n = check_n_pairs(n_a, n_b)
@@ -126,15 +127,17 @@ class SortNet(Ranker):
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
-        rows, labels, queries = self.read(X, y, qid)  # refuses batches before anything is set
+        rows, labels, queries = read_documents(
+            self, X, y, qid
+        )  # refuses batches before anything is set
         super().calibrate(X, y, qid)
         labels = check_labels(labels, len(rows), some_unjudged=True)
         groups = QueryGroups.from_qid(queries, len(rows))
         documents = Rows(rows, columns=self.columns_)
-        self._fit_calibration_slope(HeldOut(documents, labels, groups).judged())
+        self._fit_calibration_slope(EvalSet(documents, labels, groups).judged())
         return self
 
-    def _fit_calibration_slope(self, calibrating: HeldOut) -> None:
+    def _fit_calibration_slope(self, calibrating: EvalSet) -> None:
         """Fit the slope to the comparisons of different labels that sorting makes."""
         y = calibrating.y
         _, (i, j, preference) = sort_by_comparison(
@@ -211,8 +214,8 @@ class SortNet(Ranker):
         return scores / len(references)
 
     def _lists(self, X, qid):
-        X, _, qid = self.read(X, None, qid)
-        self.warn_of_one_query(qid, len(X))
+        X, _, qid = read_documents(self, X, None, qid)
+        warn_of_one_query(self, qid, len(X))
         groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         return groups, sort_by_comparison(groups, prefer)[0]
 

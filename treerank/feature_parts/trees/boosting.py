@@ -160,8 +160,9 @@ class BoostedTrees(BaseEstimator):
     cells_per_thread: ClassVar[int] = 2**16
     #: Largest size of a gradient or a hessian that the engine can compute with.
     largest_derivative: ClassVar[float] = LARGEST
-    #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
+    #: Whether the part takes documents as :class:`treerank.documents.rows.Rows`.
     accepts_rows: ClassVar[bool] = True
+    #: Whether X may be read in batches, see :class:`treerank.documents.ranking_data.Batches`.
     accepts_batches: ClassVar[bool] = False
     #: How the engine rounds features, if it does.
     reading: ClassVar[str] = ""

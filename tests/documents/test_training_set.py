@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
-from treerank.rankers.training_set import training_set
+from treerank.documents.training_set import training_set
+from treerank.objectives.pairs.rules import GivenPairs
 
 N = 40
 rng = np.random.default_rng(0)
@@ -15,8 +17,11 @@ QUERY_WEIGHT = np.array([1.0, 2.0, 0.0, 0.5, 3.0])[QID]
 COLUMNS = {"X": X, "y": Y, "qid": QID, "sample_weight": WEIGHT, "query_weight": QUERY_WEIGHT}
 
 
-def in_training_order(X, y, qid, **columns):
-    return training_set(Rows(X), y, qid, **columns)
+def in_training_order(X, y, qid, given_pairs=None, **columns):
+    pairs = None
+    if given_pairs is not None:
+        pairs = GivenPairs.from_table(given_pairs, QueryGroups.from_qid(qid))
+    return training_set(Rows(X), y, qid, pairs=pairs, **columns)
 
 
 def content(data):

@@ -9,7 +9,7 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, compare, load
 from treerank.datasets.parquet import read_parquet, write_parquet
-from treerank.rankers.reading import stacked_rows, take_columns
+from treerank.documents.reading import stacked_rows, take_columns
 
 rng = np.random.default_rng(0)
 QID = np.repeat([f"q{i}" for i in range(12)], 20)

@@ -6,7 +6,7 @@ from treerank.baselines import AdaRank, LambdaMART, PRank
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
 from treerank.feature_parts import Stages
-from treerank.rankers.held_out import Watched, watching
+from treerank.rankers.early_stopping import RecordedMetrics, with_metrics
 
 X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
 TRAIN, *SETS = (
@@ -92,13 +92,13 @@ def test_queries_of_several_sets_stay_apart(n_queries):
         (Rows(np.zeros((2 * n, 1))), {"": np.tile([0.0, 1.0], n)}, QueryGroups.from_qid(pairs))
         for n, pairs in ((n, np.arange(n).repeat(2)) for n in n_queries)
     ]
-    held = watching(sets, [get_metric("map")])
+    held = with_metrics(sets, [get_metric("map")])
     assert held.groups.sizes.tolist() == [2] * sum(n_queries)
     assert held.groups.codes.tolist() == np.arange(sum(n_queries)).repeat(2).tolist()
 
 
 def test_outputs_are_added_up_before_they_are_measured():
     measure = get_metric("ndcg").prepared([1, 0])
-    watched = Watched("ndcg", {("validation", "ndcg"): measure})
+    watched = RecordedMetrics("ndcg", {("validation", "ndcg"): measure})
     outputs = np.array([[1.0, -3.0], [0.5, 0.0]])  # the first alone would rank the other way round
     assert watched(outputs) == watched(np.array([-2.0, 0.5])) == measure(np.array([0.0, 1.0])) < 1

@@ -6,23 +6,48 @@ model. The matrix is not copied: only its row numbers are ordered.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
 from treerank.documents.canonical_order import canonical_order, row_hashes, with_columns
-from treerank.documents.features import check_positions
+from treerank.documents.ids import hashes_of, ids_of_queries
+from treerank.documents.labels import are_judged
+from treerank.documents.positions import check_positions
 from treerank.documents.queries import Queries, QueryGroups, check_query_weight
-from treerank.documents.query_ids import hashes_of, ids_of_queries
 from treerank.documents.rows import Rows
-from treerank.documents.training_queries import TrainingQueries, are_judged, hashes_of_queries
-from treerank.objectives.base import NoDocuments, Objective
-from treerank.objectives.factory import bind_loss
-from treerank.objectives.judgments import Judgments, Totals
-from treerank.objectives.pairs.rules import GivenPairs, rule_or_given
-from treerank.objectives.pairs.settings import PairSettings
+from treerank.documents.training_queries import TrainingQueries, hashes_of_queries
+
+
+class PairTable(Protocol):
+    """The user's own pairs: row i is to stand above row j, with a weight and a probability.
+
+    :class:`~treerank.objectives.pairs.rules.GivenPairs` is one.
+    """
+
+    @property
+    def i(self) -> np.ndarray:
+        """Rows of the documents that are to stand above."""
+
+    @property
+    def j(self) -> np.ndarray:
+        """Rows of the documents that are to stand below."""
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Weights of the pairs."""
+
+    @property
+    def target(self) -> np.ndarray:
+        """Probabilities that i is to stand above j."""
+
+    def taking(self, rows: np.ndarray, /) -> Any:
+        """Return the pairs with both documents among the given rows, which are counted anew."""
+
+    def at(self, pairs: np.ndarray, /) -> Any:
+        """Return some pairs, by their numbers or by a mask."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +66,7 @@ class TrainingSet:
         other.
     sample_weight, query_weight : ndarray of shape (n_documents,) or None
         Weight of each document, and of its query.
-    pairs : GivenPairs or None
+    pairs : PairTable or None
         The user's own pairs, as numbers of documents in training order.
     labels : dict from str to ndarray of shape (n_documents,), or None
         Labels by name if there are several, without those of weight 0; ``y`` is the first of them.
@@ -61,7 +86,7 @@ class TrainingSet:
     groups: QueryGroups
     sample_weight: np.ndarray | None = None
     query_weight: np.ndarray | None = None
-    pairs: GivenPairs | None = None
+    pairs: PairTable | None = None
     labels: dict[str, np.ndarray] | None = None
     label_weights: dict[str, float] | None = None
     position: np.ndarray | None = None
@@ -90,35 +115,9 @@ class TrainingSet:
         return None if self.query_weight is None else self.groups.first_of(self.query_weight)
 
     @property
-    def totals(self) -> Totals:
-        """Numbers and sizes of the queries of all workers, and the largest label."""
-        own, rows = Totals.of(self.y, self.groups), self.documents
-        documents, queries = rows.total(np.array([own.n_documents, own.n_queries])).tolist()
-        squared = float(rows.total(np.array([own.n_squared]))[0])  # of whole numbers: exact
-        longest, largest = rows.largest(np.array([own.longest, own.largest_label])).tolist()
-        return Totals(documents, queries, squared, int(longest), largest)
-
-    @property
     def remembered(self) -> TrainingQueries | None:
         """What a ranker remembers of the queries of all workers, where they have ids."""
         return self.queries and self.queries.joined(self.documents.of_all).smallest()
-
-    def judgments(self, seed: int) -> Judgments:
-        """Return labels, queries and weights, as objectives take them."""
-        weights = self.sample_weight, self.weight_of_queries
-        return Judgments.of(self.y, self.groups, *weights, seed, self.documents.places, self.totals)
-
-    def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
-        """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
-        settings["pairs"] = rule_or_given(settings.get("pairs"), self.pairs)
-        judgments = self.judgments(seed)  # also without documents: all workers are asked
-        if len(self.y) == 0:
-            return NoDocuments()
-        return bind_loss(loss, judgments, PairSettings(**settings))
-
-    def has_anything_to_learn(self, objective: Objective) -> bool:
-        """Whether the objective of these documents, or that of any worker, is not constant."""
-        return self.documents.any(objective.has_anything_to_learn())
 
     def labeled(self, name: str) -> Self:
         """Return the same documents with one of several labels."""
@@ -160,7 +159,7 @@ def training_set(
     *,
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
-    given_pairs: ArrayLike | None = None,
+    pairs: PairTable | None = None,
     labels: dict[str, np.ndarray] | None = None,
     label_weights: dict[str, float] | None = None,
     position: ArrayLike | None = None,
@@ -188,7 +187,7 @@ def training_set(
         groups,
         check_weight("sample_weight", sample_weight, len(y)),
         by_query,
-        None if given_pairs is None else GivenPairs.from_table(given_pairs, groups),
+        pairs,
         labels,
         label_weights,
         position=check_positions(position, y),

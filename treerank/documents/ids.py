@@ -1,4 +1,7 @@
-"""Hashes of query ids: the same for the same id, in every process."""
+"""Ids: of queries, sessions and documents, as users pass them, and hashes of them.
+
+The hash of an id is the same in every process, so model files can keep it.
+"""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
@@ -9,7 +12,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.documents.queries import QueryGroups
+from treerank.checks import is_whole, quote
+from treerank.documents.queries import QueryGroups, check_qid
+
+
+def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as an array of numbers or of text; refuse missing ones.
+
+    Examples
+    --------
+    >>> check_ids("session", ["a", "b"]), check_ids("session", [7.0, 2.0])
+    (array(['a', 'b'], dtype='<U1'), array([7., 2.]))
+    """
+    found = check_qid(values, n_rows, name=name)
+    ids = np.asarray(values)
+    ids = np.asarray(ids.tolist()) if ids.dtype.kind == "T" else ids
+    are_numbered = found.dtype.kind == "i" and ids.dtype.kind in "SU"
+    if are_numbered and len({*ids.tolist()}) <= found.max(initial=-1):  # such as 1 and "1"
+        raise ValueError(f"{name} must be ids that differ as text; got {quote(values)}.")
+    if isinstance(values, list | tuple) and ids.dtype.kind == "f":
+        is_rounded = any(is_whole(value) and abs(value) >= 2**53 for value in values)
+        return np.asarray(values, dtype=object) if is_rounded else ids
+    return ids
+
+
+def text_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as :func:`check_ids` does, but bytes as text.
+
+    Examples
+    --------
+    >>> text_ids("qid", [b"a", b"b"])
+    array(['a', 'b'], dtype=object)
+    """
+    ids = check_ids(name, values, n_rows)
+    if ids.dtype.kind not in "OS":
+        return ids
+    try:
+        texts = [x.decode("utf-8") if isinstance(x, bytes) else x for x in ids]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} must be text in UTF-8; got {quote(error.object)}.") from error
+    return np.fromiter(texts, dtype=object)
 
 
 def id_hashes(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:

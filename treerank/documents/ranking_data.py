@@ -1,4 +1,4 @@
-"""Ranking data: features, relevance and queries of documents, as read from a file."""
+"""Ranking data: features, relevance and queries of documents, in memory or in batches of rows."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -15,8 +15,6 @@ from treerank.documents.date_texts import checked_times
 from treerank.documents.queries import QueryGroups, check_qid
 from treerank.parameters import Seed
 
-#: A dense matrix may always have so many numbers, and else so many for each in its file.
-_FREE_SIZE, _LARGEST_RATIO = 2**24, 100
 #: Numbers in a batch of rows.
 _BATCH_CELLS = 2**22
 _DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
@@ -274,15 +272,6 @@ def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | No
             f"comments must have one entry per row of X; got shape {notes.shape} for {n_rows} rows."
         )
     return notes
-
-
-def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
-    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory."""
-    if n_rows * n_features > max(_FREE_SIZE, _LARGEST_RATIO * n_entries):
-        raise ValueError(
-            f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "
-            f"{n_features} columns, but only {n_entries} values."
-        )
 
 
 def rows_at_once(n_features: int) -> int:

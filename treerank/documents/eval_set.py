@@ -1,0 +1,320 @@
+"""Evaluation sets: held-out documents, for early stopping and calibration, on which no fit learns.
+
+A user passes one ``(X, y, qid)``, several, or the share of the training queries to hold out.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self, final
+
+import numpy as np
+
+from treerank.checks import quote
+from treerank.documents.canonical_order import group_hashes, row_hashes
+from treerank.documents.columns import as_frame
+from treerank.documents.features import check_features
+from treerank.documents.labels import check_labels, check_labels_by_name, split_labels
+from treerank.documents.queries import QueryGroups, refuse_one_query
+from treerank.documents.ranking_data import Batches
+from treerank.documents.reading import documents_of_batches, stacked_rows, take_columns
+from treerank.documents.rows import Rows
+from treerank.documents.training_queries import (
+    TrainingQueries,
+    warn_of_copied_queries,
+    warn_of_cut_queries,
+)
+from treerank.documents.training_set import TrainingSet
+
+#: Documents, labels by name, and queries; the name of a single label is "".
+LabeledSet = tuple[Rows, dict[str, np.ndarray], QueryGroups]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EvalSet:
+    """Documents with labels on which a ranker is not fitted.
+
+    Attributes
+    ----------
+    documents : Rows
+        Features of the documents.
+    y : ndarray of shape (n_documents,)
+        Labels; the first label with a weight, if there are several.
+    groups : QueryGroups
+        Queries of the documents.
+    metric : callable or None
+        ``metric(scores)`` is the value of a metric for the scores of these documents; higher is
+        better. Rankers set it to :class:`~treerank.rankers.early_stopping.RecordedMetrics`.
+    sizes : tuple of int
+        Number of documents of each of several sets, which stand one below the other.
+    """
+
+    documents: Rows
+    y: np.ndarray
+    groups: QueryGroups
+    metric: Callable[[np.ndarray], float] | None = None
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def X(self) -> Any:
+        """Features of the documents; those that are read in batches stay where they are."""
+        return matrix_of(self.documents)
+
+    @property
+    def first(self) -> Self:
+        """The documents of the first of several sets."""
+        return self.sets[0]
+
+    @property
+    def sets(self) -> list[Self]:
+        """The documents of each set; a single set is the whole."""
+        if len(self.sizes) < 2:
+            return [self]
+        ends = np.cumsum(self.sizes)
+        return [
+            self.taking(np.arange(end - n, end)) for n, end in zip(self.sizes, ends, strict=True)
+        ]
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether any query of any worker holds two different labels."""
+        return self.documents.any(bool(self.groups.with_two_labels(self.y).any()))
+
+    def of_all(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
+        """Return scores, labels and queries of the documents of all workers, given own scores."""
+        rows, groups = self.documents, self.groups
+        if rows.is_shard:
+            numbers = rows.numbers_of(groups.n_queries)
+            groups = QueryGroups.from_qid(rows.of_all(numbers[groups.codes]))
+        return rows.of_all(scores), rows.of_all(self.y), groups
+
+    def judged(self) -> Self:
+        """Return the documents that have a label."""
+        judged = ~np.isnan(self.y)
+        return self if judged.all() else self.taking(np.flatnonzero(judged))
+
+    def taking(self, rows: np.ndarray) -> Self:
+        """Return the given documents alone, without a metric."""
+        return type(self)(self.documents.take(rows), self.y[rows], self.groups.among(rows))
+
+
+def is_share(eval_set: Any) -> bool:
+    """Tell whether an ``eval_set`` is a share of the training queries; refuse what is no share.
+
+    Examples
+    --------
+    >>> is_share(0.2), is_share(None)
+    (True, False)
+    >>> is_share(1)
+    Traceback (most recent call last):
+    ...
+    ValueError: eval_set must be (X, y, qid), a list of such tuples, or a share of the queries \
+above 0 and below 1, such as 0.2; got 1.
+    """
+    if isinstance(eval_set, list | tuple) and any(isinstance(given, Real) for given in eval_set):
+        share = next(given for given in eval_set if isinstance(given, Real))
+        raise ValueError(
+            "eval_set must be (X, y, qid), a list of such tuples, or one share of the queries; got "
+            f"{quote(eval_set)}. Write eval_set={share!r} without brackets to hold out a share."
+        )
+    if not isinstance(eval_set, Real | np.bool_ | str):
+        return False
+    if isinstance(eval_set, bool | np.bool_ | str) or not 0 < float(eval_set) < 1:  # NaN is not
+        raise ValueError(
+            "eval_set must be (X, y, qid), a list of such tuples, or a share of the queries "
+            f"above 0 and below 1, such as 0.2; got {eval_set!r}."
+        )
+    return True
+
+
+def split_off_share(
+    data: TrainingSet, share: float, seed: int, earlier: TrainingQueries | None = None
+) -> tuple[TrainingSet, TrainingSet]:
+    """Return a training set without a share of its queries, and the documents of this share.
+
+    Queries are drawn in canonical order, so neither the order of rows nor the names of queries
+    matter. About the same share is drawn of the queries with two different labels and of those
+    without. Queries on which an ``earlier`` fit was trained, which this one continues, are not
+    drawn.
+    """
+    n_queries, with_pairs = data.groups.n_queries, data.groups.with_two_labels(data.y)
+    n_held, n_with_pairs = round(share * n_queries), int(with_pairs.sum())
+    if not 1 <= n_held < n_queries:
+        raise ValueError(
+            "eval_set must be a share that holds out a query and leaves one; got "
+            f"{share!r} of {n_queries} queries."
+        )
+    most = n_with_pairs if data.pairs is not None else n_with_pairs - 1
+    if most < 1:
+        raise ValueError(
+            "eval_set must hold out a query with two different labels and leave another one; got "
+            f"{share!r} of {n_queries} queries, of which {n_with_pairs} have two."
+        )
+    may_be_drawn = np.ones(n_queries, dtype=bool)
+    if earlier is not None and data.queries is not None:
+        may_be_drawn = ~earlier.contain(data.queries)
+    n_drawn = min(max(1, round(share * n_with_pairs)), most, n_held)
+    rng, is_held_out = np.random.default_rng(seed), np.zeros(n_queries, dtype=bool)
+    for n, stratum in ((n_drawn, with_pairs), (n_held - n_drawn, ~with_pairs)):
+        is_held_out[rng.permutation(np.flatnonzero(stratum & may_be_drawn))[:n]] = True
+    if not (is_held_out & with_pairs).any():
+        raise ValueError(
+            "eval_set must hold out queries that no earlier fit was trained on; got "
+            f"{share!r} with warm_start=True, and {n_queries - may_be_drawn.sum()} of {n_queries} "
+            "queries were. Write eval_set=(X, y, qid), or the same share in all fits."
+        )
+    held_out = data.of_queries(is_held_out)
+    if held_out.labels is not None:
+        _check_judged(data, is_held_out, share)
+    return data.of_queries(~is_held_out), held_out
+
+
+def _check_judged(data: TrainingSet, is_held_out: np.ndarray, share: float) -> None:
+    """Refuse held-out queries, or those that are left, of which none has a label that counts."""
+    for name, y in (data.labels or {}).items():
+        is_judged = np.bincount(data.groups.codes[~np.isnan(y)], minlength=len(is_held_out)) > 0
+        n_judged, n_held = int(is_judged.sum()), int((is_judged & is_held_out).sum())
+        if n_judged and not 0 < n_held < n_judged:
+            raise ValueError(
+                f"eval_set must hold out a query in which label {name!r} is judged, and leave one; "
+                f"got {share!r}, which holds out {n_held} of {n_judged} such queries. "
+                "Write eval_set=(X, y, qid), another share or another random_state."
+            )
+
+
+def checked_set(
+    ranker: Any, data: TrainingSet, eval_set: Any, *, decides: bool, had_queries: bool
+) -> LabeledSet:
+    """Return the documents of one ``eval_set`` with the labels that the training set has.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        The ranker that is being fitted.
+    data : TrainingSet
+        Its training set.
+    eval_set : tuple or Batches
+        ``(X, y)`` or ``(X, y, qid)``, as the user passes it.
+    decides : bool
+        Whether this set decides how long to train. Then its queries that were trained on, too,
+        are warned of.
+    had_queries : bool
+        Whether ``fit`` got several queries. Then an ``eval_set`` without ``qid`` is refused.
+    """
+    X, y, qid = read_eval_set(ranker, eval_set)
+    names, labels = data.label_weights, split_labels(y)
+    if names is None and labels is not None:
+        raise ValueError(f"eval_set must have a single label, as y; got {[*labels]}.")
+    if names is not None and (labels is None or [*labels] != [*names]):
+        raise ValueError(f"eval_set must have the labels of y, {[*names]}.")
+    X = check_features(ranker, X)
+    if had_queries:
+        refuse_one_query("eval_set", qid, X.shape[0])
+    if labels is None:
+        labels = {"": check_labels(y, X.shape[0], some_unjudged=True)}
+    else:
+        labels = check_labels_by_name(labels, X.shape[0])
+    groups = QueryGroups.from_qid(qid, X.shape[0])
+    if decides and data.queries is not None and data.query_hashes is not None:
+        hashes, first = row_hashes(X), first_weighted(labels, (names or {"": 1.0}).values())
+        warn_of_copied_queries(data.query_hashes, hashes, first, groups, X.shape[1])
+        overlap = ranker.training_queries_.look_up(hashes, y, qid)
+        warn_of_cut_queries(overlap, "the first eval_set keeps too many trees")
+    documents = Rows(X, columns=ranker.columns_)
+    if names is None and np.isnan(labels[""]).any():
+        judged = np.flatnonzero(~np.isnan(labels[""]))
+        return documents.take(judged), {"": labels[""][judged]}, groups.among(judged)
+    return documents, labels, groups
+
+
+def joined_sets(sets: Sequence[LabeledSet], weights: Iterable[float]) -> EvalSet:
+    """Return several evaluation sets as one, without a metric.
+
+    ``weights`` are those of the labels. The label of a document is the first whose weight is not 0.
+    """
+    label_weights = [*weights]
+    documents, labels, groups = zip(*sets, strict=True)
+    columns = [first_weighted(by_name, label_weights) for by_name in labels]
+    first, *others = documents
+    X = stacked_rows([rows.array() for rows in documents]) if others else matrix_of(first)
+    rows = Rows(X, columns=first.columns, workers=first.workers)
+    sizes = tuple(len(column) for column in columns)
+    return EvalSet(rows, np.concatenate(columns), _joined(groups), sizes=sizes)
+
+
+def matrix_of(documents: Rows) -> Any:
+    """Return the features of documents, which are only copied where their order differs."""
+    return documents.values if documents.order is None else documents.array()
+
+
+def first_weighted(labels: dict[str, np.ndarray], weights: Iterable[float]) -> np.ndarray:
+    """Return the first label whose weight is not 0: pair probabilities are calibrated to it."""
+    return next(y for y, weight in zip(labels.values(), weights, strict=True) if weight)
+
+
+def hashes_of_sets(sets: Sequence[LabeledSet]) -> list[int]:
+    """Return a hash of each set of documents, the same for any order and spread of its rows."""
+    hashes = []
+    for rows, labels, groups in sets:
+        judged = rows.hashes() ^ row_hashes(np.column_stack([*labels.values()]))
+        hashes.append(group_hashes(judged, groups).sum(dtype=np.uint64))
+    sums: list[int] = sets[0][0].total(np.array(hashes, dtype=np.uint64)).tolist()
+    return sums
+
+
+def _joined(groups: Sequence[QueryGroups]) -> QueryGroups:
+    """Return the queries of several sets, each of which numbers its queries from 0."""
+    n_queries = [group.n_queries for group in groups]
+    offsets = np.cumsum(n_queries) - n_queries
+    codes = [group.codes + offset for group, offset in zip(groups, offsets, strict=True)]
+    return QueryGroups.from_qid(np.concatenate(codes))
+
+
+def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
+    """Return X, y and qid of an ``eval_set``; refuse what is no ``(X, y)`` or ``(X, y, qid)``.
+
+    What a reader of files returned unpacks as ``(X, y, qid)``.
+
+    Examples
+    --------
+    >>> parts_of_eval_set(([[1.0]], [2]))
+    ([[1.0]], [2], None)
+    """
+    eval_set = unpacked(eval_set)
+    is_list = isinstance(eval_set, tuple | list)
+    first: Any = eval_set[0] if is_list and eval_set else None
+    are_sets = isinstance(first, tuple) and len(first) > 0
+    if not is_list or len(eval_set) not in (2, 3) or (are_sets and np.ndim(first[0]) > 1):
+        size = f" of {len(eval_set)}" if is_list else ""
+        several = ", a list of such tuples, or a share of the queries such as 0.2"
+        several = several if name == "eval_set" else ""
+        raise ValueError(
+            f"{name} must be (X, y) or (X, y, qid){several}; got {type(eval_set)}{size}."
+        )
+    X, y, qid = (*eval_set, None)[:3]
+    return X, y, qid
+
+
+def unpacked(given: Any) -> Any:
+    """Return what a reader of files returned as ``(X, y, qid)``, and anything else as it is."""
+    is_read = hasattr(given, "qid") and as_frame(given) is None
+    return tuple(given) if is_read else given
+
+
+def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, QueryGroups]:
+    """Return features, labels and queries of the judged documents of an ``eval_set``."""
+    X = check_features(estimator, X)
+    y = check_labels(y, X.shape[0], some_unjudged=True)
+    groups = QueryGroups.from_qid(qid, len(y))
+    judged = np.flatnonzero(~np.isnan(y))
+    return (X, y, groups) if len(judged) == len(y) else (X[judged], y[judged], groups.among(judged))
+
+
+def read_eval_set(ranker: Any, eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
+    """Return X, y and qid of an ``eval_set``, which may be batches, or name columns."""
+    if isinstance(eval_set, Batches):
+        return documents_of_batches(ranker, eval_set)
+    X, y, qid = parts_of_eval_set(eval_set, name)
+    X, (y, qid) = take_columns(X, y=y, qid=qid)
+    return X, y, qid

@@ -1,0 +1,139 @@
+"""Labels: the relevance of documents, of one kind or of several, as users pass it.
+
+Several labels of a document, such as relevance and margin, have names. NaN is a missing judgment.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import column_or_1d
+
+from treerank.checks import (
+    as_numbers,
+    check_choice,
+    check_column,
+    check_number,
+    naming,
+    quote,
+    refuse_complex,
+    refuse_masked,
+    refuse_rounded,
+)
+from treerank.documents.columns import as_frame
+
+
+def split_labels(y: Any) -> dict[str, np.ndarray] | None:
+    """Return several labels by name, or ``None`` if ``y`` is a single one.
+
+    Several labels are a mapping from names to columns, a data frame, or an array of two dimensions
+    whose columns are named "0", "1" and so on.
+    """
+    if isinstance(y, Mapping):
+        if not y:
+            raise ValueError(f"y must hold at least one label; got {y!r}.")
+        return {str(name): np.asarray(column) for name, column in y.items()}
+    frame = as_frame(y, "y")
+    if frame is not None:
+        several = len(frame.columns) > 1
+        return {name: frame[name].to_numpy() for name in frame.columns} if several else None
+    values = np.asarray(y, dtype=None if hasattr(y, "ndim") else object)
+    if values.ndim != 2 or values.shape[1] < 2:
+        return None
+    return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
+
+
+def refuse_several_labels(y: Any, where: str = "", advice: str = "", name: str = "y") -> None:
+    """Refuse several labels where a single one is needed."""
+    labels = split_labels(y)
+    if labels is not None:
+        raise ValueError(f"{name} must be a single label{where}; got {quote([*labels])}. {advice}")
+
+
+def check_labels(
+    y: ArrayLike, n_documents: int | None = None, name: str = "y", *, some_unjudged: bool = False
+) -> np.ndarray:
+    """Return one finite float64 label per document, or NaN for some that are not judged.
+
+    A column of a matrix or of a data frame is a warning.
+    """
+    if y is None:  # scikit-learn's checks look for the words in the middle
+        raise ValueError(
+            f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
+            f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
+        )
+    refuse_masked(name, y)
+    refuse_several_labels(y, advice="Pass one of them.", name=name)
+    with naming(name):
+        refuse_complex(np.asarray(y), name)
+        if np.asarray(y).ndim == 0:  # as NumPy sees a dict, a generator and a sparse matrix
+            raise ValueError(f"{name} must be an array or a list of labels; got {quote(y)}.")
+        labels = column_or_1d(y, input_name=name, warn=True)
+        labels = check_column(name, labels, n_documents, some_unjudged=some_unjudged)
+        refuse_rounded(name, y, labels)
+    return labels
+
+
+def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
+    """Return the weight of each label from a mapping by name, if any.
+
+    Labels that are not named get 1.
+
+    Examples
+    --------
+    >>> weights_of_labels({"margin": 0.5}, ["relevance", "margin"])
+    [1.0, 0.5]
+    """
+    labels, by_name = list(names), {} if given is None else given
+    if not isinstance(by_name, Mapping):
+        raise ValueError(f"label_weights must be {{label: number}} of {labels}; got {given!r}.")
+    for label, value in by_name.items():
+        check_choice("each label of label_weights", label, labels)
+        check_number(f"label_weights[{label!r}]", value, at_least=0)
+    weights = [float(by_name.get(label, 1.0)) for label in labels]
+    if not any(weights):
+        raise ValueError(f"label_weights must not all be 0; got {given!r}.")
+    return weights
+
+
+def labels_that_count(
+    labels: dict[str, np.ndarray] | None, given: Any
+) -> tuple[dict[str, np.ndarray] | None, dict[str, float] | None]:
+    """Return the labels whose weight is not 0, as a fit depends on no others, and all weights.
+
+    A single label, which has no weight, is ``None``.
+
+    Examples
+    --------
+    >>> labels = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
+    >>> labels_that_count(labels, {"a": 0})
+    ({'b': array([0., 1.])}, {'a': 0.0, 'b': 1.0})
+    """
+    if labels is None:
+        return None, None
+    weights = dict(zip(labels, weights_of_labels(given, labels), strict=True))
+    return {name: column for name, column in labels.items() if weights[name] > 0}, weights
+
+
+def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[str, np.ndarray]:
+    """Return several labels, each of which may have gaps, as columns of numbers."""
+    return {
+        name: check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
+        for name, column in labels.items()
+    }
+
+
+def are_judged(y: Any) -> np.ndarray:
+    """Tell of each document whether it has a label, or any of several.
+
+    Examples
+    --------
+    >>> are_judged({"sold": [1.0, np.nan], "margin": [np.nan, np.nan]})
+    array([ True, False])
+    """
+    several = split_labels(y)
+    columns = [y] if several is None else list(several.values())
+    gaps = [np.isnan(as_numbers("y", column)).ravel() for column in columns]
+    judged: np.ndarray = ~np.all(gaps, axis=0)
+    return judged

@@ -1,0 +1,247 @@
+"""Reading: documents as users pass them, which are arrays, data frames or batches of rows.
+
+All rankers, and all functions that score documents for others, read them here. Where ``y``,
+``qid`` or ``position`` is text, it is the name of a column of ``X``, which is then no feature. What
+was read is checked by :mod:`treerank.documents.features` and :mod:`treerank.documents.labels`.
+Files are read by :mod:`treerank.datasets`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse, vstack
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import naming, quote
+from treerank.documents.batched import BatchedMatrix
+from treerank.documents.canonical_order import row_hashes
+from treerank.documents.columns import Columns, as_frame
+from treerank.documents.copied_columns import warn_of_label_copies
+from treerank.documents.features import check_features, n_features_of
+from treerank.documents.ids import check_ids
+from treerank.documents.labels import check_labels
+from treerank.documents.queries import joined_ids
+from treerank.documents.ranking_data import Batches
+
+
+@dataclass(frozen=True)
+class Accepts:
+    """What an estimator accepts beside a dense matrix in memory and a single label.
+
+    Attributes
+    ----------
+    sparse : bool
+        Whether ``fit`` and ``predict`` read sparse matrices.
+    batches : bool
+        Whether ``fit`` reads :class:`~treerank.documents.ranking_data.Batches`; ``predict`` of
+        every ranker does.
+    several_labels : bool
+        Whether ``y`` may be several labels.
+    clicks : bool
+        Whether ``fit`` learns from clicks at positions.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> accepted_by(TreeDirectRanker("mlp"))
+    Accepts(sparse=False, batches=False, several_labels=True, clicks=True)
+    """
+
+    sparse: bool = False
+    batches: bool = False
+    several_labels: bool = False
+    clicks: bool = True
+
+
+@dataclass(slots=True)
+class DocumentTags(Tags):
+    """The tags of scikit-learn, and what else an estimator accepts."""
+
+    accepts: Accepts = Accepts()
+
+
+def accepted_by(estimator: Any) -> Accepts:
+    """Return what an estimator accepts, which rankers declare by their tags."""
+    if not hasattr(estimator, "__sklearn_tags__"):
+        return Accepts()
+    accepts: Accepts = getattr(get_tags(estimator), "accepts", Accepts())
+    return accepts
+
+
+def read_documents(estimator: Any, X: Any, y: Any = None, qid: Any = None) -> tuple[Any, Any, Any]:
+    """Return features as a float matrix, and labels and query ids as they are given.
+
+    ``estimator`` is fitted. ``y`` and ``qid`` may be names of columns of ``X``, which are left out
+    of the features.
+    """
+    if n_features_of(estimator) is None:  # quicker than all that this checks
+        check_is_fitted(estimator)
+    X, (y, qid) = take_columns(X, y=y, qid=qid)
+    return check_features(estimator, X), y, qid
+
+
+def read_pairs(estimator: Any, X_a: Any, X_b: Any) -> tuple[Any, Any]:
+    """Return pairs of documents as matrices of equally many rows, or one of a single row."""
+    check_is_fitted(estimator)
+    with naming("X_a"):
+        X_a = read_documents(estimator, _row_of(X_a))[0]
+    with naming("X_b"):
+        X_b = read_documents(estimator, _row_of(X_b))[0]
+    check_n_pairs(X_a.shape[0], X_b.shape[0])
+    return X_a, X_b
+
+
+def _row_of(X: Any) -> Any:
+    """Return a single document, as a row or a series of pandas, as a table of one row."""
+    if hasattr(X, "to_frame") and hasattr(X, "iloc"):
+        return X.to_frame().T
+    is_row = isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1 and len(X)
+    return np.asarray(X)[None] if is_row else X
+
+
+def check_documents(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    reset: bool,
+    earlier: Iterable[Columns] = (),
+    some_unjudged: bool = False,
+    columns: Columns | None = None,
+) -> tuple[Any, np.ndarray]:
+    """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit.
+
+    ``earlier`` are columns of models that are given to the estimator, see :meth:`Columns.of`.
+    ``columns`` are those of X where more is known of them than its rows tell.
+    """
+    labels = check_labels(y, some_unjudged=some_unjudged)
+    X = check_features(estimator, X, reset=reset, earlier=earlier, columns=columns)
+    labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
+    if reset:
+        warn_of_label_copies(estimator, X, labels)
+    return X, labels
+
+
+def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
+    """Return a data frame without the columns that arguments name, and the values of arguments.
+
+    What is no text is returned as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"price": [9.5, 7.0], "clicks": [1, 0], "user": ["a", "a"]})
+    >>> X, (y, qid) = take_columns(frame, y="clicks", qid="user")
+    >>> X.columns, y.to_list(), qid.to_list()
+    (['price'], [1, 0], ['a', 'a'])
+    """
+    if isinstance(X, str | Path):
+        raise TypeError(
+            f"X must be documents in memory; got {quote(X)}. Read a file first, as in "
+            "fit(*read_parquet(path))."
+        )
+    if isinstance(X, tuple) and X and np.ndim(X[0]) > 1:
+        raise TypeError("X must be documents alone; got a tuple. Unpack it, as in fit(*data).")
+    for name, values in given.items():
+        _refuse_other_order(X, name, values)
+    named = {name: value for name, value in given.items() if isinstance(value, str)}
+    if not named:
+        return X, list(given.values())
+    frame: Any = as_frame(X)
+    for name, column in named.items():
+        if frame is None or column not in frame.columns:
+            found = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
+            raise ValueError(f"{name} must name a column of X; got {quote(column)} and {found}.")
+    values = [frame[v].to_native() if isinstance(v, str) else v for v in given.values()]
+    return frame.drop(list(named.values())).to_native(), values
+
+
+def stacked_rows(parts: Sequence[Any]) -> Any:
+    """Return the rows of arrays, of sparse matrices or of data frames, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if issparse(parts[0]):
+        return vstack(parts, format="csr")
+    frames: list[Any] = [as_frame(part) for part in parts]
+    return np.concatenate(parts) if frames[0] is None else nw.concat(frames).to_native()
+
+
+def _refuse_other_order(X: Any, name: str, values: Any) -> None:
+    """Refuse a series of pandas whose index has the rows of X in another order."""
+    index: Any = getattr(X, "index", None)
+    other: Any = getattr(values, "index", None)
+    if not hasattr(index, "is_unique") or not hasattr(other, "is_unique") or index.equals(other):
+        return
+    if index.is_unique and len(index) == len(other) and index.isin(other).all():
+        raise ValueError(
+            f"{name} must have the rows of X in their order; its index has them in another one. "
+            f"Write {name}.loc[X.index], or {name}.to_numpy() if the rows are in order."
+        )
+
+
+def documents_of_batches(
+    ranker: Any, batches: Batches, *, reset: bool = False, earlier: Iterable[Columns] = ()
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return features, labels and query ids of batches; ``reset`` forgets the columns."""
+    if not accepted_by(ranker).batches:
+        raise TypeError(
+            f"X must be in memory for {quote(ranker)}; only rankers with trees of this "
+            'package, as TreeDirectRanker("histogram"), are fitted to Batches.'
+        )
+    return check_batches(ranker, batches, reset=reset, earlier=earlier)
+
+
+def refuse_arrays(*arrays: Any) -> None:
+    """Refuse arrays next to batches."""
+    if any(array is not None for array in arrays):
+        raise ValueError(
+            "y, qid, weights, pairs and positions must be None where X is Batches, which hold "
+            "labels and query ids."
+        )
+
+
+def check_batches(
+    estimator: Any, batches: Iterable[Any], *, reset: bool, earlier: Iterable[Columns] = ()
+) -> tuple[BatchedMatrix, np.ndarray, np.ndarray]:
+    """Return features, labels and query ids of batches ``(X, y, qid)``; reads all of them once."""
+    if reset:
+        _reset_columns(estimator, batches, earlier)
+
+    def read() -> Iterator[np.ndarray]:
+        for X, _, _ in batches:
+            yield check_features(estimator, X)
+
+    labels, ids, hashes = [], [], []
+    for X, y, qid in batches:
+        matrix = check_features(estimator, X)
+        labels.append(check_labels(y, len(matrix)))
+        ids.append(check_ids("qid", qid, len(matrix)))
+        hashes.append(row_hashes(matrix))
+    shape = sum(map(len, labels)), estimator.n_features_in_
+    matrix = BatchedMatrix(read, shape, np.concatenate(hashes))
+    return matrix, np.concatenate(labels), joined_ids(ids)
+
+
+def _reset_columns(estimator, batches, earlier):
+    """Set the names and the categories of the columns of an estimator."""
+    first = next(iter(batches), None)
+    if first is None:
+        raise ValueError("X must have rows; got no batch.")
+    check_features(estimator, next(iter(first)), reset=True)
+    estimator.columns_ = Columns.of_batches((X for X, _, _ in batches), earlier)
+
+
+def check_n_pairs(n_a: int, n_b: int) -> int:
+    """Return the number of pairs of rows; refuse unequal numbers unless one of them is 1."""
+    if n_a != n_b and 1 not in (n_a, n_b):
+        raise ValueError(
+            "X_a and X_b must have equally many rows, or one of them a single row; got "
+            f"{n_a} and {n_b}."
+        )
+    return n_a if n_b == 1 else n_b

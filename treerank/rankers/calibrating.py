@@ -1,0 +1,49 @@
+"""Calibrating: probabilities of pairs and of relevance, fitted to documents not trained on."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from treerank.documents.labels import check_labels
+from treerank.documents.queries import ByRow, QueryGroups
+from treerank.parameters import Finite, Share, check_arguments
+from treerank.rankers.calibration import RelevanceScale, fit_calibration_slope
+from treerank.rankers.scoring import Scoring, warn_of_one_query
+
+
+class Calibrating(Scoring):
+    """Probabilities of relevance, and score thresholds that reach a precision."""
+
+    calibration_slope_: float
+    _relevance_scale: RelevanceScale | None = None
+
+    def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
+        """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
+        scores, y, qid = self._read_and_score(X, y, qid)
+        warn_of_one_query(self, qid, len(scores))
+        y = check_labels(y, len(scores), some_unjudged=True)
+        judged = np.flatnonzero(~np.isnan(y))
+        groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
+        scores, y = scores[judged], y[judged]
+        slope = fit_calibration_slope(scores, y, groups)
+        self._relevance_scale = RelevanceScale.fitted(scores, y, groups)
+        self.calibration_slope_ = slope
+        return self
+
+    @check_arguments
+    def predict_relevance(self, X: Any, at_least: Finite = 1.0) -> np.ndarray:
+        """Return the probability that the label of each document is at least a given one.
+
+        It rises with the score, and can be compared over queries. :meth:`calibrate` has to be
+        called before, with queries that were not trained on.
+        """
+        return RelevanceScale.of(self).probability(self.predict(X), at_least)
+
+    @check_arguments
+    def threshold_for(self, precision: Share = 0.8, at_least: Finite = 1.0) -> float:
+        """Return the lowest score such that, from there up, this share of documents is relevant.
+
+        Relevant is a label of ``at_least``. The share is that of documents such as those of
+        :meth:`calibrate`.
+        """
+        return RelevanceScale.of(self).threshold(precision, at_least)

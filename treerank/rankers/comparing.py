@@ -1,0 +1,99 @@
+"""Comparing: which of two documents is better, by how much, how surely and why."""
+
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import check_count
+from treerank.documents.features import shown_names
+from treerank.documents.reading import read_pairs
+from treerank.parameters import Count, Whole, check_arguments
+from treerank.rankers.calibration import pair_probability
+from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.scoring import Scoring, scores_of
+
+
+class Comparing(Scoring):
+    """Comparisons of two documents by their scores, and explanations of them."""
+
+    head_: AntisymmetricHead
+    calibration_slope_: float
+
+    def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
+
+        One of the two may be a single row.
+        """
+        scores_a, scores_b = (scores_of(self, X) for X in read_pairs(self, X_a, X_b))
+        return self.head_.compare_scores(scores_a, scores_b)
+
+    def distance(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return |r(a, b)|, row by row, a pseudometric: 0 for documents of equal scores."""
+        return np.abs(self.compare(X_a, X_b))
+
+    def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return the probability, row by row, that a is more relevant than b."""
+        scores_a, scores_b = (scores_of(self, X) for X in read_pairs(self, X_a, X_b))
+        return pair_probability(scores_a - scores_b, self.calibration_slope_)
+
+    @check_arguments
+    def explain(
+        self,
+        X_a: Any,
+        X_b: Any,
+        *,
+        n_orders: Count = 16,
+        random_state: Whole = 0,
+        with_errors: bool = False,
+    ) -> Any:
+        """Return how much each feature contributes to ranking a above b, row by row.
+
+        The parts of a row add up to the score of a minus that of b. Each part is a Shapley value:
+        the features of b are replaced by those of a one after the other, and the part is the
+        change of the score at the step of this feature, averaged over orders. Parts are exact for
+        sums of trees and linear models, by :func:`treerank.forests.shapley.margin_parts`. For other
+        rankers, orders are drawn. The parts of (b, a) are the negatives of the parts of (a, b).
+
+        Parameters
+        ----------
+        X_a, X_b : array-like, data frame or sparse matrix of shape (n_pairs, n_features)
+            Documents; one of the two may be a single row, also as a series of pandas.
+        n_orders : int, default=16
+            Number of orders drawn, each walked in both directions. More make the parts more
+            precise.
+        random_state : int, default=0
+            Seed of the orders.
+        with_errors : bool, default=False
+            Whether to return the standard errors of the parts, too. Exact parts have 0.
+
+        Returns
+        -------
+        ExplainedMargins of shape (n_pairs, n_features)
+            An array that knows the names of features. ``print`` shows a sentence for each pair;
+            ``by_name()`` returns dicts. With errors, an array of them comes second.
+        """
+        from treerank.rankers.explanation import ExplainedMargins, parts_of
+
+        check_count("n_orders", n_orders, at_least=2 if with_errors else 1)
+        X_a, X_b = read_pairs(self, X_a, X_b)
+        parts, errors = parts_of(self, X_a, X_b, n_orders, random_state)
+        named = ExplainedMargins.of(parts, shown_names(self))
+        return (named, errors) if with_errors else named
+
+    @check_arguments
+    def explain_interactions(
+        self, X_a: Any, X_b: Any, *, n_orders: Count = 16, random_state: Whole = 0
+    ) -> np.ndarray:
+        """Return how much pairs of features contribute to ranking a above b, row by row.
+
+        They are exact where the parts of :meth:`explain` are, whose parameters these are.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, n_features, n_features)
+            Half of the Shapley interaction of two features on either side of the diagonal, and on
+            it what a feature contributes alone. Rows add up to the parts of ``explain``.
+        """
+        from treerank.rankers.explanation import interactions_of_pairs
+
+        return interactions_of_pairs(self, *read_pairs(self, X_a, X_b), n_orders, random_state)

@@ -1,0 +1,225 @@
+"""Early stopping: metrics of held-out documents, which are recorded after each iteration.
+
+The first metric, or the weighted mean over several labels, decides how many iterations are kept.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import naming, naming_label
+from treerank.documents.eval_set import (
+    EvalSet,
+    LabeledSet,
+    checked_set,
+    hashes_of_sets,
+    joined_sets,
+    split_off_share,
+    unpacked,
+)
+from treerank.documents.queries import QueryGroups
+from treerank.documents.rows import Rows
+from treerank.documents.training_queries import TrainingQueries
+from treerank.documents.training_set import TrainingSet
+from treerank.metrics.base import Metric, exact_sum
+from treerank.rankers.scoring import metric_of
+
+#: Values of metrics by the name of a set and of a metric, one for each iteration.
+History = dict[str, dict[str, list[float]]]
+
+
+@dataclass(eq=False)
+class RecordedMetrics:
+    """Metrics of held-out documents, recorded at every call.
+
+    Attributes
+    ----------
+    name : str
+        Name of the value that decides.
+    curves : dict from (str, str) to callable
+        ``curve(scores)`` is the value of a metric, by the names of an evaluation set and of the
+        curve. ``scores`` are those of the documents of all sets.
+    weights : sequence of float
+        Weights of the first curves, whose weighted mean decides.
+    history : list of list of float
+        Values of all curves at each call.
+    describe : callable
+        Returns a text that is the same for the same documents, labels, queries and metrics alone.
+    metrics : sequence of Metric or FunctionMetric
+        The metrics of a single label.
+
+    Examples
+    --------
+    >>> from treerank import get_metric
+    >>> a, b = (get_metric("ndcg").prepared(y) for y in ([1, 0], [0, 1]))
+    >>> curves = {("validation", "ndcg of a"): a, ("validation", "ndcg of b"): b}
+    >>> recorded = RecordedMetrics("ndcg", curves, weights=[1, 1])
+    >>> round(recorded(np.array([1.0, 0.0])), 3), recorded.history[0]
+    (0.815, [1.0, 0.6309297535714575])
+    """
+
+    name: str
+    curves: dict[tuple[str, str], Callable[[np.ndarray], float]]
+    weights: Sequence[float] = (1.0,)
+    history: list[list[float]] = field(default_factory=list)
+    describe: Callable[[], str] = str
+    metrics: Sequence[Any] = ()
+
+    @property
+    def description(self) -> str:
+        """A text that is the same for the same documents, labels, queries and metrics alone."""
+        return self.describe()
+
+    def values(self, scores: np.ndarray) -> list[float]:
+        """Return the values of all curves, and record nothing; several outputs are added up."""
+        if scores.ndim > 1:
+            scores = scores.sum(axis=1)
+        return [curve(scores) for curve in self.curves.values()]
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the value that decides, and record those of all curves."""
+        values = self.values(scores)
+        self.history.append(values)
+        total = sum(self.weights)
+        return sum(w * value for w, value in zip(self.weights, values, strict=False)) / total
+
+    def results(self, recorded: History, earlier: History) -> History:
+        """Return the values of all curves for the iterations that a fit has kept.
+
+        Parameters
+        ----------
+        recorded : dict
+            What the feature part has recorded: the value that decides, by iteration.
+        earlier : dict
+            The results of the fit that this one continues, which measures new iterations only.
+            Stages measure the iterations of all their parts.
+        """
+        n_recorded = len(recorded.get("validation", {}).get(self.name, ()))
+        if not n_recorded:  # the part learns in one step
+            return recorded
+        results = {part: dict(curves) for part, curves in recorded.items()}
+        for column, (part, name) in enumerate(self.curves):
+            values = earlier.get(part, {}).get(name, []) + [row[column] for row in self.history]
+            results.setdefault(part, {}).setdefault(name, values[-n_recorded:])
+        return results
+
+
+def hold_out(
+    ranker: Any, data: TrainingSet, eval_set: Any, eval_metric: Any, *, had_queries: bool
+) -> EvalSet:
+    """Return the documents of one ``eval_set`` or several, with all metrics of each of them.
+
+    Queries of the first set that are also in the training set ``data`` are warned of.
+    """
+    metrics = metrics_of(ranker, eval_metric)
+    is_list = isinstance(eval_set, list) and eval_set
+    are_several = is_list and all(isinstance(unpacked(given), tuple) for given in eval_set)
+    with naming("eval_set"):
+        sets = [
+            checked_set(ranker, data, given, decides=not number, had_queries=had_queries)
+            for number, given in enumerate(eval_set if are_several else [eval_set])
+        ]
+        return with_metrics(sets, metrics, [*(data.label_weights or {"": 1.0}).values()])
+
+
+def hold_out_share(
+    data: TrainingSet,
+    share: float,
+    metrics: Sequence[Any],
+    seed: int,
+    earlier: TrainingQueries | None = None,
+) -> tuple[TrainingSet, EvalSet]:
+    """Return a training set without a share of its queries, and these, with their metrics.
+
+    See :func:`~treerank.documents.eval_set.split_off_share`.
+    """
+    train, held_out = split_off_share(data, share, seed, earlier)
+    labels, weights = {"": held_out.y}, [1.0]
+    if held_out.labels is not None:
+        labels, weight_of = held_out.labels, held_out.label_weights or {}
+        weights = [weight_of[name] for name in labels]
+    sets = [(held_out.documents, labels, held_out.groups)]
+    try:
+        return train, with_metrics(sets, metrics, weights)
+    except ValueError as error:
+        raise ValueError(
+            f"eval_set={share!r} holds out queries that no metric can be measured of; {error} "
+            "Write eval_set=(X, y, qid), another share or another random_state."
+        ) from error
+
+
+def metrics_of(ranker: Any, eval_metric: Any) -> list[Any]:
+    """Return the metrics that are recorded, of which the first decides."""
+    names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
+    with naming("eval_metric"):
+        return [metric_of(ranker, name) for name in names]
+
+
+def with_metrics(
+    sets: Sequence[LabeledSet], metrics: Sequence[Any], weights: Sequence[float] = (1.0,)
+) -> EvalSet:
+    """Return evaluation sets as one, with the metrics of each label of each set.
+
+    ``weights`` are those of the labels.
+    """
+    curves, n_before = {}, 0
+    for number, (documents, labels, groups) in enumerate(sets):
+        part = f"validation_{number}" if number else "validation"
+        for metric, (label, y) in product(metrics, labels.items()):
+            name = f"{metric.name} of {label}" if label else metric.name
+            with naming_label(label):
+                curves[part, name] = _curve(metric, y, groups, n_before, documents)
+        n_before += groups.n_documents
+    settings = [metric if isinstance(metric, Metric) else metric.name for metric in metrics]
+    described = f"{[*curves]} by {settings}, weighed by {weights}"
+    recorded = RecordedMetrics(
+        metrics[0].name,
+        curves,
+        weights,
+        describe=lambda: f"{described} of {hashes_of_sets(sets)}",
+        metrics=metrics,
+    )
+    return replace(joined_sets(sets, weights), metric=recorded)
+
+
+def _curve(
+    metric: Any, y: np.ndarray, groups: QueryGroups, start: int, documents: Rows
+) -> Callable[[np.ndarray], float]:
+    """Return a metric of one set as a function of the scores of all sets.
+
+    The scores of this set begin at ``start``.
+    """
+    judged = np.flatnonzero(~np.isnan(y))
+    judgments = y[judged], groups.among(judged)
+    if documents.is_shard:
+        mean = mean_over_all(metric, *judgments, documents)
+        return lambda scores: mean(scores[start + judged])
+    prepared = metric.prepared(*judgments)
+    return lambda scores: float(prepared(scores[start + judged]))
+
+
+def mean_over_all(
+    metric: Metric, y: np.ndarray, groups: QueryGroups, documents: Rows
+) -> Callable[[np.ndarray], float]:
+    """Return the mean of a metric over the queries of all workers, given scores of one of them.
+
+    The sum is rounded once, as on one worker.
+    """
+    ends = np.array([-y.min(), y.max()]) if len(y) else np.full(2, -np.inf)
+    below, above = documents.largest(ends)
+    label_range = np.array([-below, above] if above >= -below else [])  # none has any label
+    part = metric.prepared_part(y, groups, label_range)
+    if not documents.any(bool(part.ideal.any())):
+        raise metric.nothing_to_find(int(documents.total(np.array([len(y)]))[0]))
+
+    def mean(scores: np.ndarray) -> float:
+        values = part.per_query(scores)
+        values = values[~np.isnan(values)]
+        n_queries = int(documents.total(np.array([len(values)]))[0])
+        return math.fsum(documents.of_all(np.array(exact_sum(values)))) / n_queries
+
+    return mean
