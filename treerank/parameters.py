@@ -8,11 +8,13 @@ type, annotate one with a :class:`Rule` over a check that takes a name and a val
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.checks import (
     check_choice,
@@ -183,7 +185,47 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
                 rule(name, value)
         return function(*args, **kwargs)
 
+    vars(checked)["__signature__"] = plain_signature(function)
     return checked
+
+
+def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Return a signature whose types are those that a caller writes, without their rules.
+
+    ``help`` and ``inspect.signature`` show it.
+
+    Examples
+    --------
+    >>> def draw(n: Count, weight: ArrayLike | None = None, seed: Seed = 0) -> None: ...
+    >>> print(plain_signature(draw))
+    (n: int, weight: 'ArrayLike | None' = None, seed: int | numpy.random.mtrand.RandomState | None \
+= 0) -> None
+    """
+    signature = inspect.signature(function)
+    parameters = [
+        parameter.replace(annotation=_plain_type(parameter.annotation))
+        for parameter in signature.parameters.values()
+    ]
+    return signature.replace(
+        parameters=parameters, return_annotation=_plain_type(signature.return_annotation)
+    )
+
+
+def _plain_type(hint: Any) -> Any:
+    """Return a type without the rules inside it; the long union ``ArrayLike`` becomes its name."""
+    if get_origin(hint) is Annotated:
+        return _plain_type(get_args(hint)[0])
+    if get_origin(hint) not in (Union, UnionType):
+        return hint
+    parts = get_args(hint)
+    if set(get_args(ArrayLike)) <= set(parts):
+        others = [part for part in parts if part not in get_args(ArrayLike)]
+        return " | ".join(["ArrayLike", *map(_name_of_type, others)])
+    return functools.reduce(operator.or_, map(_plain_type, parts))
+
+
+def _name_of_type(hint: Any) -> str:
+    return "None" if hint is NoneType else inspect.formatannotation(_plain_type(hint))
 
 
 def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:

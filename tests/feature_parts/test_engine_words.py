@@ -191,6 +191,31 @@ def test_other_words_are_left_to_python():
         TreeDirectRanker().fit(X, Y, color=Y)  # and not a word of several workers
 
 
+@pytest.mark.parametrize(
+    "function",
+    [TreeDirectRanker, TreeDirectRanker.fit, TreeDirectRanker.explain, LambdaMART, XGBoostTrees],
+)
+def test_signatures_show_types_and_defaults(function):
+    parameters = inspect.signature(function).parameters.values()
+    hints = {p.name: p.annotation for p in parameters if p.name != "self"}
+    assert inspect.Parameter.empty not in hints.values()
+    assert "Annotated" not in str(inspect.signature(function))
+    if inspect.isclass(function):
+        assert {p.name: p.default for p in parameters} == function().get_params(deep=False)
+
+
+def test_signatures_show_the_types_that_a_caller_writes():
+    shown = str(inspect.signature(TreeDirectRanker))
+    assert "sigma: float = 1.0, k: int | None = None" in shown
+    assert "sample_weight: 'ArrayLike | None' = None" in str(
+        inspect.signature(TreeDirectRanker.fit)
+    )
+    assert "sigma: float = 1.0" in pydoc.plain(pydoc.render_doc(TreeDirectRanker))
+    part = str(inspect.signature(LightGBMTrees))
+    assert "learning_rate: Union[Literal['auto'], float] = 'auto'" in part.replace("typing.", "")
+    assert "n_jobs: int | None = None" in part
+
+
 def test_help_begins_with_plain_types_and_shows_fit_before_plumbing():
     text = pydoc.plain(pydoc.render_doc(TreeDirectRanker))
     lines = [line.strip(" |") for line in text.splitlines()]

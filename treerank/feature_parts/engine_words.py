@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from treerank.feature_parts.registry import feature_part_class
-from treerank.parameters import bound
+from treerank.parameters import bound, plain_signature
 
 C = TypeVar("C", bound=type)
 #: Words of other programs by the names that they have here.
@@ -147,8 +147,8 @@ ATTRIBUTES = {
 def answers_engine_words(cls: C) -> C:
     """Decorate a class so that it answers arguments of other programs with what to write here.
 
-    So do ``fit``, ``set_params`` and attributes of a ranker. ``help`` shows their arguments without
-    types, and ``fit`` before methods that are inherited.
+    ``fit``, ``set_params`` and attributes of a ranker answer, too. ``help`` shows ``fit`` before
+    methods that are inherited.
     """
     of_ranker = ("fit", "set_params") if hasattr(cls, "predict") else ()
     if of_ranker:  # not in the class itself: a type checker would then take any name
@@ -159,9 +159,8 @@ def answers_engine_words(cls: C) -> C:
 
 
 def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that answers words of other programs."""
+    """Return a method that answers words of other programs, of the same signature."""
     signature = inspect.signature(method)
-    bare = inspect.Signature([p.replace(annotation=p.empty) for p in signature.parameters.values()])
 
     @functools.wraps(method)
     def answered(self: Any, *args: Any, **given: Any) -> Any:
@@ -170,11 +169,14 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
                 part = given.get("feature_part", args[0] if args else None)
                 _refuse_word(type(self), method.__name__, name, part)
         _refuse_callbacks(given.get("callbacks", ()))
-        cls, name = type(self).__name__, method.__name__
-        bound(cls if name == "__init__" else f"{cls}.{name}", bare, (self, *args), given)
+        try:
+            signature.bind(self, *args, **given)
+        except TypeError:  # say how to write the call
+            cls, name = type(self).__name__, method.__name__
+            bound(cls if name == "__init__" else f"{cls}.{name}", signature, (self, *args), given)
         return method(self, *args, **given)
 
-    vars(answered)["__signature__"] = bare
+    vars(answered)["__signature__"] = plain_signature(method)
     return answered
 
 
