@@ -18,12 +18,12 @@ from laws import Case
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from small_rankers import DATA, NAMES, made
-from treerank.datasets.ranking_data import Batches
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, get_metric, load
 from treerank.checks import has_methods
 from treerank.clicks import ClickRelevance
 from treerank.clicks.click_data import ClickData
+from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import accepted_by
 from treerank.feature_parts import Ensemble, RefitTrees, Stages
 from treerank.feature_parts.base import FeaturePart, PartTraits, importances_of, terms_of, traits_of

@@ -157,16 +157,16 @@ margins = st.floats(-1e6, 1e6)
 
 
 @given(margins, st.floats(0, 1e3))
-def test_the_two_directions_add_up_to_exactly_one(margin, steepness):
-    there, back = pair_probability(np.array([margin, -margin]), steepness)
+def test_the_two_directions_add_up_to_exactly_one(margin, slope):
+    there, back = pair_probability(np.array([margin, -margin]), slope)
     assert there + back == 1
     assert 0 <= there <= 1
-    assert (there - 0.5) * margin * steepness >= 0
+    assert (there - 0.5) * margin * slope >= 0
 
 
 def test_probabilities_worked_by_hand():
     np.testing.assert_allclose(pair_probability(np.log([1, 3, 1 / 3])), [1 / 2, 3 / 4, 1 / 4])
-    np.testing.assert_allclose(pair_probability(np.log(3), steepness=2), 9 / 10)
+    np.testing.assert_allclose(pair_probability(np.log(3), calibration_slope=2), 9 / 10)
 
 
 def most_likely(scores, y, qid):
@@ -178,9 +178,9 @@ def most_likely(scores, y, qid):
     queries = [margins for margins in queries if len(margins)]
     target = (len(queries) + 1) / (len(queries) + 2)
 
-    def surprise(steepness):
+    def surprise(slope):
         right, wrong = (
-            sum(np.logaddexp(0, sign * steepness * m).mean() for m in queries) for sign in (-1, 1)
+            sum(np.logaddexp(0, sign * slope * m).mean() for m in queries) for sign in (-1, 1)
         )
         return target * right + (1 - target) * wrong
 
@@ -200,8 +200,8 @@ def test_equals_the_definition_written_out(noise):
 
 def test_scaling_the_scores_changes_no_probability():
     scores, y = np.array([2.0, 1.0, 0.0, 0.5]), [1, 0, 0, 1]
-    steepness = fit_calibration_slope(scores, y)
-    assert 1000 * fit_calibration_slope(1000 * scores - 5, y) == pytest.approx(steepness)
+    slope = fit_calibration_slope(scores, y)
+    assert 1000 * fit_calibration_slope(1000 * scores - 5, y) == pytest.approx(slope)
 
 
 def test_scores_worse_than_chance_say_nothing_and_labels_without_a_pair_are_refused():

@@ -62,7 +62,7 @@ class ColumnRanker(Ranker):
     --------
     >>> from treerank import TreeDirectRanker, compare, make_web_search
     >>> data = make_web_search(60, documents_per_query=10, n_features=5, random_state=0)
-    >>> rankers = {"fifth column": ColumnRanker(4), "linear": TreeDirectRanker("line")}
+    >>> rankers = {"fifth column": ColumnRanker(4), "linear": TreeDirectRanker("linear")}
     >>> compare(rankers, data).by_query("ndcg@10").shape
     (60, 2)
     """
