@@ -160,6 +160,14 @@ def test_dates_are_refused_before_training_and_categories_that_look_so_are_taken
     assert Columns.of(frame.astype({"day": "category"})).categories == {1: list(days)}
 
 
+def test_a_few_other_texts_among_dates_and_a_few_dates_among_others_do_not_matter():
+    dates = ["2026-05-01", "2026-05-02", "2026-05-03"]
+    with pytest.raises(ValueError, match="'day' of X must be numbers, not dates .* '2026-05-01'"):
+        Columns.of(pd.DataFrame({"day": [*dates, "not yet", "unknown"]}))
+    for others in ([*dates, "a", "b", "c"], [*dates, "a", "b", "c", "d"]):
+        assert Columns.of(pd.DataFrame({"name": others})).categories == {0: others}
+
+
 @pytest.mark.parametrize(
     "texts", [["1.2.3", "1.2.34"], ["16:9", "4:3"], ["10-20-30"], ["3/4"], ["May"], ["1-800-555"]]
 )

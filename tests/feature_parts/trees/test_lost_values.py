@@ -32,6 +32,16 @@ def test_a_constant_model_is_told_at_any_size(case):
         TreeDirectRanker(part, random_state=0).fit(values[:, None], VALUES > 3, QID)
 
 
+@pytest.mark.parametrize("value", [3.0, 5.0, 7.0, 9.0])
+def test_a_model_that_parts_few_of_many_documents_is_not_called_constant(value):
+    """Wherever the query that tells documents apart stands, which its content decides."""
+    good = np.arange(3000) < 10
+    part = LightGBMTrees(5, min_child_samples=1)
+    ranker = TreeDirectRanker(part, random_state=0)
+    ranker.fit(value * good[:, None], good, np.arange(3000) // 20)
+    assert len({*ranker.predict([[0.0], [value]])}) == 2
+
+
 def test_many_lost_columns_are_one_warning():
     X = 2.0**53 + RNG.integers(8, size=(N, 3))
     with pytest.warns(match="column 0 of X, .*, and 2 others have one value each") as caught:
