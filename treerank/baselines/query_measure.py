@@ -76,11 +76,11 @@ def query_measure(ranker: Ranker, data: TrainingSet) -> QueryMeasure | None:
 def measurable(data: TrainingSet, metric: Metric | FunctionMetric) -> TrainingSet | None:
     """Return the queries whose value depends on the order of documents; ``None`` without any."""
     if isinstance(metric, FunctionMetric):
-        worth, rankable = data.y, np.ones(data.groups.n_queries, dtype=bool)
+        gains, rankable = data.y, np.ones(data.groups.n_queries, dtype=bool)
     else:
-        worth = metric.worth(data.y)
-        rankable = metric.ideal(worth, data.groups.indptr) > 0
-    kept = (rankable & data.groups.with_two_labels(worth))[data.groups.codes]
+        gains = metric.gains(data.y)
+        rankable = metric.ideal(gains, data.groups.indptr) > 0
+    kept = (rankable & data.groups.with_two_labels(gains))[data.groups.codes]
     if kept.all():
         return data
     return data.taking(np.flatnonzero(kept)) if kept.any() else None

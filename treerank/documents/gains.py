@@ -1,6 +1,6 @@
-"""Relevance: what a label is worth to a metric.
+"""Gains: what a label contributes to a metric.
 
-Labels ``y`` become one number per document, its worth: a gain (NDCG, ERR), or 1 if the label
+Labels ``y`` become one number per document, its gain: a gain (NDCG, ERR), or 1 if the label
 reaches a threshold and else 0 (MAP, MRR, precision). To add a gain by name, list it in ``GAINS``.
 """
 
@@ -126,6 +126,6 @@ def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:
     return relevant.astype(np.float64)
 
 
-def count_relevant(worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """Return the number of documents of each query that are worth more than 0."""
-    return np.diff(np.append(0, np.cumsum(worth > 0))[indptr])
+def count_relevant(gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Return the number of documents of each query with a positive gain."""
+    return np.diff(np.append(0, np.cumsum(gains > 0))[indptr])

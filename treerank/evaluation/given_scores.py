@@ -15,7 +15,7 @@ from treerank.evaluation.labels import checked_labels
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.evaluation.running import Scoring, metrics_by_name
 from treerank.metrics.judged import warn_of_unjudged
-from treerank.metrics.registry import Metrics, in_words
+from treerank.metrics.registry import Metrics, describe_metrics
 from treerank.parameters import check_arguments
 
 
@@ -82,5 +82,5 @@ def compare_scores(
     }
     warn_of_unjudged(min(each.judged for each in outcomes.values()))
     names = tuple(next(iter(outcomes.values())).values)
-    words = in_words(by_name.values(), convention)
-    return Comparison(tuple(columns), ("test",), names, convention, outcomes, scoring=words)
+    conventions = describe_metrics(by_name.values(), convention)
+    return Comparison(tuple(columns), ("test",), names, convention, outcomes, scoring=conventions)

@@ -36,7 +36,7 @@ from treerank.metrics.registry import (
     FunctionMetric,
     Metrics,
     as_metrics,
-    in_words,
+    describe_metrics,
     with_convention,
 )
 from treerank.parameters import Rule, check_arguments, check_parameters
@@ -162,9 +162,9 @@ def compare(
     warn_of_unjudged(min((each.judged for each in outcomes.values()), default=1.0))
     names = tuple(split.name for split in splits)
     columns = next((tuple(each.values) for each in outcomes.values()), tuple(by_name))
-    words = in_words(by_name.values(), convention)
+    conventions = describe_metrics(by_name.values(), convention)
     about = tuple(rankers), names, columns, convention
-    comparison = Comparison(*about, outcomes, failures, words)
+    comparison = Comparison(*about, outcomes, failures, conventions)
     _warn_of_seen(comparison)
     return comparison
 

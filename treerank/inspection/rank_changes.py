@@ -105,7 +105,7 @@ def _pairs_by_query(
     y: np.ndarray, scores: np.ndarray, groups: QueryGroups, metric: NDCG, most: int
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield rows above, rows below, query and cost of the costliest pairs of each query."""
-    gains = metric.worth(y)
+    gains = metric.gains(y)
     ideal = metric.ideal(groups.sorted(gains), groups.indptr)
     best_first = np.lexsort((-scores, groups.codes))
     discount = DISCOUNTS[metric.discount](np.arange(1.0, groups.sizes.max() + 1))

@@ -1,10 +1,11 @@
 """What a metric is: one number per query from labels and scores, then the mean over queries.
 
-A metric is a frozen dataclass of its settings. It turns labels into the *worth* of each document
-and names the function that gives the total of one ranked list (``list_total``, see
-:mod:`treerank.metrics.ranked`). The value of a query is its total divided by its *ideal*. All
-the rest is done here, once. To add a metric, write such a class in a file of its own and list it
-in :data:`treerank.metrics.registry.METRICS`: rankers, commands and tests find it there.
+A metric is a frozen dataclass of its settings. It turns labels into *gains*, one per document, and
+names the function that computes the total of one ranked list (``list_total``, see
+:mod:`treerank.metrics.ranked`). The value of a query is its total divided by its *ideal* total.
+Sorting, ties, unjudged documents and means are implemented here, once. To add a metric, write such
+a class in a file of its own and list it in
+:data:`treerank.metrics.registry.METRICS`, where rankers, commands and tests find it.
 """
 
 import math
@@ -36,19 +37,19 @@ class Metric(ABC):
     Parameters
     ----------
     k : int or None, default=None
-        Only the first ``k`` positions count; ``None`` counts all.
+        Cutoff rank; ``None`` is no cutoff.
     ties : {"average", "pessimistic", "stable"}, default="average"
-        Order of documents with equal scores: the exact expectation over random orders, the worst
-        order, or the order of the rows.
+        How tied scores are broken: the exact expectation over random orders, the worst order, or
+        the order of the rows.
     no_relevant : "exclude" or float, default="exclude"
-        Value of queries that have nothing to find. ``"exclude"`` leaves them out of the mean, and
+        Value of queries without a relevant document. ``"exclude"`` excludes them from the mean, and
         their value is NaN.
 
     Attributes
     ----------
     name : str
-        What :func:`~treerank.metrics.registry.get_metric` makes the metric of: its cutoff, and the
-        settings that are not the defaults, as in ``"ndcg@10"`` or ``"ndcg(gain='linear')@5"``.
+        Name from which :func:`~treerank.metrics.registry.get_metric` makes the same metric, with
+        the settings that are not defaults, as in ``"ndcg@10"`` or ``"ndcg(gain='linear')@5"``.
 
     Examples
     --------
@@ -92,29 +93,29 @@ class Metric(ABC):
         return NO_CUTOFF if self.k is None else min(int(self.k), NO_CUTOFF)
 
     @abstractmethod
-    def worth(self, y: np.ndarray) -> np.ndarray:
-        """Return what each document is worth, by row."""
+    def gains(self, y: np.ndarray) -> np.ndarray:
+        """Return the gain of each document, by row."""
 
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return what the total of each query is divided by; 0 if it has nothing to find.
+    def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return the ideal total of each query; 0 if it has no relevant document.
 
-        By default it is 1, or 0 where no document is worth anything.
+        By default it is 1, or 0 if no document has a gain.
         """
-        return (count_relevant(worth, indptr) > 0).astype(np.float64)
+        return (count_relevant(gains, indptr) > 0).astype(np.float64)
 
     def discounts(self, n_positions: int) -> np.ndarray:
-        """Return the discount of each position that counts; nothing if there are no discounts."""
+        """Return the discount of each position up to the cutoff; empty if there are none."""
         return np.empty(0)
 
     def totals(
-        self, scores: np.ndarray, worth: np.ndarray, indptr: np.ndarray, ties: str
+        self, scores: np.ndarray, gains: np.ndarray, indptr: np.ndarray, ties: str
     ) -> np.ndarray:
-        """Rank each query, with ties ordered by ``ties``, and return the total of each list."""
+        """Rank each query, with ties broken by ``ties``, and return the total of each list."""
         kernel = totals_kernel(type(self).list_total)
         discounts = self.discounts(min(self.depth, np.diff(indptr).max()))
         total = np.empty(len(indptr) - 1)
         settings = self.depth, *TIES[ties], discounts
-        in_parts(kernel, indptr, scores, worth, indptr, *settings, total)
+        in_parts(kernel, indptr, scores, gains, indptr, *settings, total)
         return total
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
@@ -124,13 +125,13 @@ class Metric(ABC):
 
     @property
     def of_nothing(self) -> float:
-        """Value of a query that has nothing to find."""
+        """Value of a query without a relevant document."""
         return np.nan if self.no_relevant == "exclude" else float(self.no_relevant)
 
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``.
 
-        Documents whose label is NaN are not judged and left out, as if they were not in the list.
+        Unjudged documents (NaN) are removed from the list.
         """
         labels = check_column("y", y, some_unjudged=True)
         warn_without_qid(qid, len(labels))
@@ -145,17 +146,17 @@ class Metric(ABC):
         return values
 
     def prepared(self, y: ArrayLike, qid: Queries = None) -> "PreparedMetric":
-        """Return a function of the scores alone, for which labels are checked and sorted once.
+        """Return a function of the scores alone; labels are checked and sorted once.
 
-        Labels are refused if no query has anything to find: they could not steer early stopping.
+        If no query has a relevant document, that is an error: early stopping could not use it.
         """
         prepared = self._prepare(y, qid)
         if not prepared.ideal.any():
-            raise self.nothing_to_find(len(prepared.worth))
+            raise self.nothing_to_find(len(prepared.gains))
         return prepared
 
     def nothing_to_find(self, n_documents: int) -> ValueError:
-        """Return the error of labels without relevance."""
+        """Return the error of labels without a relevant document."""
         return ValueError(
             f"y must have something to find in at least one query to measure {self.name}; "
             f"got {n_documents} documents without relevance."
@@ -164,28 +165,28 @@ class Metric(ABC):
     def prepared_part(
         self, y: np.ndarray, groups: QueryGroups, label_range: np.ndarray
     ) -> "PreparedMetric":
-        """Return what :meth:`prepared` does of some of the queries of a set, maybe none.
+        """Return :meth:`prepared` for a subset of the queries, which may be empty.
 
-        ``label_range`` are the smallest and the largest label of the set, on which the worth of a
-        document may depend.
+        ``label_range`` are the smallest and the largest label of the whole set, on which gains may
+        depend.
         """
-        worth = groups.sorted(self.worth(np.append(y, label_range))[: len(y)])
-        ideal = self.ideal(worth, groups.indptr) if groups.n_queries else worth
-        return PreparedMetric(self, groups, worth, ideal)
+        gains = groups.sorted(self.gains(np.append(y, label_range))[: len(y)])
+        ideal = self.ideal(gains, groups.indptr) if groups.n_queries else gains
+        return PreparedMetric(self, groups, gains, ideal)
 
     def _prepare(self, y: ArrayLike, qid: Queries) -> "PreparedMetric":
         labels = check_column("y", y)
         groups = QueryGroups.from_qid(qid, len(labels))
-        worth = groups.sorted(self.worth(labels))
-        return PreparedMetric(self, groups, worth, self.ideal(worth, groups.indptr))
+        gains = groups.sorted(self.gains(labels))
+        return PreparedMetric(self, groups, gains, self.ideal(gains, groups.indptr))
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedMetric:
-    """A metric that knows the labels: ``prepared(scores)`` is a float.
+    """A metric with its labels: ``prepared(scores)`` is a float.
 
-    ``worth`` is that of each document, sorted by query; ``ideal`` the divisor of each query, or 0
-    if it has nothing to find.
+    ``gains`` are those of the documents, sorted by query; ``ideal`` is the ideal total of each
+    query, 0 if it has no relevant document.
 
     Examples
     --------
@@ -197,7 +198,7 @@ class PreparedMetric:
 
     metric: Metric
     groups: QueryGroups
-    worth: np.ndarray
+    gains: np.ndarray
     ideal: np.ndarray
 
     @property
@@ -211,13 +212,13 @@ class PreparedMetric:
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
         """Return one value per query."""
-        if len(self.worth) == 0:  # of a part without queries
+        if len(self.gains) == 0:  # of a part without queries
             return self.ideal
-        scores = check_column("scores", scores, len(self.worth))
+        scores = check_column("scores", scores, len(self.gains))
         values = np.full(len(self.ideal), self.metric.of_nothing)
         with threads_for(len(scores)):
             total = self.metric.totals(
-                self.groups.sorted(scores), self.worth, self.groups.indptr, self.metric.ties
+                self.groups.sorted(scores), self.gains, self.groups.indptr, self.metric.ties
             )
         np.divide(total, self.ideal, out=values, where=self.ideal > 0)
         # Rounding may put a perfect ranking slightly above 1.
@@ -225,12 +226,12 @@ class PreparedMetric:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of NumPy as one of Python."""
+    """Return a NumPy number as a Python number."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def refuse_estimator(metric: str, y: Any) -> None:
-    """Refuse an estimator in place of labels, which ``scoring=`` of scikit-learn passes.
+    """Raise an error if ``y`` is an estimator, as scikit-learn's ``scoring=`` would pass it.
 
     Examples
     --------
@@ -247,7 +248,7 @@ treerank.metrics.RankingScorer('ndcg@5').
 
 
 def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) -> float:
-    """Return the mean of what is not NaN, weighed by query; NaN, with a warning, of nothing.
+    """Return the weighted mean of values that are not NaN; NaN, with a warning, if there are none.
 
     Examples
     --------
@@ -267,15 +268,15 @@ def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) 
 
 
 def exact_sum(values: np.ndarray) -> list[float]:
-    """Return a few numbers whose sum is exactly that of the values.
+    """Return a few numbers whose exact sum is the exact sum of the values.
 
     Examples
     --------
     >>> exact_sum(np.array([1e17, 1.0]))
     [1e+17, 1.0]
     """
-    terms, found = values.tolist(), []
-    while rest := math.fsum(terms):
-        found.append(rest)
-        terms.append(-rest)
-    return found
+    terms, partial_sums = values.tolist(), []
+    while remainder := math.fsum(terms):
+        partial_sums.append(remainder)
+        terms.append(-remainder)
+    return partial_sums

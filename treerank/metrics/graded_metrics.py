@@ -107,13 +107,13 @@ class NDCG(Metric):
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
 
-    def worth(self, y: np.ndarray) -> np.ndarray:
+    def gains(self, y: np.ndarray) -> np.ndarray:
         """Return the gain of each label."""
         return label_gains(y, self.gain)
 
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return the DCG of the best order."""
-        ideal = self.totals(worth, worth, indptr, "stable")
+        ideal = self.totals(gains, gains, indptr, "stable")
         if self.short_lists == "zero" and self.k is not None:
             ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # their value is 0
         return ideal
@@ -185,7 +185,7 @@ class ExpectedReciprocalRank(Metric):
         if self.gain == "exponential" and self.max_label is not None:
             check_number("max_label", self.max_label, at_most=MAX_LABEL)
 
-    def worth(self, y: np.ndarray) -> np.ndarray:
+    def gains(self, y: np.ndarray) -> np.ndarray:
         """Return the chance that a document satisfies the user."""
         top = y.max() if self.max_label is None else float(self.max_label)
         if y.max() > top:

@@ -1,16 +1,15 @@
-r"""Metrics of groups: how well a ranking serves aspects, and how much attention groups get.
+r"""Metrics of diversity and of exposure.
 
 Aspects of a query are, for example, the meanings of its words. A document may be relevant for
-several. One more document for the same aspect is worth less: with the redundancy :math:`\alpha`,
-document i of a ranking gains
+several. Each further document for the same aspect gains less: with the redundancy :math:`\alpha`,
+document i of a ranking has the gain
 
 .. math:: g_i = \sum_{s} y_{is} (1 - \alpha)^{\sum_{j<i} y_{js}}.
 
-Of equal scores, the earlier row stands above. Values are those of TREC's program ndeval, if rows
-are in the order of the ids of documents: the best ranking takes the last of equal documents.
+Tied scores are broken by row. Values equal those of TREC's ndeval if rows are sorted by document
+id: the ideal ranking takes the last of equal documents.
 
-The attention that a group of documents gets, such as those of one seller, is the exposure of the
-positions at which they stand.
+The exposure of a group of documents, such as those of one seller, is that of their positions.
 """
 
 from typing import Annotated, Any
@@ -34,23 +33,23 @@ def alpha_ndcg(
     k: Count | None = None,
     alpha: Probability = 0.5,
 ) -> np.ndarray:
-    r"""Return the alpha-NDCG of each query: its :math:`\sum_i g_i / \log_2(i + 1)`, divided.
+    r"""Return the alpha-NDCG of each query: :math:`\sum_i g_i / \log_2(i + 1)`, normalized.
 
-    The divisor is the sum of a ranking in which each document has the largest gain that is left.
+    It is divided by the same sum of a greedy ranking, with the largest gain at each position.
 
     Parameters
     ----------
     aspects : array-like of shape (n_documents, n_aspects)
-        1 where a document is relevant for an aspect, else 0. Columns may be other aspects in each
-        query.
+        1 where a document is relevant for an aspect, else 0. Columns may stand for different
+        aspects in each query.
     scores : array-like of shape (n_documents,)
         Scores; higher is better.
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     k : int, default=None
-        Only the first ``k`` positions count; ``None`` counts all.
+        Cutoff rank; ``None`` is no cutoff.
     alpha : float, default=0.5
-        Share of its worth that an aspect loses with each document.
+        Redundancy: the share of its gain that an aspect loses with each relevant document.
 
     Returns
     -------
@@ -87,10 +86,10 @@ def err_ia(
     k: Annotated[int, Rule(check_count, at_most=10**6)] | None = None,
     alpha: Probability = 0.5,
 ) -> np.ndarray:
-    r"""Return the intent-aware expected reciprocal rank: :math:`\sum_i g_i / i`, divided.
+    r"""Return the intent-aware expected reciprocal rank: :math:`\sum_i g_i / i`, normalized.
 
-    The divisor is the sum of a ranking in which all documents are relevant for all aspects of the
-    query.
+    It is divided by the same sum of a ranking whose documents are all relevant for all aspects of
+    the query.
 
     Parameters
     ----------
@@ -113,9 +112,9 @@ def err_ia(
     """
     values = []
     for rows, order in _queries(aspects, scores, qid):
-        places = np.arange(len(rows) if k is None else k)
+        positions = np.arange(len(rows) if k is None else k)
         n_aspects = np.count_nonzero(rows.any(axis=0))
-        most = n_aspects * ((1 - alpha) ** places / (places + 1)).sum()
+        most = n_aspects * ((1 - alpha) ** positions / (positions + 1)).sum()
         total = (_gains(rows[order], alpha) / np.arange(1, len(rows) + 1))[:k].sum()
         values.append(total / most if n_aspects else np.nan)
     return np.array(values)
@@ -139,11 +138,11 @@ def _gains(ranked, alpha):
 
 
 def _best(rows, alpha):
-    """Return a ranking in which each document has the largest gain that is left."""
-    worth, order, left = np.ones(rows.shape[1]), [], list(range(len(rows)))[::-1]
-    while left:
-        order.append(left.pop(int(np.argmax(rows[left] @ worth))))
-        worth = worth * np.where(rows[order[-1]], 1 - alpha, 1.0)
+    """Return the greedy ranking, which picks the largest gain at each position."""
+    aspect_gains, order, remaining = np.ones(rows.shape[1]), [], list(range(len(rows)))[::-1]
+    while remaining:
+        order.append(remaining.pop(int(np.argmax(rows[remaining] @ aspect_gains))))
+        aspect_gains = aspect_gains * np.where(rows[order[-1]], 1 - alpha, 1.0)
     return order
 
 
@@ -158,15 +157,15 @@ def exposure_by_group(
 ) -> dict[Any, float]:
     """Return the mean exposure of the documents of each group, such as those of one seller.
 
-    The exposure of a document is the discount of its position. Documents of equal scores share
-    the exposure of their positions.
+    The exposure of a document is the discount of its position. Tied documents share the exposure
+    of their positions.
 
     Parameters
     ----------
     group, scores, qid : array-like of shape (n_documents,)
         Group, score and query of each document; ``qid=None`` is a single query.
     k : int, default=None
-        Positions after ``k`` have no exposure; ``None`` means that all have some.
+        Positions after ``k`` have no exposure; ``None`` is no cutoff.
     discount : {"log2", "delayed_log2"}, default="log2"
         Exposure by position, as in :class:`~treerank.metrics.NDCG`.
 

@@ -18,15 +18,15 @@ from treerank.metrics.graded_metrics import DISCOUNTS, Gain
 from treerank.metrics.threshold_metrics import expected_hits
 from treerank.parameters import Finite, Size, check_arguments
 
-#: Where less of the first documents is judged, the value of a metric says little.
-_ENOUGH, _DEPTH = 0.9, 10
+#: A warning is given if a smaller share of the top documents is judged.
+_LEAST_JUDGED, _DEPTH = 0.9, 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(Metric):
-    """Judged: the share of the first k documents whose label is not NaN.
+    """Judged: the share of the top k documents that are judged, whose label is not NaN.
 
-    It is to be read beside a metric, which leaves other documents out. The parameters are those of
+    Read it beside a metric, which ignores unjudged documents. The parameters are those of
     :class:`~treerank.metrics.base.Metric`.
 
     Examples
@@ -38,12 +38,12 @@ class Judged(Metric):
     stem = "judged"
     list_total = expected_hits
 
-    def worth(self, y: np.ndarray) -> np.ndarray:
+    def gains(self, y: np.ndarray) -> np.ndarray:
         """Return 1 for judged documents and 0 for others."""
         return y
 
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-        """Return k, or the number of documents where there are fewer."""
+    def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return k, or the number of documents of the query if it is smaller."""
         return np.minimum(np.diff(indptr), self.depth).astype(np.float64)
 
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
@@ -55,7 +55,7 @@ class Judged(Metric):
 
 
 def judged_share(y: ArrayLike, scores: ArrayLike, qid: ByRow) -> float:
-    """Return the share of the first 10 documents that are judged.
+    """Return judged@10, the share of the top 10 documents that are judged.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def warn_of_unjudged(share: float) -> None:
     UserWarning: Of the first 10 documents, 75 % are judged (judged@10). Others, whose label is \
 NaN, are left out of metrics; np.nan_to_num(y) takes them as 0.
     """
-    if share < _ENOUGH:
+    if share < _LEAST_JUDGED:
         warn_user(
             f"Of the first {_DEPTH} documents, {100 * share:.0f} % are judged (judged@{_DEPTH}). "
             "Others, whose label is NaN, are left out of metrics; np.nan_to_num(y) takes them as 0."
@@ -95,20 +95,20 @@ def ndcg_bounds(
     gain: Gain = "exponential",
     highest: Finite | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the least and the largest NDCG of each query over all labels of unjudged documents.
+    r"""Return bounds of the NDCG of each query over all possible labels of unjudged documents.
 
-    Here documents whose label is NaN keep their places, with any label from 0 to ``highest``;
-    :class:`~treerank.metrics.graded_metrics.NDCG` leaves them out. Both bounds are reached.
+    Unjudged documents (NaN) stay in the list here, with any label from 0 to ``highest``;
+    :class:`~treerank.metrics.graded_metrics.NDCG` removes them. Both bounds are attained.
 
     Parameters
     ----------
     y, scores, qid : array-like of shape (n_documents,)
-        Labels, of which NaN is not judged; scores; and queries, or ``None`` for a single one.
-        Documents of equal scores stand in any order, each as likely.
+        Labels, NaN for unjudged documents; scores; and queries, or ``None`` for a single one. Tied
+        scores are averaged over all orders.
     k, gain
         As in :class:`~treerank.metrics.graded_metrics.NDCG`.
     highest : float, default=None
-        Highest label that anybody might give; ``None`` is the highest in ``y``.
+        Highest possible label; ``None`` is the highest in ``y``.
 
     Returns
     -------
@@ -117,10 +117,10 @@ def ndcg_bounds(
 
     Notes
     -----
-    With gains :math:`g` as numbers of an interval, DCG is linear in them and that of the ideal
-    order convex, so their ratio is least at a corner: some unjudged documents at the end of the
-    list have the highest gain and the others none. It is largest where each unjudged gain is 0, the
-    highest or that of a judged document, and none is above one that stands higher.
+    DCG is linear in the unjudged gains and the ideal DCG is convex in them, so their ratio is
+    smallest at a corner: some unjudged documents at the end of the list have the highest gain and
+    the other ones none. It is largest if each unjudged gain is 0, the highest, or that of a judged
+    document, and unjudged gains do not increase down the list.
 
     Examples
     --------
@@ -130,11 +130,11 @@ def ndcg_bounds(
     """
     labels = check_column("y", y, some_unjudged=True)
     scores = check_column("scores", scores, len(labels))
-    known = labels[~np.isnan(labels)]
-    top = max(known, default=0.0) if highest is None else highest
-    check_number("highest", top, at_least=max(known, default=0.0))
+    judged = labels[~np.isnan(labels)]
+    top = max(judged, default=0.0) if highest is None else highest
+    check_number("highest", top, at_least=max(judged, default=0.0))
     gains = np.full(len(labels), np.nan)
-    gains[~np.isnan(labels)] = label_gains(known, gain) if len(known) else known
+    gains[~np.isnan(labels)] = label_gains(judged, gain) if len(judged) else judged
     largest = float(label_gains(np.array([top]), gain)[0])
     groups = QueryGroups.from_qid(qid, len(labels))
     bounds = [_bounds_of_query(gains[rows], scores[rows], k, largest) for rows in groups.rows]
@@ -143,57 +143,58 @@ def ndcg_bounds(
 
 
 def _bounds_of_query(gains, scores, k, largest):
-    """Return the least and the largest NDCG of one query, whose unjudged gains are NaN."""
+    """Return the bounds of the NDCG of one query, whose unjudged gains are NaN."""
     discount = DISCOUNTS["log2"](np.arange(1.0, len(gains) + 1))
     discount[len(gains) if k is None else k :] = 0
-    own = _mean_discounts(scores, discount)
+    discounts = _mean_discounts(scores, discount)
     judged = ~np.isnan(gains)
     sorted_gains = -np.sort(-gains[judged])
-    found, free = math.fsum(gains[judged] * own[judged]), -np.sort(-own[~judged])
+    judged_dcg = math.fsum(gains[judged] * discounts[judged])
+    unjudged_discounts = -np.sort(-discounts[~judged])
     if largest == 0:
         return np.nan, np.nan
-    about = found, free, sorted_gains, discount, largest
-    return _least(*about), _largest(*about)
+    query = judged_dcg, unjudged_discounts, sorted_gains, discount, largest
+    return _lower_bound(*query), _upper_bound(*query)
 
 
 def _mean_discounts(scores, discount):
-    """Return the discount of each document, those of equal scores the mean of their places."""
-    _, level, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    """Return the discount of each document; tied documents share the mean of their positions."""
+    _, tie, counts = np.unique(-scores, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     sums = np.append(0.0, np.cumsum(discount))
-    return ((sums[ends] - sums[ends - counts]) / counts)[level]
+    return ((sums[ends] - sums[ends - counts]) / counts)[tie]
 
 
-def _least(found, free, sorted_gains, discount, largest):
-    """Return the least NDCG: the last so many unjudged documents have the largest gain."""
-    won = found + largest * np.append(0.0, np.cumsum(free[::-1]))
-    n = len(sorted_gains)
-    ideal = np.array([sorted_gains @ discount[s : s + n] for s in range(len(free) + 1)])
-    ideal += largest * np.append(0.0, np.cumsum(discount[: len(free)]))
+def _lower_bound(judged_dcg, unjudged_discounts, sorted_gains, discount, largest):
+    """Return the smallest NDCG: the last n unjudged documents have the largest gain, for some n."""
+    n_unjudged, n = len(unjudged_discounts), len(sorted_gains)
+    dcg = judged_dcg + largest * np.append(0.0, np.cumsum(unjudged_discounts[::-1]))
+    ideal = np.array([sorted_gains @ discount[s : s + n] for s in range(n_unjudged + 1)])
+    ideal += largest * np.append(0.0, np.cumsum(discount[:n_unjudged]))
     has_gain = ideal > 0
-    return float(np.min(won[has_gain] / ideal[has_gain])) if has_gain.any() else np.nan
+    return float(np.min(dcg[has_gain] / ideal[has_gain])) if has_gain.any() else np.nan
 
 
-def _largest(found, free, sorted_gains, discount, largest):
-    """Return the largest NDCG, by ever better choices of how many documents reach each gain."""
-    if len(free) == 0 and not sorted_gains.any():
+def _upper_bound(judged_dcg, unjudged_discounts, sorted_gains, discount, largest):
+    """Return the largest NDCG, by Dinkelbach's iteration over counts of documents at each gain."""
+    if len(unjudged_discounts) == 0 and not sorted_gains.any():
         return np.nan
     levels = -np.unique(-np.concatenate([[largest, 0.0], sorted_gains]))
     steps, n_judged = -np.diff(levels), np.searchsorted(-sorted_gains, -levels[:-1], side="right")
-    won = np.append(0.0, np.cumsum(free))
+    dcg = np.append(0.0, np.cumsum(unjudged_discounts))
     sums = np.append(0.0, np.cumsum(discount))
-    ideal = sums[n_judged[:, None] + np.arange(len(won))]  # by level, and documents that reach it
+    ideal = sums[n_judged[:, None] + np.arange(len(dcg))]  # by gain, and documents of at least it
     ratio, better = -1.0, 0.0
     while better > ratio:
         ratio = better
-        counts = _best_counts(steps[:, None] * (won - ratio * ideal))
+        counts = _best_counts(steps[:, None] * (dcg - ratio * ideal))
         divisor = steps @ ideal[np.arange(len(steps)), counts]
-        better = (found + steps @ won[counts]) / divisor if divisor else 0.0
+        better = (judged_dcg + steps @ dcg[counts]) / divisor if divisor else 0.0
     return min(ratio, 1.0)
 
 
 def _best_counts(values):
-    """Return counts, one per row of values and none below that before, of the largest sum."""
+    """Return nondecreasing column numbers, one per row, with the largest sum of values."""
     sums = [values[0]]
     for row in values[1:]:
         sums.append(np.maximum.accumulate(sums[-1]) + row)

@@ -49,18 +49,18 @@ class PairwiseAccuracy(Metric):
     has_cutoff = False
     list_total = _right_pairs
 
-    def worth(self, y: np.ndarray) -> np.ndarray:
+    def gains(self, y: np.ndarray) -> np.ndarray:
         """Return the labels."""
         return y
 
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return the number of pairs with different labels: those in order in the best one."""
-        return self.totals(worth, worth, indptr, "stable")
+        return self.totals(gains, gains, indptr, "stable")
 
 
 @register_jitable
 def _count_unequal(values):
-    """Return the number of pairs of different values; equal ones are next to each other."""
+    """Return the number of pairs of different values; equal values are adjacent."""
     pairs, start = len(values) * (len(values) - 1) // 2, 0
     for i in range(1, len(values) + 1):
         if i == len(values) or values[i] != values[start]:
@@ -78,12 +78,12 @@ def count_descents(values: np.ndarray) -> int:
         for start in range(0, n, 2 * width):
             middle, stop = min(start + width, n), min(start + 2 * width, n)
             i, j = start, middle
-            for place in range(start, stop):
+            for slot in range(start, stop):
                 if i < middle and (j == stop or values[i] <= values[j]):
-                    merged[place] = values[i]
+                    merged[slot] = values[i]
                     i += 1
                 else:
-                    merged[place] = values[j]
+                    merged[slot] = values[j]
                     descents += middle - i
                     j += 1
         values, merged = merged, values

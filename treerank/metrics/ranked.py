@@ -1,18 +1,17 @@
-"""Ranked lists: the documents of each query by falling score, divided into blocks.
+"""Ranked lists: the documents of each query by descending score, divided into blocks.
 
-A ranked list is two arrays. ``ranked`` holds the worth of the documents by falling score. Where
-a block starts at position ``i``, ``ends[i]`` is the position after its last document. A block is
-a set of documents in random order: metrics take their expectation over its permutations. The
-policies for ties (``TIES``) are ways to divide a list into blocks, so no metric needs to know
-which one is chosen:
+A ranked list is two arrays. ``ranked`` holds the gains of the documents by descending score. If a
+block starts at position ``i``, ``ends[i]`` is the position after its last document. A block is a
+set of documents in random order: metrics take their expectation over its permutations. A policy
+for ties (``TIES``) is a way to divide a list into blocks, so metrics need not know the policy:
 
 - ``"average"``: documents of equal score form a block;
-- ``"pessimistic"``: each document is its own block, and tied ones are sorted by rising worth;
+- ``"pessimistic"``: each document is its own block, and tied ones are sorted by ascending gain;
 - ``"stable"``: each document is its own block, in the order of the rows.
 
-Inside a block, documents are sorted by worth, so no bit of a sum depends on the order of rows. A
+Inside a block, documents are sorted by gain, so no bit of a sum depends on the order of rows. A
 list may end after the block of the ``k``-th document. The list of a query is freed once its total
-is known: memory for the lists of all queries would cost more time than sorting.
+is computed: allocating the lists of all queries would take longer than sorting.
 """
 
 import functools
@@ -23,7 +22,7 @@ import numpy as np
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.sorting import comes_before, sort_falling
 
-#: Policy to (tied documents are sorted by worth, tied documents share a block).
+#: By policy: whether tied documents are sorted by gain, and whether they share a block.
 TIES: dict[str, tuple[bool, bool]] = {
     "average": (True, True),
     "pessimistic": (True, False),
@@ -45,10 +44,10 @@ def totals_kernel(list_total: Callable[..., float]) -> Callable[..., None]:
     """
 
     @kernel_for(list_total, nogil=True)
-    def totals(first, last, scores, worth, indptr, k, by_worth, in_blocks, discounts, total):
+    def totals(first, last, scores, gains, indptr, k, by_gain, in_blocks, discounts, total):
         for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
-            ranked, ends = rank_query(scores[a:b], worth[a:b], k, by_worth, in_blocks)
+            ranked, ends = rank_query(scores[a:b], gains[a:b], k, by_gain, in_blocks)
             total[q] = list_total(ranked, ends, k, discounts)
 
     return totals
@@ -56,24 +55,24 @@ def totals_kernel(list_total: Callable[..., float]) -> Callable[..., None]:
 
 @njit
 def rank_query(
-    scores: np.ndarray, worth: np.ndarray, k: int, by_worth: bool, in_blocks: bool
+    scores: np.ndarray, gains: np.ndarray, k: int, by_gain: bool, in_blocks: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the ranked list of one query, at least up to the end of the k-th document's block."""
     if k <= MAX_PICKED and k < len(scores):
         first_scores, first = np.empty(k), np.empty(k)
-        is_cut = _pick_first(scores, worth, by_worth, first_scores, first)
+        is_cut = _pick_first(scores, gains, by_gain, first_scores, first)
         if not (in_blocks and is_cut):
             return first, _ends(first_scores, in_blocks)
-        scores, ranked = _at_least(first_scores[-1], scores, worth)  # more documents tie
+        scores, ranked = _at_least(first_scores[-1], scores, gains)  # more documents tie
     else:
-        scores, ranked = scores.copy(), worth.copy()
-    sort_falling(scores, ranked, by_worth)
+        scores, ranked = scores.copy(), gains.copy()
+    sort_falling(scores, ranked, by_gain)
     return ranked, _ends(scores, in_blocks)
 
 
 @register_jitable
-def _pick_first(scores, worth, by_worth, first_scores, first):
-    """Fill in the first documents; return whether one left out ties with the last of them."""
+def _pick_first(scores, gains, by_gain, first_scores, first):
+    """Fill in the top documents; return whether a further one ties with the last of them."""
     k, n, best_left_out = len(first), 0, -np.inf
     for i in range(len(scores)):
         score = scores[i]
@@ -81,39 +80,39 @@ def _pick_first(scores, worth, by_worth, first_scores, first):
             if score < first_scores[k - 1]:  # true for most
                 continue
             best_left_out = first_scores[k - 1]
-            if not comes_before(score, worth[i], best_left_out, first[k - 1], by_worth):
+            if not comes_before(score, gains[i], best_left_out, first[k - 1], by_gain):
                 continue
             n -= 1
-        place = n
-        while place > 0 and comes_before(
-            score, worth[i], first_scores[place - 1], first[place - 1], by_worth
+        slot = n
+        while slot > 0 and comes_before(
+            score, gains[i], first_scores[slot - 1], first[slot - 1], by_gain
         ):
-            first_scores[place], first[place] = first_scores[place - 1], first[place - 1]
-            place -= 1
-        first_scores[place], first[place] = score, worth[i]
+            first_scores[slot], first[slot] = first_scores[slot - 1], first[slot - 1]
+            slot -= 1
+        first_scores[slot], first[slot] = score, gains[i]
         n += 1
     return best_left_out == first_scores[k - 1]
 
 
 @register_jitable
-def _at_least(least, scores, worth):
-    """Return the scores of at least ``least``, and the worth of their documents."""
-    n, kept_scores, kept_worth = 0, np.empty(len(scores)), np.empty(len(scores))
+def _at_least(least, scores, gains):
+    """Return the scores that are at least ``least``, and the gains of their documents."""
+    n, kept_scores, kept_gains = 0, np.empty(len(scores)), np.empty(len(scores))
     for i in range(len(scores)):
         if scores[i] >= least:
-            kept_scores[n], kept_worth[n] = scores[i], worth[i]
+            kept_scores[n], kept_gains[n] = scores[i], gains[i]
             n += 1
-    return kept_scores[:n], kept_worth[:n]
+    return kept_scores[:n], kept_gains[:n]
 
 
 @register_jitable
-def _ends(falling, in_blocks):
-    """Return, for each position at which a block starts, where it ends."""
-    ends = np.empty(len(falling), np.int64)
+def _ends(sorted_scores, in_blocks):
+    """Return the end of each block, at the position at which it starts."""
+    ends = np.empty(len(sorted_scores), np.int64)
     start = 0
-    while start < len(falling):
+    while start < len(sorted_scores):
         end = start + 1
-        while in_blocks and end < len(falling) and falling[end] == falling[start]:
+        while in_blocks and end < len(sorted_scores) and sorted_scores[end] == sorted_scores[start]:
             end += 1
         ends[start] = end
         start = end

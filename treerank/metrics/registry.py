@@ -59,7 +59,7 @@ class FunctionMetric:
     function: Callable[[Any, Any, Any], float]
 
     def __post_init__(self) -> None:
-        """Refuse a function of other arguments before anything is trained."""
+        """Check the arguments of the function before anything is trained."""
         check_signature("metric", self.function, "y", "scores", "qid")
 
     @property
@@ -68,7 +68,7 @@ class FunctionMetric:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> float:
-        """Return the value of the function for the documents that have a label."""
+        """Return the value of the function for the judged documents."""
         refuse_estimator(self.name, y)
         labels = check_column("y", y, some_unjudged=True)
         scores = check_column("scores", scores, len(labels))
@@ -87,7 +87,7 @@ class FunctionMetric:
             ) from error
 
     def per_query(self, y: ArrayLike, scores: ArrayLike, qid: ByRow = None) -> np.ndarray:
-        """Return the value of the function on each query alone; NaN where nothing is judged."""
+        """Return the value of the function on each query alone; NaN if no document is judged."""
         y = check_column("y", y, some_unjudged=True)
         scores, groups = np.asarray(scores), QueryGroups.from_qid(qid, len(y))
         judged = [not np.isnan(y[rows]).all() for rows in groups.rows]
@@ -105,7 +105,7 @@ class FunctionMetric:
 
 @dataclass(frozen=True, eq=False)
 class PreparedFunction:
-    """A function metric that knows the labels: ``prepared(scores)`` is a float."""
+    """A function metric with its labels: ``prepared(scores)`` is a float."""
 
     metric: FunctionMetric
     y: np.ndarray
@@ -137,10 +137,10 @@ METRICS: dict[str, Metric] = {
     "success": Success(),
     "bpref": BinaryPreference(),
 }
-#: Shares that are reported beside metrics, and do not say how good a ranking is.
+#: Shares that are reported beside metrics, and do not measure the quality of a ranking.
 BESIDE: dict[str, Metric] = {"judged": Judged()}
-#: Other names of metrics, in small letters, by those that they have here.
-_OTHER_NAMES = {
+#: Names of metrics in other programs, in lower case, by their names here.
+_SYNONYMS = {
     "map": ("ap", "average_precision", "mean_average_precision"),
     "mrr": ("mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "rr"),
     "p": ("prec", "precision"),
@@ -148,11 +148,11 @@ _OTHER_NAMES = {
     "recall": ("r",),
     "success": ("hit", "hit_rate", "hitrate", "hits", "hr"),
 }
-_MEANT = {theirs: name for name, others in _OTHER_NAMES.items() for theirs in others}
+_NAME_OF = {synonym: name for name, synonyms in _SYNONYMS.items() for synonym in synonyms}
 
 
 def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
-    """Return the metric of a name, or of a user's function.
+    """Return the metric of a name, or wrap a user's function.
 
     Parameters
     ----------
@@ -176,24 +176,24 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     bare, settings = _settings_of(metric)
     stem, at, cutoff = bare.partition("@")
     named = METRICS | BESIDE
-    # A longer number than any list needs, or digits of other alphabets, are no cutoff.
+    # Longer numbers, and digits of other alphabets, are no cutoff.
     is_cut = re.fullmatch("[0-9]{1,18}", cutoff)
     if stem not in named or (at and not is_cut):
-        known = ", ".join(named)
+        names = ", ".join(named)
         # ndcg10, ndcg_10 and ndcg_at_10 are ndcg@10: without its cutoff it would be another metric.
         run_on = None if at else re.fullmatch("(.*?[^0-9_.])(?:_?at)?_?([0-9]{1,18})", stem)
         word, cut = run_on.groups() if run_on else (stem, cutoff if is_cut else "")
-        whole, other = f"@{cut}'?" if cut else "'?", _MEANT.get(word.lower())
-        question = f" Did you mean '{other}'?" if other else closest(word, named)
-        meant = question.replace("'?", whole) if stem not in named else ""
+        ending, synonym = f"@{cut}'?" if cut else "'?", _NAME_OF.get(word.lower())
+        question = f" Did you mean '{synonym}'?" if synonym else closest(word, named)
+        suggestion = question.replace("'?", ending) if stem not in named else ""
         raise ValueError(
-            f"metric must be one of {known}, or one with @k; got {quote(metric)}.{meant}"
+            f"metric must be one of {names}, or one with @k; got {quote(metric)}.{suggestion}"
         )
     settings |= {"k": int(cutoff)} if at else {}
     try:
         return replace(named[stem], **settings) if settings else named[stem]
     except TypeError as error:
-        allowed = [each.name for each in fields(named[stem])]
+        allowed = [field.name for field in fields(named[stem])]
         raise ValueError(
             f"metric must have settings among {allowed}; got {quote(metric)}."
         ) from error
@@ -202,9 +202,9 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
 def metric_with(
     metric: str | Callable[..., float], settings: Mapping[str, Any]
 ) -> Metric | FunctionMetric:
-    """Return a metric, as of :func:`get_metric`, with the settings that its name leaves open.
+    """Return a metric as :func:`get_metric` does, with settings that its name does not set.
 
-    A metric that is no name has settings of its own, and keeps them.
+    A metric object keeps its own settings.
 
     Examples
     --------
@@ -214,11 +214,11 @@ def metric_with(
     >>> metric_with(NDCG(5), settings).name
     'ndcg@5'
     """
-    found = get_metric(metric)
-    if not isinstance(metric, str) or not isinstance(found, Metric):
-        return found
-    open_settings = {field.name for field in fields(found)} - {*_settings_of(metric)[1]}
-    return replace(found, **{n: value for n, value in settings.items() if n in open_settings})
+    resolved = get_metric(metric)
+    if not isinstance(metric, str) or not isinstance(resolved, Metric):
+        return resolved
+    open_settings = {field.name for field in fields(resolved)} - {*_settings_of(metric)[1]}
+    return replace(resolved, **{n: value for n, value in settings.items() if n in open_settings})
 
 
 def _settings_of(metric: str) -> tuple[str, dict[str, Any]]:
@@ -234,7 +234,7 @@ def _settings_of(metric: str) -> tuple[str, dict[str, Any]]:
         return metric, {}
     try:
         call: Any = ast.parse(f"metric({match[2]})", mode="eval").body
-        settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        settings = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
         if call.args or "None" in settings or "k" in settings:
             raise ValueError("settings have names")
     except (AttributeError, SyntaxError, ValueError) as error:
@@ -266,15 +266,14 @@ def as_metrics(metrics: Metrics) -> list[Any]:
 
 @dataclass(frozen=True)
 class Convention:
-    """The settings of the metrics for one way to score.
+    """Settings of metrics that reproduce another program's scores.
 
     Attributes
     ----------
     summary : str
-        Description for the note below a table; none if it is that of the metrics themselves.
+        Description for the note below a table; empty if metrics describe themselves.
     policies : dict from str to dict, or None
-        By stem of the metric, the settings that differ from the defaults; ``None`` leaves every
-        metric as it is.
+        Settings that differ from the defaults, by stem of the metric; ``None`` changes nothing.
     """
 
     summary: str = ""
@@ -287,8 +286,8 @@ CONVENTIONS: dict[str, Convention] = {
     "treerank": Convention(),
     "letor4": Convention(
         "as LETOR's Eval-Score-4.0.pl: discounts 1, 1, 1/log2(3), ...; tied scores in the order "
-        "of the rows; queries with nothing to find count 0, and so do queries of fewer than k "
-        "documents in NDCG@k",
+        "of the rows; queries without a relevant document count 0, and so do queries of fewer than "
+        "k documents in NDCG@k",
         {
             "ndcg": _LETOR4 | {"discount": "delayed_log2", "short_lists": "zero"},
             "map": _LETOR4,
@@ -296,8 +295,8 @@ CONVENTIONS: dict[str, Convention] = {
         },
     ),
 }
-#: What the settings of metrics mean, in words. Names of metrics tell settings of other values.
-_IN_WORDS: list[tuple[str, tuple[type, ...], dict[str, Any]]] = [
+#: Descriptions of the default settings; other settings are part of a metric's name.
+_DESCRIPTIONS: list[tuple[str, tuple[type, ...], dict[str, Any]]] = [
     (
         "NDCG with gains 2^y - 1 and discounts 1/log2(i + 1)",
         (NDCG,),
@@ -306,28 +305,30 @@ _IN_WORDS: list[tuple[str, tuple[type, ...], dict[str, Any]]] = [
     ("ERR with gains 2^y - 1", (ExpectedReciprocalRank,), {"gain": "exponential"}),
     ("labels of at least 1 count as relevant", (ThresholdMetric,), {"threshold": 1}),
     ("tied scores averaged over their orders", (Metric,), {"ties": "average"}),
-    ("queries with nothing to find left out", (Metric,), {"no_relevant": "exclude"}),
+    ("queries without a relevant document excluded", (Metric,), {"no_relevant": "exclude"}),
 ]
 
 
-def in_words(metrics: Iterable[Metric | FunctionMetric], convention: str = "treerank") -> str:
-    """Return how metrics score, for the note below a table: what their names do not tell.
+def describe_metrics(
+    metrics: Iterable[Metric | FunctionMetric], convention: str = "treerank"
+) -> str:
+    """Describe how metrics score, apart from settings in their names, for notes of tables.
 
     Examples
     --------
-    >>> in_words([NDCG(k=5, gain="linear")])
-    'tied scores averaged over their orders; queries with nothing to find left out'
+    >>> describe_metrics([NDCG(k=5, gain="linear")])
+    'tied scores averaged over their orders; queries without a relevant document excluded'
     """
     if CONVENTIONS[convention].summary:
         return CONVENTIONS[convention].summary
-    known = [metric for metric in metrics if isinstance(metric, Metric)]
+    described = [metric for metric in metrics if isinstance(metric, Metric)]
     return "; ".join(
-        words
-        for words, classes, settings in _IN_WORDS
+        text
+        for text, classes, settings in _DESCRIPTIONS
         if any(
             isinstance(metric, classes)
             and all(getattr(metric, name) == value for name, value in settings.items())
-            for metric in known
+            for metric in described
         )
     )
 

@@ -1,4 +1,4 @@
-"""Threshold metrics: metrics that see only whether a document is relevant.
+"""Threshold metrics: metrics of binary relevance, by a threshold on the label.
 
 To add one, derive it from :class:`ThresholdMetric` instead of ``Metric``.
 """
@@ -33,16 +33,16 @@ class ThresholdMetric(Metric):
 
     threshold: Finite = 1
 
-    def worth(self, y: np.ndarray) -> np.ndarray:
+    def gains(self, y: np.ndarray) -> np.ndarray:
         """Return 1 for relevant documents, 0 for others."""
         return is_relevant(y, self.threshold)
 
 
 def number_of_relevant(
-    metric: ThresholdMetric, worth: np.ndarray, indptr: np.ndarray
+    metric: ThresholdMetric, gains: np.ndarray, indptr: np.ndarray
 ) -> np.ndarray:
-    """Return the number of relevant documents, the ideal of metrics that are shares of them."""
-    return count_relevant(worth, indptr).astype(np.float64)
+    """Return the number of relevant documents, the ideal of metrics that divide by it."""
+    return count_relevant(gains, indptr).astype(np.float64)
 
 
 @register_jitable
@@ -66,7 +66,7 @@ class Precision(ThresholdMetric):
 
     Each position of a tied block counts the share of relevant documents in the block.
 
-    A query has nothing to find if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold.
 
     The divisor is k for a query of fewer documents too, as in trec_eval.
 
@@ -81,10 +81,10 @@ class Precision(ThresholdMetric):
     stem = "p"
     list_total = expected_hits
 
-    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    def ideal(self, gains: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return k, or the number of documents without a cutoff."""
         divisor = np.diff(indptr) if self.k is None else self.depth
-        return np.where(count_relevant(worth, indptr) > 0, divisor, 0).astype(np.float64)
+        return np.where(count_relevant(gains, indptr) > 0, divisor, 0).astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class Recall(ThresholdMetric):
 
     with R the number of relevant documents of the query. Ties are as in precision.
 
-    A query has nothing to find if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold.
 
     The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
@@ -128,11 +128,11 @@ class Success(ThresholdMetric):
     r"""Success: whether there is a relevant document among the first k.
 
     If the first k end in a tied block of n documents, r of them relevant and t of them among the
-    first k, and there is no relevant document before it, one is found with probability
+    first k, and there is no relevant document before it, the probability of success is
 
     .. math:: 1 - \prod_{i=0}^{t-1} \frac{n - r - i}{n - i}.
 
-    A query has nothing to find if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold.
 
     The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
@@ -174,7 +174,7 @@ class ReciprocalRank(ThresholdMetric):
 
     .. math:: \frac{r}{n - t + 1} \prod_{i=0}^{t-2} \frac{n - r - i}{n - i}.
 
-    A query has nothing to find if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold.
 
     The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
@@ -212,13 +212,13 @@ class AveragePrecision(ThresholdMetric):
 
     .. math:: \text{AP@}k = \frac1R \sum_{i=1}^{k} [y_i \ge \text{threshold}] \, \text{P@}i
 
-    with R the number of relevant documents of the query, found or not, as in trec_eval. At
+    with R the number of all relevant documents of the query, as in trec_eval. At
     position t of a tied block of n documents, r of them relevant, after p documents with c
     relevant ones, the expected term is (McSherry and Najork, 2008)
 
     .. math:: \frac{r}{n} \cdot \frac{c + 1 + (t - 1)(r - 1) / (n - 1)}{p + t}.
 
-    A query has nothing to find if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold.
 
     The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
@@ -240,36 +240,36 @@ class AveragePrecision(ThresholdMetric):
 
 @register_jitable
 def _sum_of_preferences(relevant, ends, k, discounts):
-    """Return the expected sum, over relevant documents, of the preferences they fulfil."""
+    """Return the expected sum over relevant documents of their share of correct preferences."""
     n_relevant = relevant.sum()
-    n_others = len(relevant) - n_relevant
-    few = max(min(n_relevant, n_others), 1.0)
+    n_irrelevant = len(relevant) - n_relevant
+    divisor = max(min(n_relevant, n_irrelevant), 1.0)
     total, above, start = 0.0, 0.0, 0
     while start < len(relevant):
         end = ends[start]
-        found = relevant[start:end].sum()
-        others = end - start - found
-        if found > 0:  # each number of others of the block is as likely to stand above
+        n_hits = relevant[start:end].sum()
+        n_misses = end - start - n_hits
+        if n_hits > 0:  # 0 to n_misses documents of the block stand above, equally likely
             wrong = 0.0
-            for i in range(int(others) + 1):
+            for i in range(int(n_misses) + 1):
                 wrong += min(above + i, n_relevant)
-            total += found * (1 - wrong / (others + 1) / few)
-        above += others
+            total += n_hits * (1 - wrong / (n_misses + 1) / divisor)
+        above += n_misses
         start = end
     return total
 
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryPreference(ThresholdMetric):
-    r"""Binary preference: few judged documents that are not relevant stand above relevant ones.
+    r"""Binary preference: how few judged irrelevant documents rank above relevant ones.
 
     .. math:: \text{bpref} = \frac1R \sum_r \Big(1 - \frac{\min(n_r, R)}{\min(R, N)}\Big)
 
     over the R relevant documents r, each below :math:`n_r` of the N judged documents that are not
-    relevant (Buckley and Voorhees, 2004; as in trec_eval). Documents that nobody has judged, whose
-    label is NaN, change nothing. In a tied block, each order is as likely.
+    relevant (Buckley and Voorhees, 2004; as in trec_eval). Unjudged documents, whose label is
+    NaN, change nothing. In a tied block, all orders are equally likely.
 
-    A query has nothing to find if no label reaches the threshold.
+    A query has no relevant document if no label reaches the threshold.
 
     All other parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 

@@ -13,53 +13,53 @@ RUN_LENGTH = 16
 
 
 @register_jitable
-def sort_falling(scores: np.ndarray, worth: np.ndarray, by_worth: bool) -> None:
-    """Sort both arrays by falling score, in place; ties by rising worth, or by row."""
+def sort_falling(scores: np.ndarray, gains: np.ndarray, by_gain: bool) -> None:
+    """Sort both arrays by falling score, in place; ties by rising gains, or by row."""
     n = len(scores)
     for start in range(0, n, RUN_LENGTH):
-        _insert(scores[start : start + RUN_LENGTH], worth[start : start + RUN_LENGTH], by_worth)
+        _insert(scores[start : start + RUN_LENGTH], gains[start : start + RUN_LENGTH], by_gain)
     if n <= RUN_LENGTH:
         return
-    width, left_scores, left_worth = min(RUN_LENGTH, n), np.empty(n), np.empty(n)
+    width, left_scores, left_gains = min(RUN_LENGTH, n), np.empty(n), np.empty(n)
     while width < n:
         for start in range(0, n - width, 2 * width):
             stop = min(start + 2 * width, n)
-            _merge(scores[start:stop], worth[start:stop], width, by_worth, left_scores, left_worth)
+            _merge(scores[start:stop], gains[start:stop], width, by_gain, left_scores, left_gains)
         width *= 2
 
 
 @register_jitable
 def comes_before(
-    score_a: float, worth_a: float, score_b: float, worth_b: float, by_worth: bool
+    score_a: float, gain_a: float, score_b: float, gain_b: float, by_gain: bool
 ) -> bool:
     """Return whether document a must stand before document b."""
-    return score_a > score_b or (by_worth and score_a == score_b and worth_a < worth_b)
+    return score_a > score_b or (by_gain and score_a == score_b and gain_a < gain_b)
 
 
 @register_jitable
-def _insert(scores, worth, by_worth):
+def _insert(scores, gains, by_gain):
     """Sort a few documents by insertion, in place."""
     for i in range(1, len(scores)):
-        score, value, j = scores[i], worth[i], i
-        while j > 0 and comes_before(score, value, scores[j - 1], worth[j - 1], by_worth):
-            scores[j], worth[j] = scores[j - 1], worth[j - 1]
+        score, value, j = scores[i], gains[i], i
+        while j > 0 and comes_before(score, value, scores[j - 1], gains[j - 1], by_gain):
+            scores[j], gains[j] = scores[j - 1], gains[j - 1]
             j -= 1
-        scores[j], worth[j] = score, value
+        scores[j], gains[j] = score, value
 
 
 @register_jitable
-def _merge(scores, worth, middle, by_worth, left_scores, left_worth):
+def _merge(scores, gains, middle, by_gain, left_scores, left_gains):
     """Merge the sorted documents before ``middle`` with the sorted ones from it on."""
     for i in range(middle):
-        left_scores[i], left_worth[i] = scores[i], worth[i]
+        left_scores[i], left_gains[i] = scores[i], gains[i]
     i, j, place = 0, middle, 0
     while i < middle:
         if j < len(scores) and comes_before(
-            scores[j], worth[j], left_scores[i], left_worth[i], by_worth
+            scores[j], gains[j], left_scores[i], left_gains[i], by_gain
         ):
-            scores[place], worth[place] = scores[j], worth[j]
+            scores[place], gains[place] = scores[j], gains[j]
             j += 1
         else:
-            scores[place], worth[place] = left_scores[i], left_worth[i]
+            scores[place], gains[place] = left_scores[i], left_gains[i]
             i += 1
         place += 1

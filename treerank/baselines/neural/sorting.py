@@ -99,7 +99,7 @@ class ComparedDocuments:
     ----------
     X : ndarray of shape (n_documents, n_features)
         Standard features.
-    worth : ndarray of shape (n_documents,)
+    gains : ndarray of shape (n_documents,)
         What decides which of two documents belongs above the other.
     groups : QueryGroups
         Queries of the documents.
@@ -110,7 +110,7 @@ class ComparedDocuments:
     """
 
     X: np.ndarray
-    worth: np.ndarray
+    gains: np.ndarray
     groups: QueryGroups
     weight: np.ndarray
     metric: Callable[[np.ndarray], float] | None
@@ -131,13 +131,13 @@ class ComparedDocuments:
     def of_held_out(cls, X: np.ndarray, held_out: EvalSet, metric: Any) -> Self:
         """Return held-out documents, of which only differences that the metric sees count."""
         metric = get_metric(metric)
-        worth = metric.worth(held_out.y) if isinstance(metric, Metric) else held_out.y
-        return cls(X, worth, held_out.groups, np.ones(len(X)), held_out.metric)
+        gains = metric.gains(held_out.y) if isinstance(metric, Metric) else held_out.y
+        return cls(X, gains, held_out.groups, np.ones(len(X)), held_out.metric)
 
     @property
     def has_pairs(self) -> bool:
-        """Whether any query holds two documents of different worth."""
-        return bool(self.groups.with_two_labels(self.worth).any())
+        """Whether any query holds two documents of different gains."""
+        return bool(self.groups.with_two_labels(self.gains).any())
 
     def sort(self, comparator: Comparator) -> tuple[np.ndarray, float]:
         """Return the pairs that sorting compares wrongly, and the quality of the ranking."""
@@ -145,7 +145,7 @@ class ComparedDocuments:
         order, (i, j, preference) = sort_by_comparison(
             self.groups, lambda i, j: comparator.prefer(*projected, i, j)
         )
-        advantage = self.worth[i] - self.worth[j]
+        advantage = self.gains[i] - self.gains[j]
         wrong = (advantage != 0) & (advantage * preference <= 0)
         better, worse = np.where(advantage > 0, i, j)[wrong], np.where(advantage > 0, j, i)[wrong]
         position = np.empty(len(order))
