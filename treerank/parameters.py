@@ -259,6 +259,8 @@ def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> di
 def rules_of(cls: Any) -> dict[str, Rule]:
     """Return the rule of each attribute whose type has one; subclasses replace types.
 
+    A property has none: what it takes from another object is checked there.
+
     Examples
     --------
     >>> class Model:
@@ -271,7 +273,11 @@ def rules_of(cls: Any) -> dict[str, Rule]:
     for base in reversed(cls.__mro__):
         hints |= inspect.get_annotations(base)
     rules = {name: _rule_of(hint) for name, hint in hints.items()}
-    return {name: rule for name, rule in rules.items() if rule is not None}
+    return {
+        name: rule
+        for name, rule in rules.items()
+        if rule is not None and not isinstance(getattr(cls, name, None), property)
+    }
 
 
 def _rule_of(hint: Any) -> Rule | None:

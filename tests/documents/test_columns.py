@@ -162,7 +162,7 @@ def test_dates_are_refused_before_training_and_categories_that_look_so_are_taken
 
 def test_a_few_other_texts_among_dates_and_a_few_dates_among_others_do_not_matter():
     dates = ["2026-05-01", "2026-05-02", "2026-05-03"]
-    with pytest.raises(ValueError, match="'day' of X must be numbers, not dates .* '2026-05-01'"):
+    with pytest.raises(ValueError, match=r"'day' of X must be numbers, not dates .* '2026-05-01'"):
         Columns.of(pd.DataFrame({"day": [*dates, "not yet", "unknown"]}))
     for others in ([*dates, "a", "b", "c"], [*dates, "a", "b", "c", "d"]):
         assert Columns.of(pd.DataFrame({"name": others})).categories == {0: others}

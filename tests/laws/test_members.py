@@ -474,6 +474,18 @@ def test_what_a_constant_model_records_is_of_equal_scores():
             assert [*curves.values()] == [[score] * len(steps) for score in scores]
 
 
+def test_a_metric_of_ones_own_is_not_in_the_file_of_a_nested_ranker(tmp_path):
+    def negative_rank(y, scores, qid):
+        return -float(np.argsort(-scores)[y > 0].mean())
+
+    whole = nested(made("lightgbm").set_params(metric=negative_rank, random_state=0)).fit(*TRAIN)
+    whole.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(X), whole.predict(X))
+    with pytest.raises(ValueError, match=r"metric must be .* 'negative_rank \(not saved\)'"):
+        again.score(*HELD_OUT)
+
+
 def test_the_stages_watch_the_first_set_by_the_first_metric_and_record_all():
     """The other sets and metrics choose nothing."""
     settings = {"feature_part__n_estimators": 30, "feature_part__early_stopping_rounds": 3}
