@@ -139,28 +139,18 @@ COMPOSITES = {
     "stages": Stages([boosted(DecisionTreeRegressor(max_depth=3)), TREES]),
 }
 MODELS = REGRESSORS | TRANSFORMERS | SAVED | CLASSES | COMPOSITES
-#: Laws that a model does not keep, and why.
-EXCEPTIONS = {
-    **dict.fromkeys(
-        [
-            "ridge",
-            "kernel ridge",
-            "neighbors",
-            "splines",
-            "process",
-            "kernel map",
-            "components",
-            "clusters",
-            "ensemble",
-            "ensemble of a map",
-        ],
-        {"threads": "the last bits of products of matrices depend on the number of threads"},
+#: Models whose last bits depend on the number of threads, and why.
+BY_THREADS = {
+    "the last bits of products of matrices depend on the number of threads": (
+        *("ridge", "kernel ridge", "neighbors", "splines", "process", "kernel map", "components"),
+        *("clusters", "ensemble", "ensemble of a map"),
     ),
-    **dict.fromkeys(
-        ["forest", "extra trees"],
-        {"threads": "with n_jobs > 1, predictions are added in the order in which threads end"},
+    "with n_jobs > 1, predictions are added in the order in which threads end": (
+        *("forest", "extra trees"),
     ),
 }
+#: Laws that a model does not keep, and why.
+EXCEPTIONS = {name: {"threads": why} for why, names in BY_THREADS.items() for name in names}
 #: Their law is that of a file, in which objects of other libraries have no place.
 FILES = {"copies"}
 

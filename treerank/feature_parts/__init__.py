@@ -1,7 +1,9 @@
 """Feature parts: functions from a document to one or more numbers, of any kind.
 
-To write a part that is a torch network, derive it from :class:`NetworkPart`; trees of LightGBM, of
-XGBoost and of this package share :class:`BoostedTrees`.
+Any object with the methods of :class:`FeaturePart` is one, and :class:`PartTraits` says what else
+it may have. :class:`NewtonBoosting` makes one of a regressor of scikit-learn,
+:class:`TransformerPart` of a transformer, :class:`TorchModule` of a module of torch. Networks of
+this package derive from :class:`NetworkPart`, trees from :class:`BoostedTrees`.
 """
 
 from treerank.lazy import lazy_names

@@ -1,6 +1,8 @@
 from treerank.feature_parts.any_model.modules import TorchModule as TorchModule  # torch
 from treerank.feature_parts.any_model.regressors import NewtonBoosting as NewtonBoosting
 from treerank.feature_parts.any_model.transformers import TransformerPart as TransformerPart
+from treerank.feature_parts.base import FeaturePart as FeaturePart
+from treerank.feature_parts.base import PartTraits as PartTraits
 from treerank.feature_parts.ensemble import Ensemble as Ensemble
 from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees

@@ -43,6 +43,20 @@ class FeaturePart(Protocol):
     needs: then ``fit`` goes on from the last fit. ``feature_importances_`` is the importance of
     each feature. With ``input_tags.sparse`` true in ``__sklearn_tags__()``, ``X`` may be a CSR
     matrix.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> class FirstFeature:
+    ...     def fit(self, X, objective, validation=None):
+    ...         gradient, _ = objective.derivatives(np.zeros(len(X)))
+    ...         self.sign = -np.sign(gradient @ X[:, 0])
+    ...
+    ...     def transform(self, X):
+    ...         return self.sign * X[:, 0]
+    >>> X, y, qid = [[1.0], [3.0], [2.0], [4.0]], [1, 0, 1, 0], [1, 1, 2, 2]
+    >>> TreeDirectRanker(FirstFeature()).fit(X, y, qid).rank(X, qid)
+    array([1, 2, 1, 2])
     """
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Any:
@@ -88,6 +102,11 @@ class PartTraits:
     get_state, set_state : callable or None
         Return and restore what ``fit`` has learned, as a dict of plain JSON values, strings and
         arrays; needed by ``save`` and ``load``. Restored predictions are equal bit for bit.
+
+    Examples
+    --------
+    >>> PartTraits().accepts_rows, PartTraits().n_threads
+    (False, 1)
     """
 
     accepts_rows: bool = False

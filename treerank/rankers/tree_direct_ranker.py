@@ -46,7 +46,10 @@ class TreeDirectRanker(DirectRanker):
         Function from documents to numbers. One of "lightgbm", "xgboost", "histogram",
         "streaming", "linear", "ensemble", "stages", "mlp", "linear_network", "polynomial" and
         "soft_trees", or an instance with its own parameters, such as
-        ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted. A list is an
+        ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted. Or a model of your
+        own: a transformer of scikit-learn, :class:`~treerank.feature_parts.NewtonBoosting` of a
+        regressor, :class:`~treerank.feature_parts.TorchModule`, or any object with
+        ``fit(X, objective, validation=None)`` and ``transform(X)``. A list is an
         :class:`~treerank.feature_parts.ensemble.Ensemble` of the parts in it. For the
         best ranker see :meth:`best`.
     loss : str or object, default="logistic"

@@ -15,6 +15,7 @@ from treerank import (
     MLP,
     QueryKFold,
     TreeDirectRanker,
+    checkpointing,
     compare,
     export,
     load,
@@ -178,6 +179,11 @@ def test_in_scikit_learn_and_in_comparisons(tmp_path):
     found = compare({"ours": clone(ranker), "linear": TreeDirectRanker("linear")}, (X, Y, QID))
     assert not found.failures
     assert "<html" in report(ranker, X, Y, QID).html
+    with (
+        checkpointing(tmp_path / "fit"),
+        pytest.raises(ValueError, match="has a checkpoint"),
+    ):
+        fitted()
     with pytest.raises(ValueError, match="warm_start must be False for feature_part=TorchModule"):
         TreeDirectRanker(TorchModule(build), warm_start=True).fit(X, Y, QID)
 

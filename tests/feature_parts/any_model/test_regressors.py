@@ -25,6 +25,7 @@ from treerank import (
     LightGBMTrees,
     QueryKFold,
     TreeDirectRanker,
+    checkpointing,
     compare,
     make_objective,
     report,
@@ -273,6 +274,11 @@ def test_what_it_cannot_is_refused_by_name(tmp_path):
         ValueError, match="warm_start must be False for feature_part=NewtonBoosting"
     ):
         clone(ranker).set_params(warm_start=True).fit(X, Y, QID)
+    with (
+        checkpointing(tmp_path / "fit"),
+        pytest.raises(ValueError, match="has a checkpoint"),
+    ):
+        boosted()
     with pytest.raises(ValueError, match="feature_part must be trees, a line, a network"):
         ranker.scorer()
     with pytest.raises(AttributeError, match="NewtonBoosting has none"):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import torch
 
 from treerank.checks import quote
+from treerank.feature_parts.any_model.models import refuse_checkpoint
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.files.archive import NOT_SAVED
 from treerank.parameters import Rule
@@ -72,6 +73,10 @@ class TorchModule(NetworkPart):
 
     build: Annotated[Callable[[int], torch.nn.Module], Rule(_check_build)]
     _: KW_ONLY
+
+    def _check(self, objective, validation):
+        super()._check(objective, validation)
+        refuse_checkpoint(self)
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         # A copy, because ``build`` may return one and the same module each time.

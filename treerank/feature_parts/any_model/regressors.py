@@ -15,6 +15,7 @@ from treerank.checks import has_methods, quote
 from treerank.feature_parts.any_model.models import (
     answering_refusals,
     in_blocks,
+    refuse_checkpoint,
     refuse_to_save,
     seeded_copy,
     weight_argument,
@@ -124,6 +125,7 @@ class NewtonBoosting(BaseEstimator):
         """
         check_parameters(self)
         check_validation(self, validation)
+        refuse_checkpoint(self)
         objective = as_objective(objective)
         if objective.n_outputs > 1:
             raise ValueError(
