@@ -30,7 +30,11 @@ from treerank.feature_parts.registry import feature_part_class, make_feature_par
 from treerank.objectives.base import Derivatives, Objective
 from treerank.objectives.batches import taken
 from treerank.objectives.lists.kernels import cross_entropy
-from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
+from treerank.objectives.lists.objective import (
+    ListwiseLoss,
+    ListwiseObjective,
+    QueryLosses,
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,9 @@ class ClickShares(ListwiseLoss):
         exposure = lists.judgments.sample_weight[lists.rows]
         return np.log(exposure), lists.weight * lists.y
 
-    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> QueryLosses:
         """Return the negative log likelihood of each query and its derivatives."""
         log_exposure, clicks = lists.prepared
         return cross_entropy(scores + log_exposure, clicks, lists.groups.indptr)

@@ -1,9 +1,9 @@
 """What an objective is: ``objective(scores) -> value, gradient, hessian``.
 
-The head is linear before tau, so a document enters training only through its score. Scores are
-all that a feature part ever tells an objective; neither ``y`` nor ``qid`` reaches a feature part.
-An objective of the user's own needs ``groups``, ``n_outputs``, ``__call__``, ``derivatives`` and
-``taking``, and may have the other members of :class:`Objective`. It needs no base class:
+The head is linear before tau, so a document enters training only through its score. An objective
+sees scores, labels and queries, and never features; a feature part sees features, and never labels
+or queries. A user-defined objective needs ``groups``, ``n_outputs``, ``__call__``, ``derivatives``
+and ``taking``, and may have the other members of :class:`Objective`. It needs no base class:
 :func:`as_objective` gives it the defaults.
 """
 
@@ -16,14 +16,14 @@ import numpy as np
 from treerank.checks import has_methods, is_whole
 from treerank.documents.queries import QueryGroups
 
-#: Value, gradient and hessian.
-Priced = tuple[float, np.ndarray, np.ndarray]
+#: Value of the loss, gradient and hessian.
+LossAndDerivatives = tuple[float, np.ndarray, np.ndarray]
 #: Gradient and hessian.
 Derivatives = tuple[np.ndarray, np.ndarray]
 
 
 class Objective(ABC):
-    """The price of the scores of all documents, in the order of the caller's rows.
+    """A loss of the scores of all documents, with its derivatives, in the order of the rows.
 
     Objectives over the same documents can be added: ``0.7 * a + 0.3 * b`` is an objective again.
     """
@@ -45,53 +45,53 @@ class Objective(ABC):
 
     @property
     def name(self) -> str:
-        """What errors call the objective."""
+        """Name of the objective in errors."""
         return type(self).__name__
 
     @property
     def steepness(self) -> float:
-        """What turns a margin of scores into log odds."""
+        """Factor from a margin of scores to log odds."""
         return 1.0
 
     @abstractmethod
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
-        """Return value, gradient and hessian; ``iteration`` keys whatever is drawn at random."""
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
+        """Return value, gradient and hessian; ``iteration`` is a key of random numbers."""
 
     @abstractmethod
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
-        """Return gradient and hessian alone, which costs less; boosters need no more."""
+        """Return gradient and hessian only, which is cheaper and all that boosters need."""
 
     @abstractmethod
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Objective":
-        """Return the objective of the given rows alone, whose queries are ``groups``.
+        """Return the objective of a subset of the rows, whose queries are ``groups``.
 
-        Rows of one query stand next to each other. A query may be there in part.
+        Rows of one query are adjacent. The subset may cut a query.
         """
 
     def convex(self) -> "Objective | None":
-        """Return a convex objective of one output over the same documents, if there is one.
+        """Return a convex objective with one output over the same documents, if there is one.
 
-        A head over several outputs is fitted to it.
+        The head over several outputs is fitted to it.
         """
         return None
 
     def convex_or_itself(self) -> "Objective":
         """Return the convex form of the objective, or the objective if it has none."""
-        found = self.convex()
-        return self if found is None else found
+        convex = self.convex()
+        return self if convex is None else convex
 
     def with_loss(self, loss: Any) -> "Objective | None":
-        """Return the objective of another loss, one without pairs, if the labels are known."""
+        """Return the objective of another listwise or pointwise loss, if labels are available."""
         del loss
         return None
 
     def has_anything_to_learn(self) -> bool:
-        """Tell whether other scores than equal ones may cost less: there is a slope at zero."""
+        """Return whether equal scores can be improved: the gradient at zero is not zero."""
         n = self.groups.n_documents
         scores = np.zeros((n, self.n_outputs) if self.n_outputs > 1 else n)
         return bool(np.any(self.derivatives(scores)[0]))
 
-    #: Arrays leave products with objectives to objectives, which refuse them.
+    #: NumPy arrays leave multiplication with objectives to the objective, which refuses them.
     __array_ufunc__ = None
 
     def __add__(self, other: Any) -> "Objective":
@@ -103,7 +103,7 @@ class Objective(ABC):
         return weighted_sum([self, other])
 
     def __radd__(self, other: Any) -> "Objective":
-        """Return the sum of two objectives; 0 is what ``sum`` starts from."""
+        """Return the sum of two objectives; ``sum`` starts from 0."""
         return self if is_whole(other) and other == 0 else self.__add__(other)
 
     def __mul__(self, factor: float) -> "Objective":
@@ -117,14 +117,14 @@ class Objective(ABC):
 
 @dataclass(frozen=True, eq=False)
 class WrappedObjective(Objective):
-    """Base class of objectives that are made from another one, and share its members.
+    """Base class of objectives that wrap another one and forward its members.
 
-    A subclass says by :meth:`around` how it is made; so it has the forms of the other one, too.
+    :meth:`around` wraps another objective in the same way, such as the convex form.
 
     Attributes
     ----------
     objective : Objective
-        The other objective.
+        The wrapped objective.
     """
 
     objective: Objective
@@ -146,42 +146,42 @@ class WrappedObjective(Objective):
 
     @property
     def name(self) -> str:
-        """What errors call the objective."""
+        """Name of the objective in errors."""
         return self.objective.name
 
     @property
     def steepness(self) -> float:
-        """What turns a margin of scores into log odds."""
+        """Factor from a margin of scores to log odds."""
         return self.objective.steepness
 
     def has_anything_to_learn(self) -> bool:
-        """Tell whether the objective can learn from other scores than equal ones."""
+        """Return whether equal scores can be improved."""
         return self.objective.has_anything_to_learn()
 
     def around(self, objective: Objective) -> Objective:
-        """Return what this one is, made from another objective over the same documents."""
+        """Wrap another objective over the same documents in the same way."""
         return replace(self, objective=objective)
 
     def convex(self) -> Objective | None:
-        """Return the same, made from the convex form of the other objective."""
+        """Return the convex form of the wrapped objective, wrapped in the same way."""
         return self.around(self.objective.convex_or_itself())
 
     def with_loss(self, loss: Any) -> Objective | None:
-        """Return the same, made from the objective of another loss, if the labels are known."""
-        found = self.objective.with_loss(loss)
-        return None if found is None else self.around(found)
+        """Return the wrapped objective with another loss, wrapped in the same way."""
+        objective = self.objective.with_loss(loss)
+        return None if objective is None else self.around(objective)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnObjective(WrappedObjective):
-    """An objective of the user's own, with defaults for what it does not have.
+    """A user-defined objective, with defaults for members that it lacks.
 
     Attributes
     ----------
     objective : object
         The user's objective.
     y : ndarray or None
-        Labels, if they are known: where a query has two, there is something to learn.
+        Labels, if available: a query with two different labels is something to learn from.
     """
 
     objective: Any
@@ -189,32 +189,32 @@ class OwnObjective(WrappedObjective):
 
     @property
     def groups(self) -> QueryGroups:
-        """Queries of the rows, without which some feature parts cannot learn."""
-        found: QueryGroups | None = self._own("groups", None)
-        if found is None:
+        """Queries of the rows, which some feature parts need."""
+        groups: QueryGroups | None = self._member("groups", None)
+        if groups is None:
             raise TypeError(
                 f"objective must have groups, the queries of its rows; got {self.name} without. "
                 "Add self.groups = QueryGroups.from_qid(qid), of treerank.documents."
             )
-        return found
+        return groups
 
     @property
     def n_queries(self) -> int:
-        """Number of queries; 1 where they are not known, which boosted trees do without."""
-        has_groups = self._own("groups", None) is not None
-        return int(self._own("n_queries", self.groups.n_queries if has_groups else 1))
+        """Number of queries; 1 if the objective has no groups, which boosted trees do not need."""
+        has_groups = self._member("groups", None) is not None
+        return int(self._member("n_queries", self.groups.n_queries if has_groups else 1))
 
     @property
     def name(self) -> str:
-        """What errors call the objective."""
-        return str(self._own("name", type(self.objective).__name__))
+        """Name of the objective in errors."""
+        return str(self._member("name", type(self.objective).__name__))
 
     @property
     def steepness(self) -> float:
-        """What turns a margin of scores into log odds."""
-        return float(self._own("steepness", 1.0))
+        """Factor from a margin of scores to log odds."""
+        return float(self._member("steepness", 1.0))
 
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         return self.objective(scores, iteration=iteration)
 
@@ -223,7 +223,7 @@ class OwnObjective(WrappedObjective):
         return self.objective.derivatives(scores, iteration=iteration)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
-        """Return the objective of the given rows alone."""
+        """Return the objective of a subset of the rows."""
         y = None if self.y is None else self.y[rows]
         return as_objective(self.objective.taking(rows, groups), y)
 
@@ -236,25 +236,25 @@ class OwnObjective(WrappedObjective):
         return self._asked("with_loss", loss)
 
     def has_anything_to_learn(self) -> bool:
-        """Ask the objective; if it does not say, take a slope or two labels of a query."""
-        own = self._own("has_anything_to_learn", None)
-        if own is not None:
-            return bool(own())
+        """Ask the objective; by default, check the labels and the gradient at zero."""
+        method = self._member("has_anything_to_learn", None)
+        if method is not None:
+            return bool(method())
         has_labels = self.y is not None and bool(self.groups.with_two_labels(self.y).any())
         return has_labels or Objective.has_anything_to_learn(self)
 
     def _asked(self, name: str, *args: Any) -> Objective | None:
-        """Return the objective that a method of the user's returns, if there is one."""
-        method = self._own(name, None)
-        found = None if method is None else method(*args)
-        return None if found is None else as_objective(found, self.y)
+        """Return the objective that a method of the user's objective returns, if it has one."""
+        method = self._member(name, None)
+        objective = None if method is None else method(*args)
+        return None if objective is None else as_objective(objective, self.y)
 
-    def _own(self, name: str, default: Any) -> Any:
+    def _member(self, name: str, default: Any) -> Any:
         return getattr(self.objective, name, default)
 
 
 def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
-    """Return an objective with all members of :class:`Objective`; refuse labels and the like.
+    """Return an objective with all members of :class:`Objective`; wrap a user-defined one.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
 
 
 class NoDocuments(Objective):
-    """The objective of no documents, as of a worker without queries: arrays are empty.
+    """The objective of no documents, such as those of a worker without queries.
 
     Examples
     --------
@@ -285,7 +285,7 @@ class NoDocuments(Objective):
 
     groups = QueryGroups(None, np.zeros(1, np.int64))
 
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         return 0.0, *self.derivatives(scores)
 

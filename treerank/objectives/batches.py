@@ -1,7 +1,7 @@
-"""Batches: the rows that one step of training uses, and the objective of those rows alone.
+"""Mini-batches: the rows of one training step, and the objective of these rows.
 
-A batch holds whole queries where they fit. A query with more documents than a batch is cut into
-pieces at random in every epoch, and the pairs within a piece count. So an objective in which all
+A batch holds whole queries if they fit. A query with more documents than a batch is cut at random
+into pieces in every epoch, and pairs are formed within pieces. So an objective in which all
 documents are one query trains on pairs across queries.
 """
 
@@ -20,7 +20,7 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
-        Numbers of the rows; rows of one query stand next to each other.
+        Row numbers; rows of one query are adjacent.
     objective : Objective
         Objective whose row ``i`` is ``rows[i]``.
     """
@@ -47,7 +47,7 @@ def query_batches(
 
 
 def deal(groups: QueryGroups, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the rows of batches of at most ``batch_size``, queries and pieces in random order."""
+    """Yield the rows of batches of at most ``batch_size`` rows, queries in random order."""
     n_pieces = -(-groups.sizes // batch_size)
     order = groups.order.copy()
     for q in np.flatnonzero(n_pieces > 1):
@@ -68,7 +68,7 @@ def deal(groups: QueryGroups, batch_size: int, rng: np.random.Generator) -> Iter
 
 
 def taken(objective: Objective, rows: np.ndarray) -> Objective:
-    """Return the objective of some rows, those of one query next to each other."""
+    """Return the objective of a subset of rows, in which queries are contiguous."""
     code = objective.groups.codes[rows]
     start = np.flatnonzero(np.append(True, code[1:] != code[:-1])[: len(rows)])
     return objective.taking(rows, QueryGroups(None, np.append(start, len(rows))))

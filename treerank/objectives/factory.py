@@ -1,8 +1,8 @@
-"""Objectives from labels and settings: ``make_objective``, and what rankers call instead of it.
+"""Objectives from labels and settings: ``make_objective``, and ``bind_loss`` for rankers.
 
-A loss is a pair loss, or anything with a method ``bind(judgments)`` that returns an objective: a
-listwise loss, a pointwise one or a factory of the user's own. To add a loss by name, list it in
-the table of its kind.
+A loss is a pair loss, or an object with a method ``bind(judgments)`` that returns an objective: a
+listwise loss, a pointwise loss or a user-defined one. To add a loss by name, list it in the table
+of its kind.
 """
 
 import functools
@@ -47,8 +47,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
 _LAMBDARANK = "loss='logistic' and weight='ndcg', which are the defaults"
 _SQUARED = "loss='half_squared_error'"
-#: What to write for losses of other programs, by their names in small letters.
-THEIRS = {
+#: What to write for the losses of other programs, by their names in lower case.
+SYNONYMS = {
     **dict.fromkeys(("lambdamart", "lambdarank", "rank:ndcg"), _LAMBDARANK),
     **dict.fromkeys(
         ("yetirank", "yetirankpairwise"), f"{_LAMBDARANK}: smoothing serves as its noise"
@@ -64,19 +64,19 @@ THEIRS = {
     "softmax": "loss='listnet'",
     "stochasticrank": "loss='approx_ndcg', which is a smooth NDCG, too",
 }
-#: Margins at which a loss of the user's own is tried, the first and the last as far from 0; a step
-#: to both sides of them, and the smallest product of slopes that have signs.
+#: Margins at which a user-defined loss is tried, symmetric about 0; step of the finite differences,
+#: and smallest product of two slopes whose signs are compared.
 _MARGINS, _STEP, _FLAT = (-2.3, -1.1, -0.4, 0.3, 0.7, 2.3), 1e-4, 1e-8
-#: A label whose exponential gain drowns the gains of most others.
-DROWNING_LABEL = 19
+#: A label whose exponential gain dominates those of lower labels.
+DOMINATING_LABEL = 19
 
 
 def _shows_settings(function: F) -> F:
-    """Decorate a function that passes ``**settings`` on, so that its signature shows them."""
+    """Decorate a function with ``**settings`` so that its signature lists the settings."""
     signature = inspect.signature(function)
-    *given, _ = signature.parameters.values()
+    *named, _ = signature.parameters.values()
     vars(function)["__signature__"] = signature.replace(
-        parameters=[*given, *inspect.signature(PairSettings).parameters.values()]
+        parameters=[*named, *inspect.signature(PairSettings).parameters.values()]
     )
     return function
 
@@ -101,8 +101,8 @@ def make_objective(
     Parameters
     ----------
     y : array-like of shape (n_documents,)
-        Labels. Pair losses take any finite numbers and look at their order alone, unless a
-        weight or a gain asks for more.
+        Labels. Pair losses take any finite numbers and use only their order, unless the weight or
+        the gain uses more.
     qid : array-like of shape (n_documents,) or QueryGroups, default=None
         Query of each row, of any dtype and in any order; None is a single query.
     loss : str or object, default="logistic"
@@ -115,9 +115,9 @@ def make_objective(
         Weight of each row's query, the same for all rows of a query.
     given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
         Your own pairs, instead of ``pairs``. The columns are row i, row j, the weight of the pair
-        and the probability that i is to stand above j. The last two are 1 where they are left out.
+        and the target probability that i ranks above j. The last two default to 1.
     random_state : int, default=0
-        Seed of whatever is drawn at random.
+        Seed of random numbers.
     **settings
         For pair losses only; other losses refuse them: ``weight``, ``pairs`` and the other
         parameters of :class:`~treerank.objectives.PairSettings`.
@@ -149,29 +149,29 @@ def make_objective(
 
 
 def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
-    """Make the objective of a loss over judged documents."""
-    found = get_loss(loss)
-    if isinstance(found, PairLoss):
-        return _pairwise(found, judgments, settings)
+    """Return the objective of a loss over judged documents."""
+    resolved = get_loss(loss)
+    if isinstance(resolved, PairLoss):
+        return _pairwise(resolved, judgments, settings)
     settings.refuse_for(loss)
-    objective = as_objective(found.bind(judgments), judgments.y)
-    if not type(found).__module__.startswith("treerank."):
+    objective = as_objective(resolved.bind(judgments), judgments.y)
+    if not type(resolved).__module__.startswith("treerank."):
         _warn_of_wrong_sign(objective, len(judgments.y))
     return objective
 
 
 def _warn_of_wrong_sign(objective: Any, n_documents: int) -> None:
-    """Warn of an objective of the user's own whose value falls along its gradient."""
+    """Warn if the value of a user-defined objective decreases along its gradient."""
     if not callable(getattr(objective, "objective", objective)):  # trees need derivatives alone
         return
     shape = (n_documents, objective.n_outputs) if objective.n_outputs > 1 else (n_documents,)
     scores = uniforms(0, 0, np.arange(math.prod(shape))).reshape(shape)
     gradient = np.asarray(objective.derivatives(scores)[0])
     if gradient.shape != shape or not (np.isfinite(gradient).all() and gradient.any()):
-        return  # what learns by it says what is wrong
+        return  # training reports what is wrong
     step = _STEP * gradient / np.abs(gradient).max()
     higher, lower = (objective(scores + way * step)[0] for way in (1, -1))
-    # A gradient may be that of something smoother than the value, which then may stay as it is.
+    # A gradient may be that of a smoothed value, so the value itself need not change.
     if higher - lower < -np.sum(gradient * step):
         warn_user(
             f"The value of {objective.name} falls where its gradient says that it rises: negate "
@@ -180,7 +180,7 @@ def _warn_of_wrong_sign(objective: Any, n_documents: int) -> None:
 
 
 def get_loss(loss: Any) -> Any:
-    """Return the loss of a name; a loss or a factory of objectives is returned as it is.
+    """Return the loss of a name; other losses are returned unchanged.
 
     Examples
     --------
@@ -191,23 +191,23 @@ def get_loss(loss: Any) -> Any:
         if loss in LOSSES:
             return LOSSES[loss]
     elif isinstance(loss, PairLoss):
-        is_known = any(loss.of_margin is known.of_margin for known in PAIR_LOSSES.values())
-        return loss if is_known else replace(loss, of_margin=_compiled(loss.of_margin))
+        is_builtin = any(loss.of_margin is ours.of_margin for ours in PAIR_LOSSES.values())
+        return loss if is_builtin else replace(loss, of_margin=_compiled(loss.of_margin))
     elif has_methods(loss, "bind"):
         return loss
     elif callable(loss) and not isinstance(loss, type):
         return PairLoss(_compiled(loss))
-    advice = THEIRS.get(loss.lower()) if isinstance(loss, str) else None
-    theirs = f" Write {advice}." if advice else ""
+    synonym = SYNONYMS.get(loss.lower()) if isinstance(loss, str) else None
+    advice = f" Write {synonym}." if synonym else ""
     raise ValueError(
         "loss must be a function of the margin, have a method bind, or be one of "
-        f"{sorted(LOSSES)}; got {quote(loss)}.{theirs or closest(loss, LOSSES)}"
+        f"{sorted(LOSSES)}; got {quote(loss)}.{advice or closest(loss, LOSSES)}"
     )
 
 
 @functools.cache
 def _compiled(loss: Any) -> Any:
-    """Return a user's loss compiled; refuse what numba does not compile to three numbers."""
+    """Return the compiled loss of a user; it must return three numbers."""
     try:
         compiled: Any = numba.njit(loss) if isinstance(loss, FunctionType) else loss
         _value, _gradient, _hessian = map(float, compiled(0.5))
@@ -221,16 +221,15 @@ def _compiled(loss: Any) -> Any:
 
 
 def _check_slope(loss: Any, compiled: Any) -> None:
-    """Refuse a gradient of the wrong sign, and a value that rises where the order gets better.
+    """Refuse a gradient of the wrong sign, and a value that increases with the margin.
 
-    Only signs are compared: a gradient may be clipped or scaled, and at a kink it may be any of
-    several.
+    Only signs are compared: a gradient may be clipped or scaled, or a subgradient.
     """
     tried = [(margin, *map(float, compiled(margin)[:2])) for margin in _MARGINS]
     slopes = [(compiled(m + _STEP)[0] - compiled(m - _STEP)[0]) / (2 * _STEP) for m in _MARGINS]
-    told = [(m, g, s) for (m, _, g), s in zip(tried, slopes, strict=True) if abs(g * s) > _FLAT]
-    if told and all(gradient * slope < 0 for _, gradient, slope in told):
-        margin, gradient, slope = told[0]
+    signed = [(m, g, s) for (m, _, g), s in zip(tried, slopes, strict=True) if abs(g * s) > _FLAT]
+    if signed and all(gradient * slope < 0 for _, gradient, slope in signed):
+        margin, gradient, slope = signed[0]
         raise ValueError(
             "loss must return the gradient of its value, by the margin; got "
             f"{gradient:.3g} where the value has the slope {slope:.3g}, at a margin of {margin:g}, "
@@ -250,19 +249,19 @@ Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 
 
 def _check_pairless(name: str, losses: Any) -> None:
-    """Refuse what is not a sequence of losses without pairs and of None."""
+    """Check a sequence of listwise or pointwise losses, or None."""
     check_sequence(name, losses)
     for loss in losses:
         with naming(name):
-            found = None if loss is None else get_loss(loss)
-        if found is not None and not has_methods(found, "bind"):
-            known = sorted({*LISTWISE, *POINTWISE})
+            resolved = None if loss is None else get_loss(loss)
+        if resolved is not None and not has_methods(resolved, "bind"):
+            allowed = sorted({*LISTWISE, *POINTWISE})
             raise ValueError(
-                f"{name} must be losses without pairs, {known}, or None; got {loss!r}."
+                f"{name} must be listwise or pointwise losses, {allowed}, or None; got {loss!r}."
             )
 
 
-#: Losses without pairs, or their names, or None.
+#: Listwise or pointwise losses, or their names, or None.
 PairlessLosses = Annotated[Sequence[Any], Rule(_check_pairless)]
 
 
@@ -273,10 +272,11 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     objective = PairwiseObjective(judgments, loss, settings, size, largest)
     objective.check_labels()
     is_exponential = settings.gain == "exponential"
-    if weight.takes_gain and is_exponential and largest >= DROWNING_LABEL:
+    if weight.takes_gain and is_exponential and largest >= DOMINATING_LABEL:
         warn_user(
-            f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels hardly "
-            "count. Write gain='linear' if y is an amount, no grade; the order is X, y, qid."
+            f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels have "
+            "almost no weight. Write gain='linear' if y is an amount, no grade; the order is "
+            "X, y, qid."
         )
     return objective
 
@@ -285,6 +285,6 @@ def _refuse_weightless(weight: PairWeight, pairs: Pairs) -> None:
     if pairs.ties and not weight.separates:
         allowed = sorted(name for name, known in PAIR_WEIGHTS.items() if known.separates)
         raise ValueError(
-            f"weight must be one of {allowed} for pairs of equal labels, which weigh nothing under "
-            f"the others; got {pairs!r}."
+            f"weight must be one of {allowed} for pairs of equal labels, whose weight is 0 under "
+            f"the other ones; got {pairs!r}."
         )

@@ -1,4 +1,4 @@
-"""Judgments: all that an objective may know of documents: labels, queries, weights."""
+"""Judgments: labels, queries and weights of documents, which is all that an objective sees."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +10,7 @@ from treerank.documents.queries import QueryGroups
 
 
 class Totals(NamedTuple):
-    """What the objective of some queries needs to know of all queries of a fit.
+    """Totals over all queries of a fit, which the objective of some of them needs.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Totals(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, groups: QueryGroups) -> "Totals":
-        """Describe some queries."""
+        """Return the totals of labels and queries."""
         sizes = groups.sizes
         squared = float(np.square(sizes, dtype=float).sum())
         longest = int(sizes.max(initial=0))
@@ -59,16 +59,15 @@ class Judgments:
     query_weight : ndarray of shape (n_queries,)
         Weight of each query.
     keys : ndarray of shape (n_documents,) or None
-        A number for each document, which keys whatever is drawn for it at random; ``None`` is the
-        number of its row.
+        Key of the random numbers of each document; ``None`` is its row number.
     totals : Totals
         Numbers and sizes of the queries of all workers, and the largest label.
     seed : int
-        Seed of whatever is drawn at random.
+        Seed of random numbers.
 
     Examples
     --------
-    A loss of one's own is an object with ``bind``, which gets them:
+    A user-defined loss is an object with a method ``bind`` that takes judgments:
 
     >>> from treerank import make_objective
     >>> class Squares:
@@ -104,9 +103,9 @@ class Judgments:
         keys: np.ndarray | None = None,
         totals: Totals | None = None,
     ) -> "Judgments":
-        """Put together what is checked already; a weight of ``None`` is 1.
+        """Return judgments of checked arrays; a weight of ``None`` is 1.
 
-        ``totals`` are those of all queries of a fit; None is those of these queries.
+        ``totals`` are over all queries of a fit; ``None`` takes the given queries.
         """
         return cls(
             y,
@@ -120,11 +119,11 @@ class Judgments:
 
     @cached_property
     def is_weighted(self) -> bool:
-        """Whether a document has another weight than 1."""
+        """Whether some document has a weight other than 1."""
         return bool((self.sample_weight != 1).any())
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Judgments":
-        """Return the judgments of the given rows alone, whose queries are ``groups``."""
+        """Return the judgments of a subset of the rows, whose queries are ``groups``."""
         queries = self.groups.codes[groups.first_of(rows)]
         return Judgments(
             self.y[rows],

@@ -1,7 +1,7 @@
-"""Objectives made of others: weighted sums, of labels for some rows only, from given scores on.
+"""Composed objectives: weighted sums, objectives of some rows, objectives with start scores.
 
-``0.7 * a + 0.3 * b`` is an objective again. The terms may differ in labels, losses and weights;
-their documents and queries are the same. :class:`SomeRows` makes them so.
+``0.7 * a + 0.3 * b`` is an objective. Its terms may differ in labels, losses and weights, but not
+in documents and queries; :class:`SomeRows` extends an objective of some rows to all.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from treerank.checks import check_number
 from treerank.documents.queries import QueryGroups
 from treerank.objectives.base import (
     Derivatives,
+    LossAndDerivatives,
     NoDocuments,
     Objective,
-    Priced,
     WrappedObjective,
     as_objective,
 )
@@ -47,7 +47,7 @@ class WeightedSum(Objective):
 
     @property
     def name(self) -> str:
-        """What errors call it: the names of its terms."""
+        """Names of the terms."""
         return " + ".join(term.name for term in self.terms)
 
     @property
@@ -62,12 +62,12 @@ class WeightedSum(Objective):
 
     @property
     def steepness(self) -> float:
-        """What turns a margin of scores into log odds: that of the terms, or 1 if they differ."""
+        """Factor from a margin of scores to log odds: that of the terms, or 1 if they differ."""
         counted = zip(self.terms, self.factors, strict=True)
-        found = {term.steepness for term, factor in counted if factor > 0}
-        return found.pop() if len(found) == 1 else 1.0
+        values = {term.steepness for term, factor in counted if factor > 0}
+        return values.pop() if len(values) == 1 else 1.0
 
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         parts = [term(scores, iteration=iteration) for term in self.terms]
         value, gradient, hessian = (self._added(part) for part in zip(*parts, strict=True))
@@ -80,7 +80,7 @@ class WeightedSum(Objective):
         return gradient, hessian
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "WeightedSum":
-        """Return the sum over the given rows alone."""
+        """Return the sum over a subset of the rows."""
         return WeightedSum(tuple(term.taking(rows, groups) for term in self.terms), self.factors)
 
     def convex(self) -> "WeightedSum":
@@ -88,13 +88,14 @@ class WeightedSum(Objective):
         return WeightedSum(tuple(term.convex_or_itself() for term in self.terms), self.factors)
 
     def with_loss(self, loss: Any) -> "WeightedSum | None":
-        """Return the sum of another loss, one without pairs, for the labels of the terms."""
+        """Return the sum of the terms with another listwise or pointwise loss."""
         terms = [term.with_loss(loss) for term in self.terms]
-        known = tuple(term for term in terms if term is not None)
-        return WeightedSum(known, self.factors) if len(known) == len(terms) else None
+        if None in terms:
+            return None
+        return WeightedSum(tuple(filter(None, terms)), self.factors)
 
     def has_anything_to_learn(self) -> bool:
-        """Tell whether a term can learn."""
+        """Return whether equal scores can be improved for some term."""
         counted = zip(self.terms, self.factors, strict=True)
         return any(factor > 0 and term.has_anything_to_learn() for term, factor in counted)
 
@@ -105,8 +106,8 @@ class WeightedSum(Objective):
 def weighted_sum(objectives: Sequence[Any], factors: Sequence[float] | None = None) -> WeightedSum:
     """Add objectives over the same documents, each times its factor.
 
-    Objectives of your own, which have no ``+``, are added by this function. Sums among them are
-    taken apart, so that no sum holds another.
+    Use this function to add user-defined objectives, which have no ``+``. Nested sums are
+    flattened.
 
     Parameters
     ----------
@@ -132,7 +133,9 @@ def weighted_sum(objectives: Sequence[Any], factors: Sequence[float] | None = No
         check_number("factor", factor, at_least=0)
         is_sum = isinstance(objective, WeightedSum)
         inner = zip(objective.terms, objective.factors, strict=True) if is_sum else [(objective, 1)]
-        terms += [(as_objective(term), float(factor * own)) for term, own in inner]
+        terms += [
+            (as_objective(term), float(factor * inner_factor)) for term, inner_factor in inner
+        ]
     for term, _ in terms[1:]:
         _refuse_other_documents(terms[0][0], term)
     return WeightedSum(tuple(t for t, _ in terms), tuple(f for _, f in terms))
@@ -151,31 +154,31 @@ def _refuse_other_documents(first: Any, other: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FromStart(WrappedObjective):
-    """The price of ``start + scores``: what is fitted to it adds to the start.
+    """The objective of ``start + scores``, to fit a model that is added to another one.
 
     Parameters
     ----------
     objective : Objective
-        The price of the sum.
+        Objective of the sum.
     start : ndarray of shape (n_documents,)
-        Scores of another model.
+        Scores of the other model.
 
     Examples
     --------
     >>> from treerank.objectives import make_objective
     >>> objective = make_objective([1, 0])
-    >>> rest = FromStart(objective, np.array([2.0, 0.0]))
-    >>> rest([0.0, 0.0])[0] == objective([2.0, 0.0])[0]
+    >>> second = FromStart(objective, np.array([2.0, 0.0]))
+    >>> second([0.0, 0.0])[0] == objective([2.0, 0.0])[0]
     True
     """
 
     start: np.ndarray
 
     def __post_init__(self) -> None:
-        """Give an objective of the user's own what it does not have."""
+        """Add missing members to a user-defined objective."""
         object.__setattr__(self, "objective", as_objective(self.objective))
 
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         return self.objective(self.start + scores, iteration=iteration)
 
@@ -184,20 +187,20 @@ class FromStart(WrappedObjective):
         return self.objective.derivatives(self.start + scores, iteration=iteration)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
-        """Return the objective of the given rows alone."""
+        """Return the objective of a subset of the rows."""
         return FromStart(self.objective.taking(rows, groups), self.start[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class SomeRows(WrappedObjective):
-    """The price of the scores of some documents, as an objective over more: others cost nothing.
+    """The objective of some documents as one over all; the other documents have derivatives 0.
 
     Parameters
     ----------
     objective : Objective
-        Its row ``i`` is ``rows[i]`` of all documents.
+        Objective whose row ``i`` is row ``rows[i]`` of all documents.
     rows : ndarray of int
-        Rows that it knows, each once.
+        Rows of the objective, each once.
     all_groups : QueryGroups
         Queries of all rows.
 
@@ -217,29 +220,29 @@ class SomeRows(WrappedObjective):
         """Queries of all rows."""
         return self.all_groups
 
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         scores = np.asarray(scores, dtype=np.float64)
-        value, *found = self.objective(scores[self.rows], iteration=iteration)
-        return value, *self._spread(found, scores)
+        value, *derivatives = self.objective(scores[self.rows], iteration=iteration)
+        return value, *self._scattered(derivatives, scores)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
-        found = self.objective.derivatives(scores[self.rows], iteration=iteration)
-        return self._spread(found, scores)
+        derivatives = self.objective.derivatives(scores[self.rows], iteration=iteration)
+        return self._scattered(derivatives, scores)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "SomeRows":
-        """Return the objective of the given rows alone."""
-        place = np.full(self.all_groups.n_documents, -1)
-        place[self.rows] = np.arange(len(self.rows))
-        known = np.flatnonzero(place[rows] >= 0)
-        if len(known) == 0:
-            return SomeRows(NoDocuments(), known, groups)
-        own = self.objective.taking(place[rows[known]], groups.among(known))
-        return SomeRows(own, known, groups)
+        """Return the objective of a subset of the rows."""
+        number = np.full(self.all_groups.n_documents, -1)
+        number[self.rows] = np.arange(len(self.rows))
+        shared = np.flatnonzero(number[rows] >= 0)
+        if len(shared) == 0:
+            return SomeRows(NoDocuments(), shared, groups)
+        objective = self.objective.taking(number[rows[shared]], groups.among(shared))
+        return SomeRows(objective, shared, groups)
 
-    def _spread(self, found: Any, scores: np.ndarray) -> Derivatives:
-        """Return derivatives of all rows: 0 where nothing is known."""
+    def _scattered(self, derivatives: Any, scores: np.ndarray) -> Derivatives:
+        """Return the derivatives of all rows, 0 outside the rows of the objective."""
         gradient, hessian = np.zeros(scores.shape), np.zeros(scores.shape)
-        gradient[self.rows], hessian[self.rows] = found
+        gradient[self.rows], hessian[self.rows] = derivatives
         return gradient, hessian

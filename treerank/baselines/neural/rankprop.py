@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
+from treerank.objectives.lists.objective import (
+    ListwiseLoss,
+    ListwiseObjective,
+    QueryLosses,
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,9 @@ class SortedTargets(ListwiseLoss):
     array([0.5, 1. , 1.5])
     """
 
-    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> QueryLosses:
         """Return the squared distance of each query and its derivatives."""
         distance = scores - _targets(lists, scores)
         values = lists.weight * distance**2 / 2

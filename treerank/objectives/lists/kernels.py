@@ -20,39 +20,39 @@ def _over_queries(of_query):
     """Make the function that calls one of a query for each."""
 
     @kernel_for(of_query, nogil=True)
-    def kernel(first, last, scores, known, indptr, values, gradient, hessian):
+    def kernel(first, last, scores, label_terms, indptr, values, gradient, hessian):
         for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
-            values[q] = of_query(a, b, scores[a:b], known, gradient[a:b], hessian[a:b])
+            values[q] = of_query(a, b, scores[a:b], label_terms, gradient[a:b], hessian[a:b])
 
-    def over_queries(scores, known, indptr):
+    def over_queries(scores, label_terms, indptr):
         found = np.zeros(len(indptr) - 1), *np.zeros((2, len(scores)))
-        in_parts(kernel, indptr, scores, known, indptr, *found)
+        in_parts(kernel, indptr, scores, label_terms, indptr, *found)
         return found
 
     return over_queries
 
 
 @register_jitable
-def _cross_entropy(a, b, scores, known, gradient, hessian):
-    target = known[a:b]
-    mass = target.sum()
-    if mass == 0:
+def _cross_entropy(a, b, scores, label_terms, gradient, hessian):
+    target = label_terms[a:b]
+    total = target.sum()
+    if total == 0:
         return 0.0
     log_total = _log_sum_exp(scores)
     value = 0.0
     for i in range(len(scores)):
         share = math.exp(scores[i] - log_total)
         value += target[i] * (log_total - scores[i])
-        gradient[i] = mass * share - target[i]
-        hessian[i] = mass * share * (1 - share)
+        gradient[i] = total * share - target[i]
+        hessian[i] = total * share * (1 - share)
     return value
 
 
 @register_jitable
-def _grouped_plackett_luce(a, b, scores, known, gradient, hessian):
+def _grouped_plackett_luce(a, b, scores, label_terms, gradient, hessian):
     """Go through the levels from the top; each stage adds to the gradients of all rows below."""
-    starts, weight = _level_starts(known[0][a:b]), known[1][a:b]
+    starts, weight = _level_starts(label_terms[0][a:b]), label_terms[1][a:b]
     n_levels = len(starts) - 1
     log_totals = _log_totals_up_to(scores, starts)
     value, charge, square = 0.0, 0.0, 0.0
@@ -105,8 +105,8 @@ def _stages(own, n_ties):
 
 
 @register_jitable
-def _approximate_dcg(a, b, scores, known, gradient, hessian):
-    gain, temperature = known[0][a:b], known[1]
+def _approximate_dcg(a, b, scores, label_terms, gradient, hessian):
+    gain, temperature = label_terms[0][a:b], label_terms[1]
     slope = np.empty(len(scores))
     value = 0.0
     ranks = _smooth_ranks(scores, temperature)

@@ -18,7 +18,11 @@ from treerank.checks import refuse_where
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.kernels import approximate_dcg, cross_entropy, grouped_plackett_luce
-from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, Prices
+from treerank.objectives.lists.objective import (
+    ListwiseLoss,
+    ListwiseObjective,
+    QueryLosses,
+)
 from treerank.parameters import Positive
 
 
@@ -51,10 +55,12 @@ class ListNetLoss(ListwiseLoss):
 
     def prepared(self, lists: ListwiseObjective) -> np.ndarray:
         """Return the weighted target of each document."""
-        mass = np.exp(lists.y - lists.per_query(np.maximum, lists.y))
-        return lists.weight * (mass / lists.per_query(np.add, mass))
+        exponentials = np.exp(lists.y - lists.per_query(np.maximum, lists.y))
+        return lists.weight * (exponentials / lists.per_query(np.add, exponentials))
 
-    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> QueryLosses:
         """Return the cross entropy of each query and its derivatives."""
         return cross_entropy(scores, lists.prepared, lists.groups.indptr)
 
@@ -91,7 +97,9 @@ class ListMLE(ListwiseLoss):
         """Return the rows sorted by query, then by label."""
         return np.lexsort((judgments.y, judgments.groups.codes))
 
-    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> QueryLosses:
         """Return the negative log likelihood of each query and its derivatives."""
         return grouped_plackett_luce(scores, (lists.y, lists.weight), lists.groups.indptr)
 
@@ -119,11 +127,13 @@ class XENDCG(ListwiseLoss):
 
     check_labels = _check_gains
 
-    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> QueryLosses:
         """Return the cross entropy of each query and its derivatives."""
         keys = lists.judgments.keys_of(lists.rows)
-        mass = np.exp2(lists.y) - uniforms(lists.judgments.seed, iteration, keys)
-        target = lists.weight * mass / lists.per_query(np.add, mass)
+        exponentials = np.exp2(lists.y) - uniforms(lists.judgments.seed, iteration, keys)
+        target = lists.weight * exponentials / lists.per_query(np.add, exponentials)
         return cross_entropy(scores, target, lists.groups.indptr)
 
 
@@ -137,7 +147,7 @@ class ApproxNDCG(ListwiseLoss):
     .. math:: 1 - \frac{1}{\mathrm{IDCG}} \sum_i w_i \frac{2^{y_i} - 1}{\log_2(1 + \pi_i)}.
 
     Queries whose labels are all equal have nothing to gain and cost nothing. The exact curvature
-    is negative in places; the hessian is an upper bound of it: the discount is taken as linear
+    is negative for some scores; the hessian is an upper bound: the discount is taken as linear
     in the rank (it is convex), and each pair at the bound of its sigmoid's second derivative.
     The time is quadratic in the documents of a query.
 
@@ -167,20 +177,22 @@ class ApproxNDCG(ListwiseLoss):
         """Return what each query costs without any gain, and the most that each row gains."""
         y, query = lists.y, lists.query
         by_relevance = np.lexsort((-y, query))
-        place = np.arange(len(y)) - lists.groups.indptr[query]
+        position = np.arange(len(y)) - lists.groups.indptr[query]
         gain = np.exp2(y) - 1
-        ideal = lists.per_query(np.add, gain[by_relevance] / np.log2(place + 2))
+        ideal = lists.per_query(np.add, gain[by_relevance] / np.log2(position + 2))
         orderable = lists.per_query(np.maximum, y) > -lists.per_query(np.maximum, -y)
         share = np.divide(gain, ideal, out=np.zeros(len(y)), where=orderable)
         cost = np.zeros(lists.groups.n_queries)
         cost[query[orderable]] = 1.0
         return cost * lists.judgments.query_weight, lists.weight * share
 
-    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> QueryLosses:
         """Return one minus the smooth NDCG of each query and its derivatives."""
         cost, gain = lists.prepared
-        known = gain, float(self.temperature)
-        values, gradient, hessian = approximate_dcg(scores, known, lists.groups.indptr)
+        label_terms = gain, float(self.temperature)
+        values, gradient, hessian = approximate_dcg(scores, label_terms, lists.groups.indptr)
         return cost + values, gradient, hessian
 
 
@@ -222,7 +234,9 @@ class HalfSquaredError(ListwiseLoss):
         """Return the rows as they are: no term looks at another document."""
         return np.arange(len(judgments.y))
 
-    def over_queries(self, lists: ListwiseObjective, scores: np.ndarray, iteration: int) -> Prices:
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> QueryLosses:
         """Return the squared error of each document and its derivatives."""
         residual, weight = scores - lists.y, lists.weight
         return weight * residual**2 / 2, weight * residual, weight.copy()

@@ -1,4 +1,4 @@
-"""Objectives without pairs: the price of the scores of a whole query at once, query by query.
+"""Listwise objectives: a loss of the scores of a whole query.
 
 A listwise loss is a small frozen dataclass of its own settings. ``loss.bind(judgments)`` makes the
 objective of judged documents. The losses are in :mod:`treerank.objectives.lists.losses`.
@@ -14,19 +14,19 @@ import numpy as np
 from treerank.checks import check_column
 from treerank.documents.queries import QueryGroups
 from treerank.numerics.threads import threads_for
-from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
+from treerank.objectives.base import Derivatives, LossAndDerivatives, Objective, as_objective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.objective import PairwiseObjective
 from treerank.objectives.pairs.settings import PairSettings
 from treerank.parameters import check_parameters
 
-#: Values of the queries or documents, gradients and hessians of the documents.
-Prices = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Losses of the queries or documents, gradients and hessians of the documents.
+QueryLosses = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ListwiseLoss(ABC):
-    """A price of the scores of a whole query, without documents yet.
+    """A loss of the scores of a whole query, not bound to documents yet.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class ListwiseLoss(ABC):
         check_parameters(self)
 
     def bind(self, judgments: Judgments) -> "ListwiseObjective":
-        """Return the objective of judged documents; refuse labels that have no meaning here."""
+        """Return the objective of judged documents; labels are checked."""
         self.check_labels(judgments.y)
         return ListwiseObjective(self, judgments)
 
     def check_labels(self, y: np.ndarray) -> None:
-        """Refuse labels that have no meaning to the loss; by default none is refused."""
+        """Check the labels; by default all are valid."""
         del y
 
     def order(self, judgments: Judgments) -> np.ndarray:
@@ -54,13 +54,13 @@ class ListwiseLoss(ABC):
         return judgments.groups.order
 
     def prepared(self, lists: "ListwiseObjective") -> Any:
-        """Return what depends on the labels alone and is worth keeping."""
+        """Return values that depend on the labels alone, to be computed once."""
         return None
 
     @abstractmethod
     def over_queries(
         self, lists: "ListwiseObjective", scores: np.ndarray, iteration: int
-    ) -> Prices:
+    ) -> QueryLosses:
         """Return values, one per query or per document, and gradients and hessians per document.
 
         ``scores`` and all columns of ``lists`` are in the order of :meth:`order`.
@@ -84,7 +84,7 @@ class ListwiseObjective(Objective):
     loss: ListwiseLoss
     judgments: Judgments
 
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian."""
         return self._priced(check_column("scores", scores, len(self.judgments.y)), iteration)
 
@@ -92,17 +92,17 @@ class ListwiseObjective(Objective):
         """Return gradient and hessian."""
         return self._priced(np.asarray(scores, dtype=np.float64), iteration)[1:]
 
-    def _priced(self, scores: np.ndarray, iteration: int) -> Priced:
+    def _priced(self, scores: np.ndarray, iteration: int) -> LossAndDerivatives:
         scores = scores[self.rows]
         with threads_for(len(scores)):
             values, *derivatives = self.loss.over_queries(self, scores, iteration)
         gradient, hessian = np.empty((2, len(scores)))
         gradient[self.rows], hessian[self.rows] = derivatives
-        # Summed here, and not by each thread: the bits depend on the order.
+        # Summed here, not by threads: the bits depend on the order.
         return float(values.sum()), gradient, hessian
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "ListwiseObjective":
-        """Return the objective of the given rows alone, whose queries are ``groups``."""
+        """Return the objective of a subset of the rows, whose queries are ``groups``."""
         return replace(self, judgments=self.judgments.taking(rows, groups))
 
     def convex(self) -> Objective:
@@ -116,7 +116,7 @@ class ListwiseObjective(Objective):
         return as_objective(loss.bind(self.judgments))
 
     def has_anything_to_learn(self) -> bool:
-        """Tell whether a query has two labels, or equal scores do not cost least."""
+        """Return whether some query has two labels, or equal scores can be improved."""
         has_labels = bool(self.groups.with_two_labels(self.judgments.y).any())
         return has_labels or super().has_anything_to_learn()
 

@@ -87,14 +87,14 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
         return exact_pairs.sums(problem, scores, iteration)
     g, h = np.empty((2, len(x)))
     values = np.empty(problem.groups.n_queries)
-    places = labels.indptr, problem.levels, weights.document, weights.gain
+    slots = labels.indptr, problem.levels, weights.document, weights.gain
     kernel = FORMS[of_margin](problem.pairs.adjacent)
-    calls: list[tuple[Any, ...]] = [(kernel, x, *places, g, h, values)]
+    calls: list[tuple[Any, ...]] = [(kernel, x, *slots, g, h, values)]
     if of_margin in (hinge, squared_hinge):
         ranked = np.empty(len(x), np.int32), np.empty(len(x))
         calls = [(sort_queries, x, labels.indptr, *ranked), (*calls[0], *ranked)]
     in_parts(in_turn(*calls), labels.indptr)
-    return Sums(g, h, problem.fixed_mass, values)
+    return Sums(g, h, problem.fixed_total_weight, values)
 
 
 def _widest(x, indptr):

@@ -2,7 +2,7 @@ r"""Exact pairs: value and derivatives of any pair loss and weight, in double pr
 
 A kernel is made for a loss and a weight, which are compiled into it. The kernels of built-in
 losses are kept on disk; that of a jitted function of the user's own is compiled once per process.
-Kernels run in parallel over queries, and each query has places of its own. So the bits are the
+Kernels run in parallel over queries, and each query has slots of its own. So the bits are the
 same for any number of threads.
 """
 
@@ -35,9 +35,9 @@ def fill_in(
     in_parts(in_turn(*ranking), problem.labels.indptr)
     truncated, ties = problem.pairs.top is not None, problem.pairs.ties
     kernel = exact_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated, ties)
-    places = x, problem.labels, problem.weights, ranks
+    slots = x, problem.labels, problem.weights, ranks
     ends = np.append(0, np.cumsum(problem.groups.sizes[queries]))
-    in_parts(kernel, ends, queries, *places, *sums)
+    in_parts(kernel, ends, queries, *slots, *sums)
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def exact_kernel(
     """Make the kernel for a loss and a weight."""
 
     @kernel_for(of_margin, of_pair, truncated, ties, nogil=True, error_model="numpy")
-    def over_runs(first, last, wanted, x, labels, weights, ranks, g, h, mass, value):
+    def over_runs(first, last, wanted, x, labels, weights, ranks, g, h, total_weight, value):
         for n in range(first, last):
             q = wanted[n]
             a = labels.indptr[q]
@@ -55,7 +55,7 @@ def exact_kernel(
             h[a : labels.indptr[q + 1]] = 0
             total, price = 0.0, 0.0
             for i in range(a, labels.indptr[q + 1]):
-                # Documents of the same level are the places from `high` on.
+                # Documents of the same level are the slots from `high` on.
                 for j in range(a + labels.low[i], i if ties else a + labels.high[i]):
                     w = weigh(of_pair, truncated, i, j, weights, ranks)
                     if w == 0:  # beyond the top, where the loss need not be computed
@@ -72,7 +72,7 @@ def exact_kernel(
                     h[j] += w * curvature
                     total += w
                     price += w * pair_value
-            mass[q], value[q] = total, price
+            total_weight[q], value[q] = total, price
 
     return over_runs
 
@@ -81,7 +81,7 @@ def exact_kernel(
 def weigh(
     of_pair: Callable[..., Any], truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
 ) -> float:
-    """Return the weight of a pair of places, document weights included."""
+    """Return the weight of a pair of slots, document weights included."""
     tied = ranks.block[i] == ranks.block[j]
     gain, above, below = weights.gain, ranks.above, ranks.below
     w = of_pair(gain[i], gain[j], above[i], above[j], below[i], below[j], ranks.within[i], tied)

@@ -1,7 +1,7 @@
 r"""Pairs in single precision: derivatives of the sigmoid family, a vector of pairs at a time.
 
 With ``u = e_j / (e_i + e_j)``, where ``e`` is the exponential of a score, a pair costs one
-division. Each query is laid out in columns, and for each document a loop runs over the places of
+division. Each query is laid out in columns, and for each document a loop runs over the slots of
 its partners, a vector at a time. All columns are rows of one array, which one query after the other
 uses.
 
@@ -33,7 +33,7 @@ ENOUGH = 8
 #: gradients and hessians; and what the weight of a pair is made of.
 EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
 ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
-#: Places that are read at a time, so that no loop over single places remains.
+#: Places that are read at a time, so that no loop over single slots remains.
 LANES = np.uint64(16)
 #: Half the range of scores for which single precision can hold e and its reciprocal.
 HALF_RANGE = 40.0
@@ -50,18 +50,18 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
     g, h = np.empty((2, len(scores)))
     n_queries, labels, shape = problem.groups.n_queries, problem.labels, problem.loss.shape
     assert shape is not None
-    mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
+    total_weight, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
     x, ranks, ranking = problem.ranking(scores, iteration, single=True)
     e = np.empty(len(x), np.float32)
     powers = _exponentials, x, shape.steepness, labels.indptr, e, wide
     constants = -shape.gradient_factor, shape.hessian_factor
-    places = labels, problem.weights_single, ranks
-    tail = *places, copies_top(problem), constants, wide, g, h, mass
+    slots = labels, problem.weights_single, ranks
+    tail = *slots, copies_top(problem), constants, wide, g, h, total_weight
     in_parts(in_turn(*ranking, powers, (kernel_of(problem), e, *tail)), labels.indptr)
     if wide.any():
-        known = Sums(g, h, mass, np.empty(n_queries))
+        known = Sums(g, h, total_weight, np.empty(n_queries))
         exact_pairs.fill_in(known, np.flatnonzero(wide), problem, scores, iteration)
-    return Sums(g, h, problem.fixed_mass if problem.is_separable else mass)
+    return Sums(g, h, problem.fixed_total_weight if problem.is_separable else total_weight)
 
 
 def kernel_of(problem: PairProblem) -> Callable[..., Any]:
@@ -91,7 +91,9 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
     of_pair, separates = weight.of_pair, weight.separates
 
     @kernel_for(of_upset, of_pair, separates, *flags, nogil=True, **OPTIONS)
-    def over_runs(first, last, e, labels, weights, ranks, limited, constants, wide, g, h, mass):
+    def over_runs(
+        first, last, e, labels, weights, ranks, limited, constants, wide, g, h, total_weight
+    ):
         longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else width_for(2 * longest if limited else longest)
         columns = np.zeros((INSIDE_TIE + 1, width), np.float32)
@@ -120,7 +122,7 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
                 total += _add_document(
                     columns, i, low, high, of_upset, of_pair, separates, truncated, weighted, scaled
                 )
-            mass[q] = total
+            total_weight[q] = total
             if limited:
                 _add_copies(columns, again)
             G = columns[GRADIENT]
@@ -136,13 +138,13 @@ def _fast_kernel(of_upset, weight, truncated, narrow, weighted, scaled):
 def _load(columns, a, b, e, weights, ranks, limited, truncated, weighted):
     """Fill the columns that the pairs of a query read.
 
-    Vectors also read a few places behind the documents. What earlier queries left there is
+    Vectors also read a few slots behind the documents. What earlier queries left there is
     multiplied by 0, and must be finite.
     """
     size = rounded_up(b - a)
     for t in range(2 * size if limited else size):
         columns[PARTNER, t] = columns[GRADIENT, t] = columns[HESSIAN, t] = 0
-    start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
+    start = np.uint64(a)  # unsigned slots need no check: the loop vectorizes
     for t in range(np.uint64(b - a)):
         columns[EXPONENTIAL, t] = e[start + t]
         columns[GAIN, t] = weights.gain[start + t]
@@ -180,7 +182,7 @@ def _add_document(columns, i, low, high, of_upset, of_pair, separates, truncated
     block_i, document_i = block[i], document[i]
     inside_i, inside_tie_i = inside[i], inside_tie[i]
     # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
-    # unsigned j needs no check for negative places, which would stop vectorization.
+    # unsigned j needs no check for negative slots, which would stop vectorization.
     for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
         r = one / (e_i + partner[j])
         tied = block_i == block[j]
@@ -241,13 +243,13 @@ def width_for(length: int) -> int:
 
 @register_jitable(inline="always")
 def rounded_up(size: int) -> np.uint64:
-    """Return the least number of places of whole vectors that is not below ``size``."""
+    """Return the least number of slots of whole vectors that is not below ``size``."""
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
 
 
 @register_jitable(inline="always")
 def _set_partners(columns, again, limited, filled, high, emptied, low):
-    """Make places ``low`` to ``high`` and their copies the partners; both only grow."""
+    """Make slots ``low`` to ``high`` and their copies the partners; both only grow."""
     e = columns[EXPONENTIAL]
     partner = columns[PARTNER]
     for t in range(np.uint64(filled), np.uint64(high)):
@@ -263,9 +265,9 @@ def _set_partners(columns, again, limited, filled, high, emptied, low):
 
 @register_jitable(inline="always")
 def _copy_top(columns, size, top, again, chosen):
-    """Copy the places of the top to the places from ``size`` on, in their order.
+    """Copy the slots of the top to the slots from ``size`` on, in their order.
 
-    Fill in for each place the place behind the copies of those before it. ``chosen`` is working
+    Fill in for each slot the slot behind the copies of those before it. ``chosen`` is working
     memory.
     """
     for t in range(len(again)):
@@ -287,7 +289,7 @@ def _copy_top(columns, size, top, again, chosen):
 
 @register_jitable(inline="always")
 def _add_copies(columns, again):
-    """Add the sums of the copies to those of the places they were copied from."""
+    """Add the sums of the copies to those of the slots they were copied from."""
     for k in (GRADIENT, HESSIAN):
         for t in range(len(again) - 1):
             if again[t] < again[t + 1]:

@@ -1,8 +1,8 @@
 """Label order: the documents of each query sorted by label.
 
-In this order the less relevant partners of a document are one run of places, over which loops
+In this order the less relevant partners of a document are one run of slots, over which loops
 vectorize, and what all documents of a level share is computed once per level. Kernels here move
-scores from rows to places, and sums over pairs from places to rows.
+scores from rows to slots, and sums over pairs from slots to rows.
 """
 
 from typing import NamedTuple
@@ -21,14 +21,14 @@ class LabelOrder(NamedTuple):
     Attributes
     ----------
     row : ndarray of shape (n_documents,)
-        The caller's row at each place.
+        The caller's row at each slot.
     indptr : ndarray of shape (n_queries + 1,)
-        Query ``q`` owns the places ``indptr[q]`` to ``indptr[q + 1]``.
+        Query ``q`` owns the slots ``indptr[q]`` to ``indptr[q + 1]``.
     level_start : ndarray of shape (n_levels + 1,)
-        First place of each level, counted through all queries; one level has one label.
+        First slot of each level, counted through all queries; one level has one label.
     low, high : ndarray of shape (n_documents,)
-        Partners less relevant than a place: places ``low`` to ``high``, counted from the first
-        place of the query.
+        Partners less relevant than a slot: slots ``low`` to ``high``, counted from the first
+        slot of the query.
     """
 
     row: np.ndarray
@@ -64,20 +64,20 @@ class LabelOrder(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Weights that stay the same, per place: by label, and by the user."""
+    """Weights that stay the same, per slot: by label, and by the user."""
 
     gain: np.ndarray
     document: np.ndarray
 
 
 class Sums(NamedTuple):
-    """Sums over the pairs of each place or query, before the factors of the queries.
+    """Sums over the pairs of each slot or query, before the factors of the queries.
 
     Attributes
     ----------
     gradient, hessian : ndarray of shape (n_documents,)
-        By place.
-    mass : ndarray of shape (n_queries,)
+        By slot.
+    total_weight : ndarray of shape (n_queries,)
         Sum of the pair weights of each query.
     values : ndarray of shape (n_queries,) or None
         Sum of the losses of each query, if the kernel computes it.
@@ -85,7 +85,7 @@ class Sums(NamedTuple):
 
     gradient: np.ndarray
     hessian: np.ndarray
-    mass: np.ndarray
+    total_weight: np.ndarray
     values: np.ndarray | None = None
 
 
@@ -93,8 +93,8 @@ class Sums(NamedTuple):
 def place_scores(
     first: int, last: int, scores: np.ndarray, labels: LabelOrder, sigma: float, x: np.ndarray
 ) -> None:
-    """Fill ``x`` with sigma times the score of each place."""
-    # Unsigned rows need no check for places that are counted from the end.
+    """Fill ``x`` with sigma times the score of each slot."""
+    # Unsigned rows need no check for slots that are counted from the end.
     for t in range(labels.indptr[first], labels.indptr[last]):
         x[t] = sigma * scores[np.uint64(labels.row[t])]
 
@@ -112,7 +112,7 @@ def scatter(
     gradient: np.ndarray,
     hessian: np.ndarray,
 ) -> None:
-    """Write the derivatives of each place to its row, times the factors of its query."""
+    """Write the derivatives of each slot to its row, times the factors of its query."""
     for q in range(first, last):
         for t in range(indptr[q], indptr[q + 1]):
             gradient[row[t]] = gradient_factor[q] * g[t]

@@ -13,7 +13,7 @@ from treerank.objectives.pairs.problem import PairProblem
 
 
 class PairList(NamedTuple):
-    """Listed pairs of places, those of query ``q`` at ``indptr[q]`` to ``indptr[q + 1]``."""
+    """Listed pairs of slots, those of query ``q`` at ``indptr[q]`` to ``indptr[q + 1]``."""
 
     i: np.ndarray
     j: np.ndarray
@@ -34,12 +34,12 @@ def sums(problem: PairProblem, scores: np.ndarray, iteration: int) -> Sums:
 
 
 def _list_pairs(problem):
-    """Turn pairs of rows into pairs of places."""
+    """Turn pairs of rows into pairs of slots."""
     given, labels = problem.pairs, problem.labels
-    place = np.empty(len(labels.row), dtype=np.int64)
-    place[labels.row] = np.arange(len(place))
-    given = given.at(np.argsort(place[given.i], kind="stable"))  # query by query
-    i, j = place[given.i], place[given.j]
+    slot = np.empty(len(labels.row), dtype=np.int64)
+    slot[labels.row] = np.arange(len(slot))
+    given = given.at(np.argsort(slot[given.i], kind="stable"))  # query by query
+    i, j = slot[given.i], slot[given.j]
     return PairList(i, j, given.weight, given.target, np.searchsorted(i, labels.indptr))
 
 
@@ -48,7 +48,7 @@ def _listed_kernel(of_margin, of_pair, truncated):
     """Make the kernel over listed pairs, in double precision, for any loss."""
 
     @kernel_for(of_margin, of_pair, truncated, nogil=True, error_model="numpy")
-    def over_list(first, last, x, pairs, labels, weights, ranks, g, h, mass, value):
+    def over_list(first, last, x, pairs, labels, weights, ranks, g, h, total_weight, value):
         for q in range(first, last):
             g[labels.indptr[q] : labels.indptr[q + 1]] = 0
             h[labels.indptr[q] : labels.indptr[q + 1]] = 0
@@ -68,6 +68,6 @@ def _listed_kernel(of_margin, of_pair, truncated):
                 h[j] += w * curvature
                 total += w
                 price += w * (target * ahead[0] + (1 - target) * back[0])
-            mass[q], value[q] = total, price
+            total_weight[q], value[q] = total, price
 
     return over_list

@@ -13,7 +13,7 @@ import numpy as np
 from treerank.checks import check_column
 from treerank.documents.queries import QueryGroups
 from treerank.numerics.threads import in_parts, threads_for
-from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
+from treerank.objectives.base import Derivatives, LossAndDerivatives, Objective, as_objective
 from treerank.objectives.pairs import closed_forms, exact_pairs, fast_pairs, listed_pairs
 from treerank.objectives.pairs.label_order import scatter
 from treerank.objectives.pairs.losses import PAIR_LOSSES
@@ -53,7 +53,7 @@ class PairwiseObjective(PairProblem, Objective):
         """What turns a margin of scores into log odds, as far as the loss says."""
         return self.sigma if self.loss.is_likelihood else 1.0
 
-    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> LossAndDerivatives:
         """Return value, gradient and hessian, in double precision."""
         scores = check_column("scores", scores, self.groups.n_documents)
         values, derivatives = self._summed(scores, iteration, with_value=True)
@@ -110,7 +110,7 @@ class PairwiseObjective(PairProblem, Objective):
         gradient, hessian = np.empty((2, len(scores)))
         with threads_for(max(len(scores), self.n_pairs / _PAIRS_PER_DOCUMENT)):  # as many as pay
             sums = kernel.sums(self, scores, iteration)
-            factor, indptr = self.factors(sums.mass), self.labels.indptr
+            factor, indptr = self.factors(sums.total_weight), self.labels.indptr
             slopes = sums.gradient, sums.hessian, self.labels.row, indptr
             factors = factor * self.sigma, factor * self.sigma**2
             in_parts(scatter, indptr, *slopes, *factors, gradient, hessian)

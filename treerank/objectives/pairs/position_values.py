@@ -1,4 +1,4 @@
-"""Position values: how much a metric changes when two documents of a query swap places.
+"""Position values: how much a metric changes when two documents of a query swap.
 
 Each function gets the present order of one query and its scores in that order, ``falling``. It
 fills in two numbers per document. The change is ``above_i - above_j`` if the more relevant
@@ -34,8 +34,8 @@ def _ndcg_values(order, falling, discount, gain, above, below, within, working):
     for rank in range(len(order)):
         block += falling[rank] != before
         before = falling[rank]
-        place, document = np.uint64(block), np.uint64(order[rank])  # not counted from the end
-        above[document], within[document] = working[0, place], working[1, place]
+        slot, document = np.uint64(block), np.uint64(order[rank])  # not counted from the end
+        above[document], within[document] = working[0, slot], working[1, slot]
 
 
 @register_jitable
@@ -78,7 +78,7 @@ def _map_block(discount, start, size, relevant, seen, gained):
 
 @register_jitable
 def _map_gap(discount, start, size, relevant, seen):
-    """Return the mean change when a relevant and another document of one block swap places."""
+    """Return the mean change when a relevant and another document of one block swap."""
     if relevant == 0 or relevant == size:
         return 0.0
     mates = (relevant - 1) / max(size - 2, 1)

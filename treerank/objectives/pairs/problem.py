@@ -1,7 +1,7 @@
 """Pair problem: everything about the pairs of an objective that the scores do not change.
 
-Documents are sorted by query and, within a query, by label; a *place* is a position in that order.
-Kernels work on places. Each of them reads a :class:`PairProblem` and returns the sums over its
+Documents are sorted by query and, within a query, by label; a *slot* is a position in that order.
+Kernels work on slots. Each of them reads a :class:`PairProblem` and returns the sums over its
 pairs.
 """
 
@@ -82,12 +82,12 @@ class PairProblem:
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """Level of each place; only kernels that sum by levels need it."""
+        """Level of each slot; only kernels that sum by levels need it."""
         start = self.labels.level_start
         return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
     def make_weights(self) -> Weights:
-        """Return the weights of the places that no score changes."""
+        """Return the weights of the slots that no score changes."""
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gains = self.weight.gains(self.judgments.y[row], groups, self)
@@ -95,12 +95,12 @@ class PairProblem:
 
     @cached_property
     def weights(self) -> Weights:
-        """Weights of the places that no score changes, made once."""
+        """Weights of the slots that no score changes, made once."""
         return self.make_weights()
 
     @cached_property
     def weights_single(self) -> Weights:
-        """Weights of the places in single precision; those of documents only if they differ.
+        """Weights of the slots in single precision; those of documents only if they differ.
 
         Those in double precision are made for it, not kept.
         """
@@ -119,7 +119,7 @@ class PairProblem:
         return self.weight.separates and self.pairs.is_whole
 
     @cached_property
-    def fixed_mass(self) -> np.ndarray:
+    def fixed_total_weight(self) -> np.ndarray:
         """Sum of the pair weights of each query, where the problem is separable."""
         weights, labels = self.make_weights(), self.labels
         below = np.append(0, np.cumsum(weights.document))
@@ -127,13 +127,13 @@ class PairProblem:
         partners = below[first + labels.high] - below[first + labels.low]
         return np.add.reduceat(weights.gain * weights.document * partners, labels.indptr[:-1])
 
-    def factors(self, mass: np.ndarray) -> np.ndarray:
+    def factors(self, total_weight: np.ndarray) -> np.ndarray:
         """Return the factor of each query, given the sum of its pair weights."""
         scale = NORMALIZATIONS[self.normalization]
         if scale is None:
             return self.judgments.query_weight
-        scaled = scale(np.where(mass > 0, mass, 1.0), self.typical_size)
-        return self.judgments.query_weight * np.where(mass > 0, scaled, 1.0)
+        scaled = scale(np.where(total_weight > 0, total_weight, 1.0), self.typical_size)
+        return self.judgments.query_weight * np.where(total_weight > 0, scaled, 1.0)
 
     def discounts(self, name: str, longest: int) -> np.ndarray:
         """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
@@ -154,7 +154,7 @@ class PairProblem:
     def ranking(
         self, scores: np.ndarray, iteration: int, *, single: bool = False
     ) -> tuple[np.ndarray, Ranks, list[tuple[Any, ...]]]:
-        """Return scores of places, ranks, and the calls that fill both in.
+        """Return scores of slots, ranks, and the calls that fill both in.
 
         A call is a kernel with its arguments, but for the queries that it is for; see
         :func:`treerank.numerics.threads.in_turn`. Ranks that do not matter stay 0.

@@ -25,7 +25,7 @@ SMALLEST_SPREAD = 1e-280
 
 
 class Ranks(NamedTuple):
-    """The present ranks as weights need them, one entry per place.
+    """The present ranks as weights need them, one entry per slot.
 
     Attributes
     ----------
@@ -86,21 +86,21 @@ def _sort_by_bin(order, key, bins, free):
     if not SMALLEST_SPREAD < top - bottom < np.inf:
         return
     scale = (n_bins - 1) / (top - bottom)
-    for t in range(n):  # unsigned, so no check for places that are counted from the end
+    for t in range(n):  # unsigned, so no check for slots that are counted from the end
         bins[t] = min(np.uint32(np.int32((top - key[t]) * scale)), np.uint32(n_bins - 1))
     for b in range(n_bins):
         free[b] = 0
     for t in range(n):
         free[bins[t]] += np.uint32(1)
-    place = np.uint32(0)
-    for b in range(n_bins):  # counts become places
+    slot = np.uint32(0)
+    for b in range(n_bins):  # counts become slots
         count = free[b]
-        free[b] = place
-        place += count
+        free[b] = slot
+        slot += count
     for t in range(n):
-        place = free[bins[t]]
-        order[place] = t
-        free[bins[t]] = place + np.uint32(1)
+        slot = free[bins[t]]
+        order[slot] = t
+        free[bins[t]] = slot + np.uint32(1)
 
 
 @register_jitable(inline="always")
@@ -108,14 +108,14 @@ def _insert(order, key, falling):
     """Sort by insertion, and fill in sorted keys; give up after many moves, and tell so."""
     patience = np.int64(PATIENCE * len(order))
     for t in range(len(order)):
-        document, place = order[t], np.uint64(t)  # unsigned places need no check
+        document, slot = order[t], np.uint64(t)  # unsigned slots need no check
         value = key[np.uint64(document)]
-        while place > 0 and falling[place - np.uint64(1)] < value:
-            above = place - np.uint64(1)
-            order[place], falling[place] = order[above], falling[above]
-            place = above
-        order[place], falling[place] = document, value
-        patience -= t - np.int64(place)
+        while slot > 0 and falling[slot - np.uint64(1)] < value:
+            above = slot - np.uint64(1)
+            order[slot], falling[slot] = order[above], falling[above]
+            slot = above
+        order[slot], falling[slot] = document, value
+        patience -= t - np.int64(slot)
         if patience < 0:
             return False
     return True
@@ -157,7 +157,7 @@ def value_kernel(
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         working = np.empty((3, longest_query(indptr, first, last)))
         for q in range(first, last):
-            # `near` is that of `ranks`: the compiler drops what is stored at a single place of a
+            # `near` is that of `ranks`: the compiler drops what is stored at a single slot of a
             # tuple.
             a, b = indptr[q], indptr[q + 1]
             # One array per line: numba compiles much code for tuples of arrays.

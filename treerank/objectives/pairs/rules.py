@@ -3,7 +3,7 @@
 A rule is a :class:`Pairs`, whose fields combine: ``Pairs(adjacent=True, top=10)`` compares
 neighboring levels of relevance where at least one of the two documents stands in the top 10.
 Pairs are listed only if they are given. Otherwise, with the documents of a query sorted by label,
-the less relevant partners of a document are one run of places.
+the less relevant partners of a document are one run of slots.
 
 To name a rule, list it in ``PAIRS``.
 """
@@ -29,7 +29,7 @@ class Pairs:
         order follows from them by transitivity.
     top : int or None, default=None
         Only pairs with at least one document among the first ``top`` of the present ranking.
-        Documents of equal scores around that place count by their probability of being among the
+        Documents of equal scores around that slot count by their probability of being among the
         first. In long queries only these pairs are visited.
     ties : bool, default=False
         Also pairs of equal labels, where each order is right with probability 1/2 (RankNet).

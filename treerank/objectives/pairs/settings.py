@@ -1,8 +1,8 @@
-"""Settings of losses over pairs: the one place where each is spelled, typed and checked.
+"""Settings of losses over pairs: where each is named, typed and checked.
 
 Rankers have them as parameters. From there on they travel as one :class:`PairSettings`. To add a
 setting, add a field here, a parameter to
-:class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`, and read it in one place.
+:class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`, and read it in one function.
 """
 
 from dataclasses import dataclass, fields

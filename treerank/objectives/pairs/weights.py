@@ -1,7 +1,7 @@
 """Pair weights: how much a pair of documents of one query matters.
 
 A weight multiplies the loss of a pair. Some depend on labels only, some on how much a metric
-would change if the two documents swapped places in the present ranking; any pair loss times such
+would change if the two documents swapped in the present ranking; any pair loss times such
 a weight gives a lambda gradient. Two documents ``i`` (more relevant) and ``j`` have
 
 * ``gain``: a number that their labels fix once, such as ``2^y - 1`` over the ideal DCG;
@@ -197,6 +197,6 @@ Weight = Annotated[str | PairWeight, Rule(lambda _, weight: get_pair_weight(weig
 #: query; or the logarithm of the sum, as LightGBM's ``lambdarank_norm`` does.
 NORMALIZATIONS: dict[str | None, Any] = {
     None: None,
-    "equal": lambda mass, typical_size: typical_size / mass,
-    "log": lambda mass, typical_size: np.log2(1 + mass) / mass,
+    "equal": lambda total_weight, typical_size: typical_size / total_weight,
+    "log": lambda total_weight, typical_size: np.log2(1 + total_weight) / total_weight,
 }
