@@ -177,6 +177,17 @@ def test_a_pickled_objective_gives_the_same_bits(name):
     assert_same(restored(scores, iteration=1), objective(scores, iteration=1), rtol=0)
 
 
+@every_objective
+def test_scores_may_be_any_numbers_in_any_layout(name):
+    objective, scores = built(name)
+    whole = np.round(4 * scores)
+    expected = [*objective(whole), *objective.derivatives(whole)]
+    strided = np.repeat(whole, 2, axis=0)[::2]
+    others = [whole.astype(dtype) for dtype in (int, np.float32, np.float16, object)]
+    for given in (strided, np.asfortranarray(whole), *others):
+        assert_same([*objective(given), *objective.derivatives(given)], expected, rtol=0)
+
+
 def full_of_garbage(shape, dtype=float):
     """Stand in for ``np.empty``, whose memory is mostly 0 in a test."""
     return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 113, dtype=dtype)
