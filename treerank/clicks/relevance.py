@@ -196,7 +196,7 @@ class ClickRelevance(BaseEstimator):
                 f"X must be dense for clicks=ClickRelevance({quote(self.feature_part)}), which "
                 "reads no sparse matrices. X.toarray() makes it dense."
             )
-        set_columns(self, documents)
+        set_columns(self, documents.columns, documents.shape[1])
         return self._fit(counts, X, X)
 
     def _fit(self, counts: ClickCounts, X: Any, numbers: Any) -> Self:

@@ -27,11 +27,7 @@ _COPIED = 2**16  # rows of a matrix in Fortran order that are copied at a time
 
 
 def canonical_order(
-    X: Any,
-    groups: QueryGroups,
-    y: np.ndarray,
-    *weights: np.ndarray | None,
-    of_features: np.ndarray | None = None,
+    X: Any, groups: QueryGroups, y: np.ndarray, *weights: np.ndarray | None
 ) -> tuple[QueryGroups, np.ndarray]:
     """Sort rows and queries by their content; also return the hash of each query.
 
@@ -39,7 +35,6 @@ def canonical_order(
     order. Equal numbers with different bits are equal: ``-0.0`` and ``0.0``, all kinds of NaN, the
     same value as float32 and as float64, in a sparse matrix and in a dense one, where no entry may
     be stored twice. ``weights`` are other properties in which rows may differ; None is skipped.
-    ``of_features`` are the hashes of the rows of ``X`` alone, where they are known.
 
     Examples
     --------
@@ -50,8 +45,14 @@ def canonical_order(
     >>> bool((X[groups.order] == X[::-1][backwards.order]).all())
     True
     """
-    own = row_hashes(X) if of_features is None else of_features
-    hashes = with_columns(own, X.shape[1], y, *weights)
+    return order_by_hashes(row_hashes(X), X.shape[1], groups, y, *weights)
+
+
+def order_by_hashes(
+    of_features: np.ndarray, n_features: int, groups: QueryGroups, *columns: np.ndarray | None
+) -> tuple[QueryGroups, np.ndarray]:
+    """Sort rows and queries as :func:`canonical_order` does, given the hashes of the features."""
+    hashes = with_columns(of_features, n_features, *columns)
     sums = group_hashes(hashes, groups)
     queries = np.lexsort((groups.sizes, sums))
     starts = np.append(0, np.cumsum(groups.sizes[queries]))

@@ -132,7 +132,7 @@ class Columns:
         frame = as_frame(X)
         if frame is None:
             refuse_records(X)
-            self._refuse_nameless_columns()
+            self.refuse_arrays_for_categories()
             return X
         dtypes = {column.dtype for column in frame.iter_columns()}
         if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
@@ -167,7 +167,7 @@ class Columns:
             f"Column {column.name!r} of X must hold {rule}; got {shown_type(column)}. {advice}"
         )
 
-    def _refuse_nameless_columns(self):
+    def refuse_arrays_for_categories(self) -> None:
         """Refuse an array where ``fit`` saw a data frame with categories."""
         if self.categories and not self.takes_codes:
             raise TypeError(

@@ -12,40 +12,38 @@ from treerank.documents.queries import QueryGroups
 _MANY = 1000
 
 
-def warn_of_query_ids(estimator: Any, X: Any, qid: Any) -> None:
-    """Warn of a column of checked features that holds the ids; of few rows, it may be a toy."""
-    if qid is None or not isinstance(X, np.ndarray) or len(X) < _MANY:
+def warn_of_copied_columns(estimator: Any, X: Any, y: np.ndarray, qid: Any) -> None:
+    """Warn of each column of checked features that holds the labels or the query ids.
+
+    ``estimator`` knows the names and the categories of the columns. In few rows, a column may be
+    equal by chance.
+    """
+    if len(y) < _MANY or not isinstance(X, np.ndarray):
         return
-    if isinstance(qid, QueryGroups):  # which have no ids
+    _warn_of_copies(estimator, X, "y", y)
+    if qid is None or isinstance(qid, QueryGroups):  # groups have no ids
         return
     ids = np.asarray(qid)
+    if ids.shape != y.shape:  # which is refused later
+        return
     if ids.dtype.kind in "iuf":
         _warn_of_copies(estimator, X, "qid", ids)
         return
-    some = slice(None, None, len(ids) // 100)
+    sample = slice(None, None, len(ids) // 100)
     for column, categories in estimator.columns_.categories.items():
         code_of = {category: code for code, category in enumerate(categories)}
-        for rows in (some, slice(None)):
-            codes = [code_of.get(each, np.nan) for each in ids[rows].tolist()]
+        for rows in (sample, slice(None)):
+            codes = [code_of.get(value, np.nan) for value in ids[rows].tolist()]
             if not np.array_equal(X[rows, column], codes):
                 break
         else:
             _warn_of_copy(estimator, column, "qid")
 
 
-def warn_of_label_copies(estimator: Any, X: Any, labels: np.ndarray) -> None:
-    """Warn of each column of checked features that holds the labels; of few rows, it may be a toy.
-
-    ``estimator`` knows the names of the columns.
-    """
-    if len(labels) >= _MANY and isinstance(X, np.ndarray):
-        _warn_of_copies(estimator, X, "y", labels)
-
-
 def _warn_of_copies(estimator, X, name, values):
     """Warn of each column that holds the labels or the query ids."""
-    some = slice(None, None, len(values) // 100)
-    for column in np.flatnonzero((X[some] == values[some, None]).all(axis=0)):
+    sample = slice(None, None, len(values) // 100)
+    for column in np.flatnonzero((X[sample] == values[sample, None]).all(axis=0)):
         if np.ptp(values) > 0 and np.array_equal(X[:, column], values):
             _warn_of_copy(estimator, column, name)
 

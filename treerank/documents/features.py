@@ -16,7 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treerank.checks import has_methods, naming, quote, refuse_complex, refuse_masked
 from treerank.documents.batched import BatchedMatrix
-from treerank.documents.columns import Columns, as_csr, as_frame, fitted_columns, warn_of_names
+from treerank.documents.columns import (
+    Columns,
+    as_csr,
+    as_frame,
+    fitted_columns,
+    refuse_records,
+    warn_of_names,
+)
 from treerank.documents.rows import Rows
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -46,11 +53,11 @@ def check_features(
             X = np.empty((0, n_features_of(estimator) or 0))
         if issparse(X):
             return _check_sparse(estimator, X, reset)
-        if as_frame(X) is None:
+        if isinstance(X, np.ndarray) or as_frame(X) is None:
             if reset:
                 estimator.columns_ = Columns()
-            X = _as_array(estimator.columns_.numbers(X))
-            return validate_data(estimator, X, reset=reset, **numbers_rule)
+            estimator.columns_.refuse_arrays_for_categories()
+            return validate_data(estimator, _as_array(X), reset=reset, **numbers_rule)
         X = X if reset else fitted_columns(X, feature_names_of(estimator))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
@@ -60,12 +67,12 @@ def check_features(
         return check_array(numbers, input_name="X", estimator=estimator, **numbers_rule)
 
 
-def set_columns(estimator: Any, rows: Rows) -> None:
-    """Let an estimator that is being fitted know the columns of its documents."""
-    estimator.columns_, estimator.n_features_in_ = rows.columns, rows.shape[1]
+def set_columns(estimator: Any, columns: Columns, n_features: int) -> None:
+    """Set the attributes by which a fitted estimator knows the columns of its documents."""
+    estimator.columns_, estimator.n_features_in_ = columns, n_features
     vars(estimator).pop("feature_names_in_", None)
-    if rows.columns.names is not None:
-        estimator.feature_names_in_ = np.array(rows.columns.names, dtype=object)
+    if columns.names is not None:
+        estimator.feature_names_in_ = np.array(columns.names, dtype=object)
 
 
 def _read_rows(estimator, rows, reset):
@@ -73,7 +80,7 @@ def _read_rows(estimator, rows, reset):
     if rows.is_sparse:
         _refuse_sparse(estimator, rows.values)
     if reset:
-        set_columns(estimator, rows)
+        set_columns(estimator, rows.columns, rows.shape[1])
     elif rows.columns != estimator.columns_ or rows.shape[1] != n_features_of(estimator):
         expected = f"{n_features_of(estimator)} columns as in fit, {estimator.columns_}"
         raise ValueError(f"X must have {expected}; got {rows.shape[1]}, {rows.columns}.")
@@ -148,6 +155,8 @@ def check_matrix(name: str, X: Any) -> Any:
 
 def _as_array(X):
     """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
+    if not isinstance(X, np.ndarray):
+        refuse_records(X)
     refuse_masked("X", X)
     try:
         array = np.asarray(X)
@@ -182,7 +191,7 @@ def _check_sparse(estimator, X, reset):
     if reset:
         estimator.columns_ = Columns()
     else:
-        estimator.columns_.numbers(X)  # refuses a matrix where fit had categories
+        estimator.columns_.refuse_arrays_for_categories()
     refuse_complex(X)
     _check_indices(X)
     return as_csr(

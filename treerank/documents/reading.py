@@ -22,7 +22,7 @@ from treerank.checks import naming, quote
 from treerank.documents.batched import BatchedMatrix
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, as_frame
-from treerank.documents.copied_columns import warn_of_label_copies
+from treerank.documents.copied_columns import warn_of_copied_columns
 from treerank.documents.features import check_features, n_features_of
 from treerank.documents.ids import check_ids
 from treerank.documents.labels import check_labels
@@ -114,17 +114,30 @@ def check_documents(
     earlier: Iterable[Columns] = (),
     some_unjudged: bool = False,
     columns: Columns | None = None,
+    qid: Any = None,
 ) -> tuple[Any, np.ndarray]:
-    """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit.
+    """Return features and labels for ``fit``.
 
-    ``earlier`` are columns of models that are given to the estimator, see :meth:`Columns.of`.
-    ``columns`` are those of X where more is known of them than its rows tell.
+    Parameters
+    ----------
+    estimator : estimator
+        What is fitted; it gets the names and categories of the columns.
+    X, y, qid : array-like
+        Documents, labels and query ids. Columns of ``X`` that equal ``y`` or ``qid`` are warned of.
+    reset : bool
+        Whether the columns of an earlier fit are replaced.
+    earlier : iterable of Columns
+        Columns of models that are given to the estimator, see :meth:`Columns.of`.
+    some_unjudged : bool, default=False
+        Whether labels may be NaN.
+    columns : Columns, default=None
+        Columns of ``X`` where more is known of them than its rows tell.
     """
     labels = check_labels(y, some_unjudged=some_unjudged)
     X = check_features(estimator, X, reset=reset, earlier=earlier, columns=columns)
     labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
     if reset:
-        warn_of_label_copies(estimator, X, labels)
+        warn_of_copied_columns(estimator, X, labels, qid)
     return X, labels
 
 
@@ -148,12 +161,13 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
         )
     if isinstance(X, tuple) and X and np.ndim(X[0]) > 1:
         raise TypeError("X must be documents alone; got a tuple. Unpack it, as in fit(*data).")
+    frame: Any = as_frame(X)  # refuses frames that are not in memory, before anything else
+    index = getattr(X, "index", None)
     for name, values in given.items():
-        _refuse_other_order(X, name, values)
+        _refuse_other_order(index, name, values)
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     if not named:
         return X, list(given.values())
-    frame: Any = as_frame(X)
     for name, column in named.items():
         if frame is None or column not in frame.columns:
             found = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
@@ -172,9 +186,8 @@ def stacked_rows(parts: Sequence[Any]) -> Any:
     return np.concatenate(parts) if frames[0] is None else nw.concat(frames).to_native()
 
 
-def _refuse_other_order(X: Any, name: str, values: Any) -> None:
-    """Refuse a series of pandas whose index has the rows of X in another order."""
-    index: Any = getattr(X, "index", None)
+def _refuse_other_order(index: Any, name: str, values: Any) -> None:
+    """Refuse a series of pandas whose index has the rows of X, by theirs, in another order."""
     other: Any = getattr(values, "index", None)
     if not hasattr(index, "is_unique") or not hasattr(other, "is_unique") or index.equals(other):
         return

@@ -128,7 +128,7 @@ class Rows:
         """Return rows ``start`` to ``stop``, as a copy if ``order`` is not None."""
         if self.order is None:
             return self.values[start:stop]
-        return _copied_rows(self.values, self.order[start:stop])
+        return self._copied(self.order[start:stop])
 
     @property
     def is_batched(self) -> bool:
@@ -169,15 +169,18 @@ class Rows:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""
         if self.order is None:
             return self.values[np.arange(len(self))] if self.is_batched else self.values
-        return _copied_rows(self.values, self.order)
+        return self._copied(self.order)
 
+    def _copied(self, indices: np.ndarray) -> Any:
+        """Return rows of ``values``, copied along the memory layout.
 
-def _copied_rows(values: Any, indices: np.ndarray) -> Any:
-    """Return some rows, copied along the memory layout: else ``take`` would copy all rows first."""
-    if issparse(values) or isinstance(values, BatchedMatrix):
+        Otherwise ``take`` would copy all rows first.
+        """
+        values = self.values
+        if issparse(values) or isinstance(values, BatchedMatrix):
+            return values[indices]
+        if values.flags.c_contiguous:
+            return values.take(indices, axis=0)
+        if values.flags.f_contiguous:
+            return values.T.take(indices, axis=1).T
         return values[indices]
-    if values.flags.c_contiguous:
-        return values.take(indices, axis=0)
-    if values.flags.f_contiguous:
-        return values.T.take(indices, axis=1).T
-    return values[indices]

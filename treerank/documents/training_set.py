@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
-from treerank.documents.canonical_order import canonical_order, row_hashes, with_columns
+from treerank.documents.canonical_order import order_by_hashes, row_hashes, with_columns
 from treerank.documents.ids import hashes_of, ids_of_queries
 from treerank.documents.labels import are_judged
 from treerank.documents.positions import check_positions
@@ -113,6 +113,11 @@ class TrainingSet:
     def weight_of_queries(self) -> np.ndarray | None:
         """Weight of each query, or ``None``."""
         return None if self.query_weight is None else self.groups.first_of(self.query_weight)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries of all workers."""
+        return int(self.documents.total(np.array([self.groups.n_queries]))[0])
 
     @property
     def remembered(self) -> TrainingQueries | None:
@@ -248,9 +253,8 @@ def _in_canonical_order(
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
     columns = (*weights, *others, data.position)
-    ordered, hashes = canonical_order(
-        data.X, data.groups, data.y, *columns, of_features=of_features
-    )
+    n_features = data.documents.shape[1]
+    ordered, hashes = order_by_hashes(of_features, n_features, data.groups, data.y, *columns)
     taken = data.taking(_row_numbers(ordered.order))
     pairs = taken.pairs
     if pairs is not None:

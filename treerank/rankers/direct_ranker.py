@@ -46,7 +46,7 @@ from treerank.objectives.sums import SomeRows, weighted_sum
 from treerank.parameters import NotNegative, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_objective import has_anything_to_learn, objective_of
+from treerank.rankers.training_objective import objective_of
 
 if TYPE_CHECKING:
     from treerank.feature_parts.terms import Terms
@@ -287,13 +287,16 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
         part, documents = self.feature_part_, data.documents
-        if not has_anything_to_learn(data, objective):
+        n_outputs = traits_of(part).n_outputs_
+        if n_outputs is None:
+            n_outputs = n_outputs_of(part, documents)
+        if not documents.any(objective.has_anything_to_learn()):  # of any worker
             self._warn_of_nothing_to_learn()
-            return np.zeros(n_outputs_of(part, documents))
+            return np.zeros(n_outputs)
         trained = traits_of(part).head_weight_
         if trained is not None:  # trained together with the outputs
             return trained
-        if n_outputs_of(part, documents) == 1:
+        if n_outputs == 1:
             return np.ones(1)
         from treerank.feature_parts.head_fitting import fit_head
 

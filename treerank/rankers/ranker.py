@@ -20,8 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.documents.canonical_order import row_hashes
-from treerank.documents.columns import Columns, as_frame, check_columns, warn_of_new_categories
-from treerank.documents.copied_columns import warn_of_query_ids
+from treerank.documents.columns import Columns, check_columns, warn_of_new_categories
 from treerank.documents.eval_set import EvalSet, is_share
 from treerank.documents.features import feature_names_of, set_columns
 from treerank.documents.labels import (
@@ -52,7 +51,6 @@ from treerank.rankers.early_stopping import hold_out, hold_out_share, metrics_of
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.scored import Scored
 from treerank.rankers.scoring import scores_of
-from treerank.rankers.training_objective import totals_of
 
 
 class Ranker(Scored):
@@ -230,7 +228,6 @@ class Ranker(Scored):
             refuse_arrays(y, qid, position, given_pairs, *weights.values())
             X, y, qid = documents_of_batches(self, X, reset=reset, earlier=earlier)
         else:
-            as_frame(X)  # refuses frames that are not in memory, before anything is said of y
             X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
@@ -238,7 +235,9 @@ class Ranker(Scored):
         y = y if labels is None else next(iter(labels.values()))
         if not reset:
             warn_of_new_categories(self.columns_, X)
-        X, y = check_documents(self, X, y, reset=reset, earlier=earlier, some_unjudged=True)
+        X, y = check_documents(
+            self, X, y, reset=reset, earlier=earlier, some_unjudged=True, qid=qid
+        )
         by_label = {"labels": labels, "label_weights": label_weights}
         by_row = {**by_label, "position": position, **weights}
         documents = Rows(X, columns=self.columns_)
@@ -247,8 +246,6 @@ class Ranker(Scored):
             pairs = GivenPairs.from_table(given_pairs, QueryGroups.from_qid(qid, len(y)))
         data = training_set(documents, y, qid, pairs=pairs, **by_row)
         warn_without_qid(qid, len(data.y))
-        if reset:
-            warn_of_query_ids(self, X, qid)
         return data
 
     def _fit_training_set(
@@ -267,8 +264,8 @@ class Ranker(Scored):
         fit starts.
         """
         if not self._continues():
-            set_columns(self, data.documents)
-        self._had_queries = totals_of(data).n_queries > 1
+            set_columns(self, data.documents.columns, data.documents.shape[1])
+        self._had_queries = data.n_queries > 1
         earlier_queries = self.training_queries_ if self._continues() else earlier
         if is_share(eval_set):
             metrics = metrics_of(self, eval_metric)
@@ -341,7 +338,7 @@ class Ranker(Scored):
             takes_codes=bool(state["takes_codes"]),
             names=None if names is None else tuple(names),
         )
-        set_columns(self, Rows(np.empty((0, n_features)), columns=columns))
+        set_columns(self, columns, n_features)
         self._had_queries = bool(state["had_queries"])
         self.propensities_ = state["propensities"]
         self.training_queries_ = TrainingQueries.of_state(state["training_queries"])

@@ -38,8 +38,3 @@ def totals_of(data: TrainingSet) -> Totals:
     squared = float(rows.total(np.array([shard.n_squared]))[0])  # of whole numbers: exact
     longest, largest = rows.largest(np.array([shard.longest, shard.largest_label])).tolist()
     return Totals(documents, queries, squared, int(longest), largest)
-
-
-def has_anything_to_learn(data: TrainingSet, objective: Objective) -> bool:
-    """Tell whether the objective of these documents, or that of any worker, is not constant."""
-    return data.documents.any(objective.has_anything_to_learn())

@@ -205,9 +205,9 @@ class BoostedTrees(BaseEstimator):
         """
         objective, rows = as_objective(objective), as_rows(X, sparse=True)
         self._check_parameters(validation)
-        self._refuse_empty_draws(rows)
         if self.reading:
             warn_of_lost_values(rows, self.as_read, self.reading)
+        self._refuse_empty_draws(rows)
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.describe(earlier)[2]
         sizes = self._sizes_for(rows, objective)
