@@ -30,7 +30,7 @@ from treerank.documents.canonical_order import canonical_order
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.queries import QueryGroups
 from treerank.documents.rows import Rows
-from treerank.documents.training_set import places_among
+from treerank.documents.training_set import global_indices_of
 from treerank.feature_parts.trees import bin_sample
 from treerank.files.checkpoint import Checkpoint, checkpointing
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
@@ -170,7 +170,7 @@ def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
 
         def placed_by(workers, parts=parts, orders=orders):
             documents = Rows(X[parts[workers.rank]], workers=workers)
-            return places_among(documents, *orders[workers.rank])
+            return global_indices_of(documents, *orders[workers.rank])
 
         placed = np.full(len(Y), -1)
         every_place = in_collective(n_workers, placed_by)
@@ -184,7 +184,7 @@ def test_rows_pass_on_what_depends_on_those_of_all_workers():
         n = 2 * workers.rank  # the first has no rows
         values = np.arange(n) + 100 * workers.rank
         places = np.arange(n) + (0 if workers.rank == 2 else 4)
-        rows = Rows(np.zeros((n, 1)), places=places, workers=workers)
+        rows = Rows(np.zeros((n, 1)), global_indices=places, workers=workers)
         every = rows.of_all(values)
         np.testing.assert_array_equal(every[rows.numbers_of(n)], values)
         numbers = rows.total(np.array([n])).tolist() + rows.largest(np.array([n])).tolist()
@@ -209,7 +209,7 @@ def test_every_worker_gets_the_bin_sample_of_one(monkeypatch):
 
     def sample(workers):
         rows = parts[workers.rank]
-        return bin_sample.sample_of(Rows(X[rows], places=rows, workers=workers), 7).array()
+        return bin_sample.sample_of(Rows(X[rows], global_indices=rows, workers=workers), 7).array()
 
     for values in in_collective(3, sample):
         np.testing.assert_array_equal(values, alone)

@@ -17,7 +17,7 @@ def test_rows_of_a_query_lie_together_in_the_order_of_rows(qid):
     for q, name in enumerate(np.unique(qid)):
         rows = groups.rows[q]
         np.testing.assert_array_equal(rows, np.flatnonzero(np.asarray(qid) == name))
-        places = groups.places[groups.indptr[q] : groups.indptr[q + 1]]
+        places = groups.positions[groups.indptr[q] : groups.indptr[q + 1]]
         assert places.tolist() == list(range(len(rows)))
         assert (groups.codes[rows] == q).all()
 

@@ -32,11 +32,11 @@ def test_every_way_of_reading_gives_the_gathered_rows(layout, order):
 
 
 @pytest.mark.parametrize("order", [None, ORDER], ids=["as they are", "permuted"])
-def test_rows_that_are_taken_keep_their_places_among_those_of_all_workers(order):
+def test_rows_that_are_taken_keep_their_global_indices_of_those_of_all_workers(order):
     rows = Rows(VALUES, order)
-    assert rows.take(np.array([3, 1])).places is None
-    shared = Rows(VALUES, order, places=7 * np.arange(len(rows)))
-    assert shared.take(np.array([3, 1])).places.tolist() == [21, 7]
+    assert rows.take(np.array([3, 1])).global_indices is None
+    shared = Rows(VALUES, order, global_indices=7 * np.arange(len(rows)))
+    assert shared.take(np.array([3, 1])).global_indices.tolist() == [21, 7]
 
 
 def test_the_order_of_the_values_hands_over_the_array_itself():

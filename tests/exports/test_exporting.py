@@ -98,7 +98,12 @@ def test_compiled_c_computes_probabilities_as_the_ranker(calibrated, tmp_path):
 def test_a_probability_that_cannot_be_written_is_refused(calibrated, fitted, tmp_path):
     for ranker, format, label, message in [
         (calibrated, "solr", 1, "format 'solr' has no words for relevance, which 'c' and 'onnx' h"),
-        (calibrated, "c", 4, "relevance: .* at least 4 must be a line of log odds; it is an isoto"),
+        (
+            calibrated,
+            "c",
+            4,
+            "relevance: .* at least 4 must be linear in the score; it is an",
+        ),
         (calibrated, "c", 5, "relevance: at_least must be above .* at most the highest, 4; got 5"),
         (calibrated, "c", True, "relevance must be a finite number; got True"),
         (fitted, "c", 1, r"relevance: calibrate\(X, y, qid\) must be called before"),

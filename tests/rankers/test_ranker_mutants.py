@@ -41,7 +41,7 @@ class Honest(RankSVM):
     def margin(self, X_a, X_b):
         return self.predict(X_a) - self.predict(X_b)
 
-    def make_objective(self, y, qid):
+    def objective(self, y, qid):
         return make_objective(y, qid)
 
     def save(self, path):

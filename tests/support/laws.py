@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 import treerank
 from treerank import NDCG, QueryKFold
 from treerank.numerics.threads import kernel_threads
-from treerank.rankers.direct_ranker import objective_for_labels
+from treerank.rankers.direct_ranker import DirectRanker, objective_for_labels
 
 #: Some engines compute NDCG in single precision.
 TOLERANCE = 1e-5
@@ -164,7 +164,9 @@ def little_to_learn(case):
 
 def shifted_scores(case):
     """Adding a number to all scores of a query does not change the gradient of the objective."""
-    objective = objective_for_labels(case.ranker, case.data.y, case.data.qid)
+    ranker, (_, y, qid) = case.ranker, case.data[:3]
+    is_direct = isinstance(ranker, DirectRanker)
+    objective = objective_for_labels(ranker, y, qid) if is_direct else ranker.objective(y, qid)
     rng = np.random.default_rng(4)
     scores = rng.integers(-32, 33, size=(len(case.data.y), objective.n_outputs)) / 16.0
     shift = rng.integers(-8, 9, size=(case.data.codes.max() + 1, 1))[case.data.codes]

@@ -173,7 +173,7 @@ class Ranking:
         scores = check_column(name, scores, len(candidates))
         groups = QueryGroups.from_qid(candidates.query)
         best_first = np.lexsort((-scores, groups.codes))
-        position = groups.places
+        position = groups.positions
         starts_tie = (np.diff(scores[best_first], prepend=np.nan) != 0) | (position == 0)
         order = best_first, position, np.cumsum(starts_tie) - 1
         return cls(position_rewards, *order, np.zeros(len(scores))).rewarded(position_rewards)

@@ -108,7 +108,7 @@ def write_trec_run(
     _words("tag", [tag], 1)
     order = np.lexsort((-scores, groups.codes))
     with replaced_file(path) as file, compressed(file, path) as stream:
-        for row, rank in zip(order, groups.places + 1, strict=True):
+        for row, rank in zip(order, groups.positions + 1, strict=True):
             line = f"{queries[row]} Q0 {documents[row]} {rank} {float(scores[row])!r} {tag}\n"
             stream.write(line.encode())
 

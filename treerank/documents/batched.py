@@ -1,7 +1,7 @@
-"""Batched matrices: float matrices that are read in batches of rows whenever they are needed.
+"""Batched matrices: float matrices larger than memory, read in batches of rows whenever needed.
 
-They take the place of a matrix that is larger than memory. In one pass, when they are made, they
-learn their number of rows and the hashes from which the canonical order of the rows follows.
+One pass over the batches, when the matrix is made, counts the rows and takes the hashes that
+decide their canonical order.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,8 +12,8 @@ import numpy as np
 class BatchedMatrix:
     """A matrix that is read in batches of rows.
 
-    ``read()`` returns an iterator of float matrices, ``shape`` is that of all of them together,
-    and ``hashes`` are taken once, by :func:`treerank.documents.canonical_order.row_hashes`.
+    ``read()`` returns an iterator of float matrices, ``shape`` is the shape of all rows together,
+    and ``hashes`` are the row hashes of :func:`treerank.documents.canonical_order.row_hashes`.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class BatchedMatrix:
         return self.shape[0]
 
     def take_hashes(self) -> np.ndarray:
-        """Return the hashes, and keep none: they take memory that the fit needs."""
+        """Return the hashes and forget them, since the fit needs the memory."""
         return self._hashes.pop()
 
     def batches(self) -> Iterator[tuple[int, np.ndarray]]:

@@ -3,8 +3,8 @@
 The result of a tree engine depends on the order of rows (bagging, bin sampling, order of
 summation), and so does noise that is drawn for each row. So every row gets a hash of its features,
 its label and its weights, every query gets the sum of its rows' hashes, and both are sorted by
-hash. Two different rows have the same hash with a probability of 2^-64. To make another property
-of rows count, pass it as one more weight.
+hash. Two different rows have the same hash with a probability of 2^-64. To let another property
+of the rows decide, pass it as one more weight.
 """
 
 from typing import Any
@@ -159,7 +159,8 @@ def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
 def _sort_by_query(ranking, codes, free, order):
     """Sort ranked rows by query in one pass; within a query they keep their ranking.
 
-    ``free`` is the first place of each query, and then the place behind its last row.
+    ``free`` holds the next free index of each query: first the index of its first row, in the end
+    the index behind its last row.
     """
     for row in ranking:
         order[free[codes[row]]] = row

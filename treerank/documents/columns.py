@@ -61,7 +61,7 @@ class Columns:
     takes_codes : bool, default=False
         Whether arrays are taken, whose categories are codes.
     names : tuple of str, default=None
-        Names of all columns, by which those of data frames are found.
+        Names of all columns, by which the columns of data frames are found.
 
     Examples
     --------
@@ -82,8 +82,8 @@ class Columns:
     def of(cls, X: Any, earlier: Iterable["Columns"] = ()) -> Self:
         """Return the columns of a data frame; other kinds of ``X`` have no names and categories.
 
-        ``earlier`` are columns that models were fitted to. Their categories keep their codes, also
-        those that no row has, and new ones follow.
+        ``earlier`` are columns that models were fitted to. Their categories keep their codes, even
+        if no row has them, and new categories follow.
         """
         return cls.of_batches([X], earlier)
 
@@ -114,7 +114,7 @@ class Columns:
         )
 
     def _levels_of(self, position: int, models: Iterable["Columns"]) -> list[Any]:
-        """Return the categories that the first of some models knows of a column.
+        """Return the categories of a column in the first model that has it.
 
         The column is found by its name, or by its position where the table or the model has none.
         """
@@ -141,15 +141,15 @@ class Columns:
             if matrix.dtype.kind == "f":  # pandas' own missing values make it an object array
                 return matrix
         matrix = np.empty(frame.shape, dtype=_common_dtype(dtypes))
-        for place, column in enumerate(frame.iter_columns()):
-            matrix[:, place] = self._column(column, place)
+        for index, column in enumerate(frame.iter_columns()):
+            matrix[:, index] = self._column(column, index)
         return matrix
 
-    def _column(self, column, place):
+    def _column(self, column, index):
         """Return one column as numbers."""
-        expected = "categories" if place in self.categories else "numbers"
+        expected = "categories" if index in self.categories else "numbers"
         if expected == "categories" and column.dtype in (*_CATEGORICAL, nw.Object):
-            return _codes(column, self.categories[place])
+            return _codes(column, self.categories[index])
         if expected == "numbers" and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             return column.cast(nw.Float64).to_numpy()
         if expected == "numbers" and column.dtype == nw.Object:
@@ -160,7 +160,7 @@ class Columns:
         is_readable = column.dtype.is_numeric() or column.dtype in readable
         rule = f"{expected}, as in fit" if is_readable else "numbers, text or categories"
         if expected == "categories" and is_readable:
-            advice = _category_advice(column, self.categories[place])
+            advice = _category_advice(column, self.categories[index])
         else:
             advice = conversion_of(column)
         raise TypeError(
@@ -243,7 +243,7 @@ class _Values:
     def checked(self) -> list[Any]:
         """Return the values as they came; refuse other kinds than text and numbers."""
         if not all(isinstance(value, str | int | float) for value in self.distinct):
-            wrong = next(each for each in self.distinct if not isinstance(each, str | int | float))
+            wrong = next(v for v in self.distinct if not isinstance(v, str | int | float))
             name = f"X[{self.name!r}]"
             raise TypeError(
                 f"Categories of column {self.name!r} of X must be text or numbers; got {wrong!r}. "
@@ -300,7 +300,7 @@ class _Values:
         n_distinct = len(self.distinct)
         if n_distinct > max(MOST_TEXT_CATEGORIES, self.n_rows / 2):
             raise ValueError(
-                f"Column {self.name!r} of X must not be text of so many values; got {n_distinct} "
+                f"Column {self.name!r} of X must not be text of that many values; got {n_distinct} "
                 f"distinct values in {self.n_rows} rows. Drop the column, encode it as numbers, or "
                 "give it a categorical dtype if its values are categories all the same."
             )
@@ -315,13 +315,13 @@ def _category_advice(column: Any, levels: Sequence[Any]) -> str:
     return f"Write X[{column.name!r}] = X[{column.name!r}].astype({kind!r})."
 
 
-def _extended(levels: Iterable[Any], others: Iterable[Any]) -> list[Any]:
-    """Return levels, and those of the others that are new behind them."""
-    return [*dict.fromkeys([*levels, *others])]
+def _extended(levels: Iterable[Any], values: Iterable[Any]) -> list[Any]:
+    """Return levels, followed by the values that are not among them."""
+    return [*dict.fromkeys([*levels, *values])]
 
 
 def check_columns(names: Any, categories: Any, n_features: int) -> None:
-    """Refuse names and categories of columns that no data frame of so many columns has.
+    """Refuse names and categories that no data frame with ``n_features`` columns has.
 
     Examples
     --------
@@ -359,16 +359,16 @@ def as_csr(X: Any) -> csr_matrix:
 
 
 def matrix_below(table: Any) -> np.ndarray | None:
-    """Return the matrix that a pyarrow table is a view of, or None if it is no such view.
+    """Return the matrix of which a pyarrow table is a view, or None if there is none.
 
-    Other libraries of data frames find it by themselves.
+    narwhals finds it for the other libraries of data frames.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> X = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])
-    >>> found = matrix_below(pa.table({"a": X[:, 0], "b": X[:, 1]}))
-    >>> np.shares_memory(found, X)
+    >>> matrix = matrix_below(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    >>> np.shares_memory(matrix, X)
     True
     """
     if type(table).__module__.partition(".")[0] != "pyarrow" or len(table) == 0:
@@ -376,16 +376,18 @@ def matrix_below(table: Any) -> np.ndarray | None:
     if any(column.num_chunks != 1 or column.null_count for column in table.columns):
         return None
     columns = [column.chunk(0) for column in table.columns]
-    whole = [column.buffers()[1] for column in columns]  # of all rows, if these are some of them
-    size, offset, first = whole[0].size, columns[0].offset, columns[0].to_numpy()
+    # Buffers hold all rows of a column, also where the table is a slice of them.
+    buffers = [column.buffers()[1] for column in columns]
+    size, offset, first = buffers[0].size, columns[0].offset, columns[0].to_numpy()
     # One behind the other: two that are anywhere else would make strides that numpy cannot follow.
-    if any(each.address != whole[0].address + i * size for i, each in enumerate(whole)):
+    if any(buffer.address != buffers[0].address + i * size for i, buffer in enumerate(buffers)):
         return None
-    if any((each.size, c.offset) != (size, offset) for each, c in zip(whole, columns, strict=True)):
+    shapes = {(b.size, c.offset) for b, c in zip(buffers, columns, strict=True)}
+    if shapes != {(size, offset)}:
         return None
     import pyarrow as pa
 
-    memory = pa.foreign_buffer(whole[0].address, size * len(whole), base=table)
+    memory = pa.foreign_buffer(buffers[0].address, size * len(buffers), base=table)
     shape, strides = (len(table), len(columns)), (first.itemsize, size)
     return np.ndarray(shape, first.dtype, memory, offset * first.itemsize, strides)
 
@@ -475,9 +477,9 @@ def warn_of_names(X: Any) -> None:
         may_be_id = column.dtype.is_integer() or column.dtype == nw.String
         is_id, is_label = may_be_id and name in ID_NAMES, name in LABEL_NAMES
         if is_id or is_label:
-            what = "an id" if is_id else "a label"
+            kind = "an id" if is_id else "a label"
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name says that it is {what}."
+                f"Column {column.name!r} of X is a feature, though its name says that it is {kind}."
                 f" Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
             )
 

@@ -1,4 +1,4 @@
-"""Conversions: what users write to make numbers of a column that holds something else."""
+"""Conversions: the code that turns a column of another type into numbers, for error messages."""
 
 import re
 from collections.abc import Sequence
@@ -69,14 +69,14 @@ pd.Timedelta('1D')."
     if isinstance(example, str):
         texts = {value for value in column.to_list() if isinstance(value, str)}
         return text_conversion(column, sorted(texts))
-    kind = next((_OF_TYPES[each] for each in _OF_TYPES if column.dtype == each), None)
+    kind = next((kind for dtype, kind in _OF_TYPES.items() if column.dtype == dtype), None)
     if column.dtype == nw.Object:
         kinds = (kind for types, kind in _OF_OBJECTS.items() if isinstance(example, types))
         kind = next(kinds, None)
     written: str | None = None
     if _by_pandas(column):
-        of_pandas = (each for name, each in _OF_PANDAS.items() if native.startswith(name))
-        kind, written = next(of_pandas, (kind, _PANDAS.get(kind or "")))
+        matches = (entry for prefix, entry in _OF_PANDAS.items() if native.startswith(prefix))
+        kind, written = next(matches, (kind, _PANDAS.get(kind or "")))
     elif column.implementation.is_polars():
         written = _POLARS.get(kind or "")
         if column.dtype == nw.Date:
@@ -121,27 +121,29 @@ def text_conversion(column: Any, texts: Sequence[str]) -> str:
 
 
 def _replacements(numbers: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what to replace in numbers by what, in this order, so that Python reads them."""
+    """Return pairs (old, new) to replace, in order, so that Python reads the numbers."""
     together = "\n".join(numbers)
-    found = list[tuple[str, str]]()
+    replacements = list[tuple[str, str]]()
     # 1.234,5 and 1,5 have decimal commas, 1,234 and 1,234.5 have not.
     if re.search(r"\d,(\d{1,2}|\d{4,})(?!\d)(?!,)|\.\d{3},\d", together):
         pointed = [text for text in numbers if "." in text]
         are_thousands = all(re.search(r"\.\d{3}(?!\d)", text) for text in pointed)
-        found += [("[.]", "")] * (pointed != [] and are_thousands) + [(",", ".")]
+        replacements += [("[.]", "")] * (pointed != [] and are_thousands) + [(",", ".")]
     if "(" in together:
-        found.append(("[(]", "-"))
+        replacements.append(("[(]", "-"))
     if "\u2212" in together:
-        found.append(("\u2212", "-"))
-    ignored = {*together}.difference("0123456789+-.eExX(\u2212\n", "".join(old for old, _ in found))
+        replacements.append(("\u2212", "-"))
+    ignored = {*together}.difference(
+        "0123456789+-.eExX(\u2212\n", "".join(old for old, _ in replacements)
+    )
     if ignored:
         signs = "".join(sorted(ignored))
-        found.append((signs if len(signs) == 1 and signs not in "$)" else f"[{signs}]", ""))
-    return found
+        replacements.append((signs if len(signs) == 1 and signs not in "$)" else f"[{signs}]", ""))
+    return replacements
 
 
 def _assigned(column: Any, written: str) -> str:
-    """Return what puts an expression of a column into its place."""
+    """Return the code that assigns an expression to a column of X."""
     if column.implementation.is_polars():
         return f"X = X.with_columns({written.format(f'pl.col({column.name!r})')})"
     to_pandas = "" if column.implementation.is_pandas_like() else "X = X.to_pandas(); "

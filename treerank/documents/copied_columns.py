@@ -49,7 +49,7 @@ def _warn_of_copies(estimator, X, name, values):
 
 
 def _warn_of_copy(estimator, column, name):
-    """Warn without the number of rows: each of several workers has some, and all say this."""
+    """Warn of one column. All workers of a fit word it the same, so it is shown once."""
     names = feature_names_of(estimator)
-    shown = column if names is None else quote(str(names[column]))
-    warn_user(f"Column {shown} of X equals {name} in all rows. Leave it out of X.")
+    label = column if names is None else quote(str(names[column]))
+    warn_user(f"Column {label} of X equals {name} in all rows. Leave it out of X.")

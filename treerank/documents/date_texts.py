@@ -86,4 +86,4 @@ def _date_of(name: str, text: str) -> datetime:
 def _is_date(text: str) -> bool:
     """Tell whether a text is a date, a time, or both."""
     stripped = text.strip()
-    return stripped[:1].isalnum() and any(each.fullmatch(stripped) for each in _DATE_OR_TIME)
+    return stripped[:1].isalnum() and any(pattern.fullmatch(stripped) for pattern in _DATE_OR_TIME)

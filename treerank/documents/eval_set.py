@@ -82,7 +82,7 @@ class EvalSet:
         return self.documents.any(bool(self.groups.with_two_labels(self.y).any()))
 
     def of_all(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
-        """Return scores, labels and queries of the documents of all workers, given own scores."""
+        """Return scores, labels and queries of the documents of all workers."""
         rows, groups = self.documents, self.groups
         if rows.is_shard:
             numbers = rows.numbers_of(groups.n_queries)
@@ -100,7 +100,7 @@ class EvalSet:
 
 
 def is_share(eval_set: Any) -> bool:
-    """Tell whether an ``eval_set`` is a share of the training queries; refuse what is no share.
+    """Tell whether an ``eval_set`` is a share of the training queries; refuse an invalid share.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def is_share(eval_set: Any) -> bool:
     ValueError: eval_set must be (X, y, qid), a list of such tuples, or a share of the queries \
 above 0 and below 1, such as 0.2; got 1.
     """
-    if isinstance(eval_set, list | tuple) and any(isinstance(given, Real) for given in eval_set):
-        share = next(given for given in eval_set if isinstance(given, Real))
+    if isinstance(eval_set, list | tuple) and any(isinstance(entry, Real) for entry in eval_set):
+        share = next(entry for entry in eval_set if isinstance(entry, Real))
         raise ValueError(
             "eval_set must be (X, y, qid), a list of such tuples, or one share of the queries; got "
             f"{quote(eval_set)}. Write eval_set={share!r} without brackets to hold out a share."
@@ -171,7 +171,7 @@ def split_off_share(
 
 
 def _check_judged(data: TrainingSet, is_held_out: np.ndarray, share: float) -> None:
-    """Refuse held-out queries, or those that are left, of which none has a label that counts."""
+    """Refuse a split in which a label is judged in no held-out or in no training query."""
     for name, y in (data.labels or {}).items():
         is_judged = np.bincount(data.groups.codes[~np.isnan(y)], minlength=len(is_held_out)) > 0
         n_judged, n_held = int(is_judged.sum()), int((is_judged & is_held_out).sum())
@@ -231,13 +231,14 @@ def checked_set(
 def joined_sets(sets: Sequence[LabeledSet], weights: Iterable[float]) -> EvalSet:
     """Return several evaluation sets as one, without a metric.
 
-    ``weights`` are those of the labels. The label of a document is the first whose weight is not 0.
+    ``weights`` are the weights of the labels. A document gets the first label of weight above 0.
     """
     label_weights = [*weights]
     documents, labels, groups = zip(*sets, strict=True)
     columns = [first_weighted(by_name, label_weights) for by_name in labels]
-    first, *others = documents
-    X = stacked_rows([rows.array() for rows in documents]) if others else matrix_of(first)
+    first = documents[0]
+    are_several = len(documents) > 1
+    X = stacked_rows([rows.array() for rows in documents]) if are_several else matrix_of(first)
     rows = Rows(X, columns=first.columns, workers=first.workers)
     sizes = tuple(len(column) for column in columns)
     return EvalSet(rows, np.concatenate(columns), _joined(groups), sizes=sizes)
@@ -272,9 +273,9 @@ def _joined(groups: Sequence[QueryGroups]) -> QueryGroups:
 
 
 def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
-    """Return X, y and qid of an ``eval_set``; refuse what is no ``(X, y)`` or ``(X, y, qid)``.
+    """Return X, y and qid of an ``eval_set``, which is ``(X, y)`` or ``(X, y, qid)``.
 
-    What a reader of files returned unpacks as ``(X, y, qid)``.
+    The result of a file reader unpacks as ``(X, y, qid)``.
 
     Examples
     --------
@@ -296,10 +297,10 @@ def parts_of_eval_set(eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, 
     return X, y, qid
 
 
-def unpacked(given: Any) -> Any:
-    """Return what a reader of files returned as ``(X, y, qid)``, and anything else as it is."""
-    is_read = hasattr(given, "qid") and as_frame(given) is None
-    return tuple(given) if is_read else given
+def unpacked(data: Any) -> Any:
+    """Return ``(X, y, qid)`` of the result of a file reader, and other objects unchanged."""
+    is_read = hasattr(data, "qid") and as_frame(data) is None
+    return tuple(data) if is_read else data
 
 
 def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, QueryGroups]:

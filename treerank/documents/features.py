@@ -41,7 +41,8 @@ def check_features(
     """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``.
 
     ``earlier`` are columns of models that are given to the estimator, see :meth:`Columns.of`.
-    ``columns`` are those of a data frame where more is known of them than its rows tell.
+    ``columns`` replace the columns that are derived from a data frame, where the categories of
+    further rows are known.
     """
     if isinstance(X, BatchedMatrix) or (not reset and _is_checked(estimator, X)):
         return X
@@ -88,7 +89,7 @@ def _read_rows(estimator, rows, reset):
 
 
 def _is_checked(estimator, X):
-    """Tell whether X surely is what the checks return, which take longer than to score a query."""
+    """Tell quickly whether X needs no check; checks take longer than scoring a query."""
     if type(X) is not np.ndarray or X.dtype not in _FLOATS or X.ndim != 2 or len(X) == 0:
         return False
     if X.shape[1] != n_features_of(estimator) or feature_names_of(estimator) is not None:
@@ -98,14 +99,14 @@ def _is_checked(estimator, X):
 
 def n_features_of(estimator: Any) -> int | None:
     """Return the number of features that an estimator was fitted to; ``None`` before ``fit``."""
-    found: int | None = getattr(estimator, "n_features_in_", None)
-    return found
+    n_features: int | None = getattr(estimator, "n_features_in_", None)
+    return n_features
 
 
 def feature_names_of(estimator: Any) -> np.ndarray | None:
     """Return the names of the features that an estimator was fitted to, if they had names."""
-    found: np.ndarray | None = getattr(estimator, "feature_names_in_", None)
-    return found
+    names: np.ndarray | None = getattr(estimator, "feature_names_in_", None)
+    return names
 
 
 def shown_names(estimator: Any) -> list[str]:
@@ -136,7 +137,7 @@ def has_infinite(X: np.ndarray) -> bool:
 
 
 def check_matrix(name: str, X: Any) -> Any:
-    """Return features that no ranker reads as a float matrix, dense or CSR; text is numbered.
+    """Return features as a float matrix, dense or CSR, outside of a ranker; text becomes codes.
 
     Examples
     --------
@@ -224,7 +225,7 @@ def _check_indices(X):
 
 
 def check_fitted(name: str, estimator: Any) -> None:
-    """Refuse what is no estimator that was fitted."""
+    """Refuse an object that is not a fitted estimator."""
     if not has_methods(estimator, "fit"):
         raise TypeError(f"{name} must be a fitted ranker; got {quote(estimator)}.")
     check_is_fitted(estimator)

@@ -1,7 +1,7 @@
-"""Gains: what a label contributes to a metric.
+"""Gains: the relevance of a document to a metric, as a function of its label.
 
-Labels ``y`` become one number per document, its gain: a gain (NDCG, ERR), or 1 if the label
-reaches a threshold and else 0 (MAP, MRR, precision). To add a gain by name, list it in ``GAINS``.
+NDCG and ERR take the gain of a label; MAP, MRR and precision take 1 if the label reaches a
+threshold, else 0. To add a gain by name, list it in ``GAINS``.
 """
 
 from collections.abc import Callable, Sequence
@@ -106,7 +106,7 @@ def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:
     """Return 1.0 for labels that reach the threshold and 0.0 for the others.
 
     Of labels that are no grades, such as the quality of an answer from 0 to 1, most may lie below
-    the threshold that nobody has chosen, which is 1; this is warned of.
+    the default threshold, 1; then a warning says so.
 
     Examples
     --------

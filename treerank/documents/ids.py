@@ -24,11 +24,11 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     >>> check_ids("session", ["a", "b"]), check_ids("session", [7.0, 2.0])
     (array(['a', 'b'], dtype='<U1'), array([7., 2.]))
     """
-    found = check_qid(values, n_rows, name=name)
+    codes = check_qid(values, n_rows, name=name)
     ids = np.asarray(values)
     ids = np.asarray(ids.tolist()) if ids.dtype.kind == "T" else ids
-    are_numbered = found.dtype.kind == "i" and ids.dtype.kind in "SU"
-    if are_numbered and len({*ids.tolist()}) <= found.max(initial=-1):  # such as 1 and "1"
+    are_numbered = codes.dtype.kind == "i" and ids.dtype.kind in "SU"
+    if are_numbered and len({*ids.tolist()}) <= codes.max(initial=-1):  # such as 1 and "1"
         raise ValueError(f"{name} must be ids that differ as text; got {quote(values)}.")
     if isinstance(values, list | tuple) and ids.dtype.kind == "f":
         is_rounded = any(is_whole(value) and abs(value) >= 2**53 for value in values)

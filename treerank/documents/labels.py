@@ -56,9 +56,9 @@ def check_labels(
 ) -> np.ndarray:
     """Return one finite float64 label per document, or NaN for some that are not judged.
 
-    A column of a matrix or of a data frame is a warning.
+    A matrix or a data frame of one column is read with a warning.
     """
-    if y is None:  # scikit-learn's checks look for the words in the middle
+    if y is None:  # scikit-learn's estimator checks look for the words after the colon
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
             f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
@@ -75,49 +75,51 @@ def check_labels(
     return labels
 
 
-def weights_of_labels(given: Any, names: Iterable[str]) -> list[float]:
-    """Return the weight of each label from a mapping by name, if any.
+def weights_of_labels(label_weights: Any, names: Iterable[str]) -> list[float]:
+    """Return the weight of each label; it is 1 for labels that ``label_weights`` does not name.
 
-    Labels that are not named get 1.
+    ``label_weights`` is a mapping from names to weights, or None.
 
     Examples
     --------
     >>> weights_of_labels({"margin": 0.5}, ["relevance", "margin"])
     [1.0, 0.5]
     """
-    labels, by_name = list(names), {} if given is None else given
-    if not isinstance(by_name, Mapping):
-        raise ValueError(f"label_weights must be {{label: number}} of {labels}; got {given!r}.")
-    for label, value in by_name.items():
+    labels, weight_of = list(names), {} if label_weights is None else label_weights
+    if not isinstance(weight_of, Mapping):
+        raise ValueError(
+            f"label_weights must be {{label: number}} of {labels}; got {label_weights!r}."
+        )
+    for label, value in weight_of.items():
         check_choice("each label of label_weights", label, labels)
         check_number(f"label_weights[{label!r}]", value, at_least=0)
-    weights = [float(by_name.get(label, 1.0)) for label in labels]
+    weights = [float(weight_of.get(label, 1.0)) for label in labels]
     if not any(weights):
-        raise ValueError(f"label_weights must not all be 0; got {given!r}.")
+        raise ValueError(f"label_weights must not all be 0; got {label_weights!r}.")
     return weights
 
 
-def labels_that_count(
-    labels: dict[str, np.ndarray] | None, given: Any
+def labels_with_weight(
+    labels: dict[str, np.ndarray] | None, label_weights: Any
 ) -> tuple[dict[str, np.ndarray] | None, dict[str, float] | None]:
-    """Return the labels whose weight is not 0, as a fit depends on no others, and all weights.
+    """Return the labels whose weight is not 0, on which alone a fit depends, and all weights.
 
-    A single label, which has no weight, is ``None``.
+    ``labels`` is None for a single label, which has no weight.
 
     Examples
     --------
     >>> labels = {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
-    >>> labels_that_count(labels, {"a": 0})
+    >>> labels_with_weight(labels, {"a": 0})
     ({'b': array([0., 1.])}, {'a': 0.0, 'b': 1.0})
     """
     if labels is None:
         return None, None
-    weights = dict(zip(labels, weights_of_labels(given, labels), strict=True))
+    weights = dict(zip(labels, weights_of_labels(label_weights, labels), strict=True))
     return {name: column for name, column in labels.items() if weights[name] > 0}, weights
 
 
 def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[str, np.ndarray]:
-    """Return several labels, each of which may have gaps, as columns of numbers."""
+    """Return several labels as arrays of numbers; NaN marks documents without this label."""
     return {
         name: check_column(f"y[{name!r}]", column, n_documents, some_unjudged=True)
         for name, column in labels.items()
@@ -125,15 +127,15 @@ def check_labels_by_name(labels: Mapping[str, Any], n_documents: int) -> dict[st
 
 
 def are_judged(y: Any) -> np.ndarray:
-    """Tell of each document whether it has a label, or any of several.
+    """Return a mask of the documents that have a label, or any of several labels.
 
     Examples
     --------
     >>> are_judged({"sold": [1.0, np.nan], "margin": [np.nan, np.nan]})
     array([ True, False])
     """
-    several = split_labels(y)
-    columns = [y] if several is None else list(several.values())
-    gaps = [np.isnan(as_numbers("y", column)).ravel() for column in columns]
-    judged: np.ndarray = ~np.all(gaps, axis=0)
+    labels = split_labels(y)
+    columns = [y] if labels is None else list(labels.values())
+    is_missing = [np.isnan(as_numbers("y", column)).ravel() for column in columns]
+    judged: np.ndarray = ~np.all(is_missing, axis=0)
     return judged

@@ -35,7 +35,7 @@ FEW = 3
 
 
 class NumberTexts(NamedTuple):
-    """What distinct texts have of numbers: one of them, and one that is none, if there is any."""
+    """A number among distinct texts, and a text that is no number, if there is any."""
 
     example: str
     other: str | None
@@ -44,7 +44,7 @@ class NumberTexts(NamedTuple):
 
 
 def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
-    r"""Return what distinct texts have of numbers, or None where they are words or codes.
+    r"""Return an example of the numbers among distinct texts; None where they are words or codes.
 
     Numbers are sure where hardly any text is another one, and some number has a fraction, a
     separator, a sign or a unit. Whole numbers may be codes; so surely are those that begin with 0.
@@ -63,8 +63,8 @@ def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
     numbers = [text for text in values if is_number_text(text)]
     if any(_CODE.fullmatch(text.strip()) for text in numbers):
         return None
-    others = [*({*some}.difference(numbers))]
-    other = min(others, key=str) if others else None
+    not_numbers = {*some}.difference(numbers)
+    other = min(not_numbers, key=str) if not_numbers else None
     if numbers and len(numbers) > MOSTLY * len(values):
         written = [text for text in numbers if not _WHOLE.fullmatch(text.strip())]
         if written:
@@ -72,8 +72,8 @@ def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
             example = max(written, key=lambda text: len(re.sub(r"[\d.\s]", "", text)))
             return NumberTexts(example, other, is_sure=True)
     if 2 * len(numbers) >= len(values) and len(numbers) >= FEW:
-        words = [text for text in values if text not in numbers]
-        return NumberTexts(numbers[0], min(words, default=other), is_sure=False)
+        not_numbers = {text for text in values if text not in numbers}
+        return NumberTexts(numbers[0], min(not_numbers, default=other), is_sure=False)
     measures = [match for match in map(_MEASURE.fullmatch, values) if match]
     units = {match[2] for match in measures}
     if len(units) == 1 and len(values) == len(measures) >= FEW and units.isdisjoint(_ORDINALS):

@@ -26,13 +26,13 @@ positions from 0.
     """
     if position is None:
         return None
-    found = check_whole_positions(position, len(y))
+    positions = check_whole_positions(position, len(y))
     refuse_where((y != 0) & (y != 1), y, "y must be a click, 0 or 1, where position is given")
-    return found
+    return positions
 
 
 def check_whole_positions(position: ArrayLike, n_rows: int | None = None) -> np.ndarray:
-    """Return positions as whole numbers; refuse what is none.
+    """Return positions as whole numbers; refuse fractions and numbers out of range.
 
     Examples
     --------
@@ -41,12 +41,12 @@ def check_whole_positions(position: ArrayLike, n_rows: int | None = None) -> np.
     ...
     ValueError: position must be a whole number from 1 to 1000; got 2.5 in row 1.
     """
-    found = check_column("position", position, n_rows)
-    wrong = (found != np.floor(found)) | (found < 1) | (found > LAST_POSITION)
-    advice = " Add 1 to positions from 0." if found.min(initial=1) == 0 else ""
+    positions = check_column("position", position, n_rows)
+    wrong = (positions != np.floor(positions)) | (positions < 1) | (positions > LAST_POSITION)
+    advice = " Add 1 to positions from 0." if positions.min(initial=1) == 0 else ""
     rule = f"position must be a whole number from 1 to {LAST_POSITION}"
-    refuse_where(wrong, found, rule, advice)
-    return found.astype(np.int64)
+    refuse_where(wrong, positions, rule, advice)
+    return positions.astype(np.int64)
 
 
 def check_any_click(name: str, clicks: np.ndarray) -> None:

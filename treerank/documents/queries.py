@@ -43,7 +43,7 @@ class QueryGroups:
     def from_qid(
         cls, qid: "ArrayLike | QueryGroups | None", n_documents: int | None = None
     ) -> "QueryGroups":
-        """Group rows by query id; groups of ``n_documents`` rows stay as they are.
+        """Group rows by query id; ``QueryGroups`` of ``n_documents`` rows are returned unchanged.
 
         ``qid=None`` puts all ``n_documents`` rows into one query.
         """
@@ -102,8 +102,8 @@ class QueryGroups:
         return np.split(self.order, self.indptr[1:-1])
 
     @property
-    def places(self) -> np.ndarray:
-        """Place of each document within its query, from 0, for documents sorted by query."""
+    def positions(self) -> np.ndarray:
+        """Position of each document within its query, from 0, for documents sorted by query."""
         return np.arange(self.n_documents) - self.indptr[:-1].repeat(self.sizes)
 
     @cached_property
@@ -117,12 +117,12 @@ class QueryGroups:
         return codes
 
     def first_of(self, values: np.ndarray) -> np.ndarray:
-        """Return what the first row of each query holds."""
+        """Return the value of the first row of each query."""
         return values[self.sorted_rows(self.indptr[:-1])]
 
-    def sorted_rows(self, places: np.ndarray) -> np.ndarray:
-        """Return the rows at some places of ``order``, without making it."""
-        return places if self.permutation is None else self.permutation[places]
+    def sorted_rows(self, indices: np.ndarray) -> np.ndarray:
+        """Return ``order[indices]``, without making ``order``."""
+        return indices if self.permutation is None else self.permutation[indices]
 
     def with_two_labels(self, y: np.ndarray) -> np.ndarray:
         """Tell of each query whether it holds two different labels: only then it has pairs."""
@@ -130,20 +130,20 @@ class QueryGroups:
         return np.fmax.reduceat(by_query, start) > np.fmin.reduceat(by_query, start)  # no NaN
 
     def among(self, rows: np.ndarray) -> "QueryGroups":
-        """Return the groups of the given rows alone, which are counted anew, from 0."""
+        """Return the groups of some rows, whose indices become 0, 1, 2 and so on."""
         return QueryGroups.from_qid(self.codes[rows])
 
 
 #: A query of fewer documents is no surprise.
 _MANY = 1000
-#: One entry per row, or nothing.
+#: One entry per row, or None.
 ByRow = ArrayLike | None
-#: The query of each row, as ids or as groups; nothing is a single query.
+#: The query of each row, as ids or as groups; None is a single query.
 Queries = ByRow | QueryGroups
 
 
 def check_query_weight(query_weight: ArrayLike | None, groups: QueryGroups) -> np.ndarray | None:
-    """Return the weight of the query of each row, if any; refuse several within a query."""
+    """Return the query weight of each row; refuse different weights within a query."""
     weight = check_weight("query_weight", query_weight, groups.n_documents)
     if weight is None:
         return None
@@ -191,7 +191,7 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
 
 
 def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the query ids of parts of the rows as one array: text if those of any part are.
+    """Return the query ids of several batches as one array; it is text if any batch has text.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _advice_on_sizes(name, values, n_documents):
-    """Return what to write where ids seem to be the sizes of groups, as in LightGBM."""
+    """Return advice where ids seem to be the sizes of groups, as LightGBM takes them."""
     is_number = values.ndim == 1 and values.dtype.kind in "iu"
     if not is_number or values.sum() != n_documents:
         return ""

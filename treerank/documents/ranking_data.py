@@ -29,7 +29,7 @@ class RankingData:
     X : ndarray or scipy.sparse.csr_matrix of shape (n_documents, n_features)
         Features; column ``j`` is feature ``j + 1`` of the file. NaN is a missing value.
     y : ndarray of shape (n_documents,)
-        Relevance, as float64; NaN if nobody has judged a document.
+        Relevance, as float64; NaN for documents without a judgment.
     qid : ndarray of shape (n_documents,)
         Query id of each document: int64 if all ids of the file are integers, else strings.
     comments : ndarray of shape (n_documents,) or None, default=None
@@ -158,8 +158,8 @@ class RankingData:
             return self, by_time
         frame: Any = as_frame(self.X)
         if frame is None or by_time not in frame.columns:
-            found = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
-            raise ValueError(f"by_time must name a column of X; got {by_time!r} and {found}.")
+            kind = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
+            raise ValueError(f"by_time must name a column of X; got {by_time!r} and {kind}.")
         return replace(self, X=frame.drop(by_time).to_native()), frame[by_time].to_numpy()
 
     def judged(self) -> "RankingData":
@@ -187,12 +187,12 @@ class RankingData:
             return self.documents
         if self.comments is None:
             raise ValueError("comments must be kept to know doc_ids; got comments=None.")
-        found = [_DOC_ID.search(comment) for comment in self.comments]
-        return np.array([match.group(1) if match else "" for match in found], dtype=object)
+        matches = [_DOC_ID.search(comment) for comment in self.comments]
+        return np.array([match.group(1) if match else "" for match in matches], dtype=object)
 
 
 def _counts_of_parts(n_queries: int, valid: Any, test: Any) -> list[int]:
-    """Return the numbers of queries of the parts of a split, those of training first."""
+    """Return the number of queries of each part of a split; training comes first."""
     asked = {name: size for name, size in (("valid", valid), ("test", test)) if size is not None}
     if not asked:
         raise ValueError("valid or test must be a share of the queries, such as 0.2; got None.")
@@ -234,7 +234,7 @@ class Batches:
     """Rows that are read in batches, anew in every iteration, instead of held in memory.
 
     Trees of LightGBM, of XGBoost and of this package are fitted to more rows than fit into memory,
-    and the model is that of the same rows in memory. The two engines then need columns without
+    and the model is the same as of these rows in memory. The two engines then need columns without
     categories, and trees that draw no rows. Every ranker scores and ranks batches.
 
     Parameters

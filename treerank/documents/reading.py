@@ -131,7 +131,7 @@ def check_documents(
     some_unjudged : bool, default=False
         Whether labels may be NaN.
     columns : Columns, default=None
-        Columns of ``X`` where more is known of them than its rows tell.
+        Columns of ``X``, where the categories of further rows are known.
     """
     labels = check_labels(y, some_unjudged=some_unjudged)
     X = check_features(estimator, X, reset=reset, earlier=earlier, columns=columns)
@@ -141,10 +141,10 @@ def check_documents(
     return X, labels
 
 
-def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
+def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     """Return a data frame without the columns that arguments name, and the values of arguments.
 
-    What is no text is returned as it is.
+    An argument that is not text is returned unchanged.
 
     Examples
     --------
@@ -163,16 +163,16 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
         raise TypeError("X must be documents alone; got a tuple. Unpack it, as in fit(*data).")
     frame: Any = as_frame(X)  # refuses frames that are not in memory, before anything else
     index = getattr(X, "index", None)
-    for name, values in given.items():
+    for name, values in arguments.items():
         _refuse_other_order(index, name, values)
-    named = {name: value for name, value in given.items() if isinstance(value, str)}
+    named = {name: value for name, value in arguments.items() if isinstance(value, str)}
     if not named:
-        return X, list(given.values())
+        return X, list(arguments.values())
     for name, column in named.items():
         if frame is None or column not in frame.columns:
-            found = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
-            raise ValueError(f"{name} must name a column of X; got {quote(column)} and {found}.")
-    values = [frame[v].to_native() if isinstance(v, str) else v for v in given.values()]
+            kind = "an array" if frame is None else f"a data frame of {quote(frame.columns)}"
+            raise ValueError(f"{name} must name a column of X; got {quote(column)} and {kind}.")
+    values = [frame[v].to_native() if isinstance(v, str) else v for v in arguments.values()]
     return frame.drop(list(named.values())).to_native(), values
 
 
@@ -201,7 +201,7 @@ def _refuse_other_order(index: Any, name: str, values: Any) -> None:
 def documents_of_batches(
     ranker: Any, batches: Batches, *, reset: bool = False, earlier: Iterable[Columns] = ()
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return features, labels and query ids of batches; ``reset`` forgets the columns."""
+    """Return features, labels and query ids of batches; ``reset`` replaces the columns."""
     if not accepted_by(ranker).batches:
         raise TypeError(
             f"X must be in memory for {quote(ranker)}; only rankers with trees of this "

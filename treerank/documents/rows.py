@@ -1,7 +1,7 @@
-"""Rows: documents as one value, which a reader makes and a feature part gets whole.
+"""Rows: documents as one value, from the reader of X to the feature part.
 
-A matrix, the names and categories of its columns, and the order of its rows belong together: who
-hands documents on hands all of it on. Feature parts get the rows of X in canonical order
+A matrix, the names and categories of its columns, and the order of its rows belong together, so
+they are passed on together. Feature parts get the rows of X in canonical order
 (:mod:`treerank.documents.canonical_order`). Sorting X itself would double the memory of a fit, so
 a fit passes X and the order, and feature parts copy batches of rows as they need them.
 :func:`treerank.feature_parts.rows.as_rows` makes rows of a plain matrix.
@@ -32,15 +32,15 @@ class Rows:
     values : ndarray or CSR matrix of shape (n_all_rows, n_features)
         The matrix. Only :meth:`array` copies it as a whole, and only if the order differs.
     order : ndarray of shape (n_rows,), default=None
-        Row ``i`` of the view is ``values[order[i]]``; ``None`` is all rows as they are.
+        Row ``i`` of the view is ``values[order[i]]``; ``None`` is all rows in their order.
     columns : Columns, default=Columns()
         Names of the columns, and the categories of those that hold codes.
-    places : ndarray of shape (n_rows,), default=None
-        Place of each row among the rows of all workers; ``None`` where there is one worker.
+    global_indices : ndarray of shape (n_rows,), default=None
+        Index of each row among the rows of all workers; ``None`` where there is one worker.
     workers : Workers, default=ALONE
-        The workers of the fit, each of which has rows of its own. Who needs what depends on the
-        rows of all of them calls :meth:`total`, :meth:`largest`, :meth:`any` or :meth:`of_all`,
-        which on one machine return what they are given.
+        The workers of the fit, each of which has its own rows. :meth:`total`, :meth:`largest`,
+        :meth:`any` and :meth:`of_all` combine values of all workers; on one machine they return
+        their argument.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Rows:
     values: Any
     order: np.ndarray | None = None
     columns: Columns = field(default_factory=Columns)
-    places: np.ndarray | None = None
+    global_indices: np.ndarray | None = None
     workers: Workers = ALONE
 
     def __post_init__(self) -> None:
@@ -84,8 +84,8 @@ class Rows:
 
     @property
     def holds_first(self) -> bool:
-        """Whether the first row of all workers is here: this is so of one of them."""
-        return self.places is None or bool((self.places == 0).any())
+        """Whether this worker has the first row of all workers; exactly one of them has it."""
+        return self.global_indices is None or bool((self.global_indices == 0).any())
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """Return the sum of the values of all workers, entry by entry.
@@ -103,17 +103,17 @@ class Rows:
         return bool(self.largest(np.array([flag], dtype=np.int64))[0])
 
     def of_all(self, values: np.ndarray) -> np.ndarray:
-        """Return the values of all workers one after the other; those of one may be more."""
+        """Return the values of all workers, concatenated in the order of their ranks."""
         return np.concatenate(self.workers.gather(values)) if self.is_shard else values
 
     def numbers_of(self, n: int) -> np.ndarray:
-        """Return where the ``n`` values of this worker stand in what :meth:`of_all` returns."""
+        """Return the indices of the ``n`` values of this worker in the result of :meth:`of_all`."""
         counts = np.concatenate(self.workers.gather(np.array([n])))
         return np.arange(n) + counts[: self.workers.rank].sum()
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the values are a CSR matrix; copies of their rows are one, too."""
+        """Whether the values are a CSR matrix, as copies of their rows then are."""
         return issparse(self.values)
 
     def __len__(self) -> int:
@@ -148,12 +148,12 @@ class Rows:
         rows = slice(None) if self.order is None else self.order
         position[rows] = np.arange(len(self), dtype=np.int32)
         for start, batch in self.values.batches():
-            places = position[start : start + len(batch)]
-            kept = places >= 0
-            yield places[kept], batch if kept.all() else batch[kept]
+            batch_positions = position[start : start + len(batch)]
+            kept = batch_positions >= 0
+            yield batch_positions[kept], batch if kept.all() else batch[kept]
 
     def hashes(self) -> np.ndarray:
-        """Return a hash of each row, of which few are copied at a time."""
+        """Return a hash of each row; few rows are copied at a time."""
         hashes = np.empty(len(self), dtype=np.uint64)
         for positions, batch in self.batches(_HASHED):
             hashes[positions] = row_hashes(batch)
@@ -162,8 +162,8 @@ class Rows:
     def take(self, positions: np.ndarray) -> "Rows":
         """Return a view of the rows at ``positions`` of this view."""
         order = positions if self.order is None else self.order[positions]
-        places = None if self.places is None else self.places[positions]
-        return replace(self, order=order, places=places)
+        indices = None if self.global_indices is None else self.global_indices[positions]
+        return replace(self, order=order, global_indices=indices)
 
     def array(self) -> Any:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""

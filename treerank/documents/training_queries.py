@@ -98,23 +98,22 @@ class TrainingQueries:
         return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
 
     def joined(self, of_all: Callable[[np.ndarray], np.ndarray]) -> Self:
-        """Return these queries and others; ``of_all`` adds to a column what others have in it."""
+        """Return the queries of all workers; ``of_all`` concatenates a column of all workers."""
         return type(self)(of_all(self.ids), of_all(self.documents), of_all(self.sizes))
 
     def smallest(self) -> Self:
-        """Return those that are remembered: of many, those with the smallest hashes, ascending."""
+        """Return the queries to remember: of many, the ones with the smallest hashes, ascending."""
         return self.at(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
-        """Return remembered queries and those of the fit that this one continues."""
+        """Return these queries and the queries of the fit that this one continues."""
         if earlier is None:
             return self
-        own, others = ((q.ids, q.documents, q.sizes) for q in (self, earlier))
-        return self._joined([own, others])
+        return self._joined([(q.ids, q.documents, q.sizes) for q in (self, earlier)])
 
-    def contain(self, others: "TrainingQueries") -> np.ndarray:
-        """Tell which of some queries are here, with the same documents."""
-        return self._have_documents(others.documents, others.ids)
+    def contain(self, queries: "TrainingQueries") -> np.ndarray:
+        """Return a mask of the queries that are among these, with the same documents."""
+        return self._have_documents(queries.documents, queries.ids)
 
     def overlap(
         self,
@@ -123,41 +122,55 @@ class TrainingQueries:
         groups: QueryGroups,
         judged: np.ndarray | None = None,
     ) -> QueryOverlap:
-        """Return how many queries are known; ``ids`` has the id of each query of ``groups``.
+        """Count the queries of a test set that were also trained on.
 
-        A known id with other documents is no proof that the query is the same: many files number
-        their queries 1, 2, 3, and so on. Ids of text, such as the words of a query, are taken for
-        the same query. Numbers, also within text that is otherwise equal as in "q17", "2024-17" or
-        "17.0", are only
+        Parameters
+        ----------
+        ids : sequence
+            Id of each query of ``groups``.
+        of_rows : ndarray of uint64 of shape (n_documents,)
+            Hash of the features of each document.
+        groups : QueryGroups
+            Queries of the documents.
+        judged : ndarray of bool of shape (n_documents,), default=None
+            Which documents have a label; None is all.
 
-        * if the documents are distributed over the queries as a random split of rows would leave
-          them: of each query about the same share, which is less than that of training, or
-        * if the ids of test and training meet in one or two queries at their ends, as sorted rows
-          do that are cut into blocks, or
-        * if far more ids are known than such numbers would be by chance.
+        Notes
+        -----
+        The same id with other documents does not prove that a query was cut: many files number
+        their queries 1, 2, 3 and so on. Text ids, such as the words of a query, count as the same
+        query. Numbers, and text that differs in a number alone such as "q17", "2024-17" or
+        "17.0", count as the same query only
 
-        Neither is a proof. Of two sets in which a number stands for the same popularity, the sizes
-        are those of a random split; and a search that comes back with new documents is the same
-        query, but no row of it was split off. So what is said of ``n_cut`` must leave it open.
+        * if a random split of rows would leave these numbers of documents: about the same share of
+          each query, and fewer documents than in training, or
+        * if test and training ids meet in one or two queries at their ends, as where sorted rows
+          were cut into blocks, or
+        * if far more ids are in training than chance explains.
+
+        None of these is a proof. Where a number stands for the same popularity in two data sets,
+        the sizes also look like a random split, and a search that comes back with new documents
+        is the same query although no split has cut it. So messages about ``n_cut`` name both
+        cases.
         """
         documents, sizes = hashes_of_queries(of_rows, groups, judged)
         hashes = hashes_of(ids)
-        found = np.flatnonzero((sizes > 0) & (hashes <= self._largest))
-        known = _are_in(hashes[found], self.ids)
-        known &= np.array([ids[query] is not None for query in found.tolist()], dtype=np.bool_)
-        same = self._have_documents(documents[found], hashes[found])
-        n_cut = int((known & ~same).sum())
-        # Some rows of the training set itself, such as the first thousand, may cut a query, too.
-        if 0 < n_cut and n_cut > (known & same).sum():
-            some = [ids[query] for query in found.tolist()]
-            if not self._has_trained_on(some, hashes[found], sizes[found], n_cut):
+        queries = np.flatnonzero((sizes > 0) & (hashes <= self._largest))
+        has_trained_id = _are_in(hashes[queries], self.ids)
+        has_trained_id &= np.array([ids[q] is not None for q in queries.tolist()], dtype=np.bool_)
+        same = self._have_documents(documents[queries], hashes[queries])
+        n_cut = int((has_trained_id & ~same).sum())
+        # The first rows of the training set itself may cut a query, too: more are the same then.
+        if 0 < n_cut and n_cut > (has_trained_id & same).sum():
+            looked_up = [ids[query] for query in queries.tolist()]
+            if not self._has_trained_on(looked_up, hashes[queries], sizes[queries], n_cut):
                 n_cut = 0
         else:
             n_cut = 0
-        return QueryOverlap(len(found), int(same.sum()), n_cut)
+        return QueryOverlap(len(queries), int(same.sum()), n_cut)
 
     def look_up(self, of_rows: np.ndarray, y: Any, qid: Any) -> QueryOverlap:
-        """Return how many queries are known, given labels and query ids as ``score`` takes them."""
+        """Count the queries that were also trained on, given ``y`` and ``qid`` as in ``score``."""
         groups = QueryGroups.from_qid(qid, len(of_rows))
         ids = [None] if qid is None else ids_of_queries(qid, groups)
         overlap = self.overlap(ids, of_rows, groups, None if y is None else are_judged(y))
@@ -166,8 +179,11 @@ class TrainingQueries:
         return overlap
 
     def _have_documents(self, documents: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-        """Tell which queries have the documents of a training query, under its id or another."""
-        # Few queries are looked up as a rule: only those of the many that they meet are sorted.
+        """Return a mask of the queries that have the documents of a training query.
+
+        The training query may have another id.
+        """
+        # Mostly few queries are looked up, so only the training queries that match are sorted.
         trained = _are_in(self.documents, np.sort(documents))
         distinct, counts = np.unique(self.documents[trained], return_counts=True)
         # Lists of the same items for all users say nothing about the query.
@@ -178,7 +194,7 @@ class TrainingQueries:
     def _has_trained_on(
         self, ids: list[Any], hashes: np.ndarray, sizes: np.ndarray, n_cut: int
     ) -> bool:
-        """Tell whether equal ids are probably those of the same queries."""
+        """Tell whether equal ids probably belong to the same queries."""
         numbered = _numbering(ids)
         if numbered is None and not all(_may_be_of_two_queries(value) for value in ids):
             return True
@@ -189,43 +205,44 @@ class TrainingQueries:
         return numbered is not None and self._exceed_chance(*numbered, n_cut)
 
     def _are_cut_at_random(self, hashes: np.ndarray, sizes: np.ndarray) -> bool:
-        """Tell whether the numbers of rows are those of a random split of the rows of queries.
+        """Tell whether the sizes of queries look like a random split of the rows of queries.
 
-        Given all rows of a query, those of the test set are then binomial: the mean of the squared
-        standardized deviations is about 1. It is 0 for lists of two fixed lengths. Numbers that
-        have nothing to do with each other may have about 1, too, but they are not correlated.
-        Two Poisson numbers of the same rates cannot be told from a split: given their sum, one of
-        them is binomial.
+        Given the number of all rows of a query, the number of its test rows is then binomial: the
+        mean of the squared standardized deviations is about 1. It is 0 for lists of two fixed
+        lengths. Unrelated sizes may also give about 1, but test and training sizes are then not
+        correlated. Two Poisson variables of the same rates look like a split: given their sum,
+        each of them is binomial.
         """
-        every, query = np.unique(np.append(self.ids, hashes), return_inverse=True)
-        tested = np.zeros(len(every))
+        distinct, query = np.unique(np.append(self.ids, hashes), return_inverse=True)
+        tested = np.zeros(len(distinct))
         tested[query[len(self.ids) :]] = sizes
-        trained = np.bincount(query[: len(self.ids)], self.sizes, len(every))
-        whole, share = tested + trained, tested.sum() / (tested.sum() + trained.sum())
-        if len(every) < 2 * _FEWEST or tested.sum() > 0.75 * trained.sum():
+        trained = np.bincount(query[: len(self.ids)], self.sizes, len(distinct))
+        n_rows, share = tested + trained, tested.sum() / (tested.sum() + trained.sum())
+        if len(distinct) < 2 * _FEWEST or tested.sum() > 0.75 * trained.sum():
             return False
-        mean = np.mean((tested - share * whole) ** 2 / (share * (1 - share) * whole))
-        margin = max(0.35, 3 * np.sqrt(2 / len(every)))
+        mean = np.mean((tested - share * n_rows) ** 2 / (share * (1 - share) * n_rows))
+        margin = max(0.35, 3 * np.sqrt(2 / len(distinct)))
         if not max(0.3, 1 - margin) < mean < min(2, 1 + margin):
             return False
         if not tested.std() or not trained.std():
             return False
         correlation = np.corrcoef(tested, trained)[0, 1]
-        return bool(abs(correlation) * np.sqrt(len(every)) > 2.5)
+        return bool(abs(correlation) * np.sqrt(len(distinct)) > 2.5)
 
     def _exceed_chance(self, numbers: list[int], spelled: Callable[[int], Any], n_cut: int) -> bool:
-        """Tell whether more numbers are known than would be by chance."""
+        """Tell whether more test ids are in training than the density of training ids explains."""
         low, width = min(numbers), max(numbers) - min(numbers) + 1
         probes: Any = range(width)
         if width > _MOST_PROBES:
             drawn = np.random.default_rng(0).random(_MOST_PROBES)
             probes = [int(share * width) for share in drawn]
         hashes = hashes_of(spelled(low + probe) for probe in probes)
-        known = _are_in(hashes, self.ids)
+        is_trained = _are_in(hashes, self.ids)
         are_all = width <= _MOST_PROBES
-        if are_all and known.sum() == n_cut and set(np.flatnonzero(known)) <= {0, width - 1}:
+        ends = {0, width - 1}
+        if are_all and is_trained.sum() == n_cut and set(np.flatnonzero(is_trained)) <= ends:
             return True
-        by_chance = len(numbers) * known.sum() / max((hashes <= self._largest).sum(), 1)
+        by_chance = len(numbers) * is_trained.sum() / max((hashes <= self._largest).sum(), 1)
         return n_cut > 2 * by_chance and (n_cut > 2 or by_chance < 0.1)
 
     @property
@@ -260,11 +277,10 @@ class TrainingQueries:
 def overlap_with_training(
     estimator: Any, X: Any, y: Any = None, qid: Any = None
 ) -> QueryOverlap | None:
-    """Return how many queries of a test set a fitted ranker, or a pipeline, has seen in training.
+    """Count the queries of a test set on which a ranker or a pipeline was trained.
 
-    ``X``, ``y`` and ``qid`` are those of ``score``; only documents that have a label count.
-    ``None`` means that nothing is known: the estimator is of another package, or was fitted to
-    clicks.
+    ``X``, ``y`` and ``qid`` are the arguments of ``score``; only documents with a label count. The
+    result is ``None`` for estimators of other packages and for rankers that were fitted to clicks.
 
     Examples
     --------
@@ -310,7 +326,7 @@ them (KFold, train_test_split), the score is too high: keep queries whole, as ..
 
 
 def cut_or_not(consequence: str) -> str:
-    """Return what queries mean of which other documents were trained on: two cases.
+    """Return the two possible reasons why other documents of a query were trained on.
 
     Examples
     --------
@@ -326,7 +342,7 @@ is wrong: the ranker has not seen these documents.
 
 
 def warn_of_copied_queries(
-    known: np.ndarray,
+    trained: np.ndarray,
     of_rows: np.ndarray,
     y: np.ndarray,
     groups: QueryGroups,
@@ -335,12 +351,12 @@ def warn_of_copied_queries(
 ) -> None:
     """Warn if most queries of an ``eval_set`` are in training: same documents and same labels.
 
-    ``known`` are hashes of the training queries, ``of_rows`` those of the rows without labels.
-    ``total`` adds what other workers count of their part of the ``eval_set``.
+    ``trained`` are hashes of the training queries, ``of_rows`` hashes of the features of each row.
+    ``total`` adds the counts of all workers.
     """
     of_rows = with_columns(of_rows, n_features, y)
     documents, sizes = hashes_of_queries(of_rows, groups, ~np.isnan(y))
-    is_copy = np.isin(documents[sizes > 0], known)
+    is_copy = np.isin(documents[sizes > 0], trained)
     n_copies, n_queries = total(np.array([is_copy.sum(), len(is_copy)], dtype=np.int64))
     if 2 * n_copies > n_queries:
         counts = f"{n_copies} of {n_queries} queries of the first eval_set, which decides,"
@@ -348,7 +364,7 @@ def warn_of_copied_queries(
 
 
 def _are_in(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Tell which values are in a sorted array; ``np.isin`` would sort all of both.
+    """Return a mask of the values that are in a sorted array; ``np.isin`` would sort both.
 
     Examples
     --------
@@ -360,8 +376,8 @@ def _are_in(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     if not len(ascending):
         return np.zeros(len(values), dtype=np.bool_)
     index = np.searchsorted(ascending, values)
-    found: np.ndarray = ascending[np.minimum(index, len(ascending) - 1)] == values
-    return found
+    is_in: np.ndarray = ascending[np.minimum(index, len(ascending) - 1)] == values
+    return is_in
 
 
 def _pair_hashes(ids: np.ndarray, documents: np.ndarray) -> np.ndarray:
@@ -373,7 +389,7 @@ def _pair_hashes(ids: np.ndarray, documents: np.ndarray) -> np.ndarray:
 def hashes_of_queries(
     of_rows: np.ndarray, groups: QueryGroups, judged: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a hash of the judged rows of each query, and their number; 0 for those without.
+    """Return a hash of the judged rows of each query, and their number; 0 for queries without.
 
     Examples
     --------
@@ -392,14 +408,14 @@ def hashes_of_queries(
 
 
 def _may_be_of_two_queries(value: Any) -> bool:
-    """Tell of text whether it says too little about a query to be the id of one alone."""
+    """Tell whether text is so short, or a number, that two queries may well have it as id."""
     return isinstance(value, str) and (len(value) <= _SHORT or bool(_NUMBER.fullmatch(value)))
 
 
 def _numbering(ids: Sequence[Any]) -> tuple[list[int], Callable[[int], Any]] | None:
-    """Return ids as whole numbers, and how one is spelled; ``None`` if they are something else.
+    """Return ids as whole numbers, and a function that turns a number into an id.
 
-    Text is a number if it differs from the others in one run of digits alone.
+    Text ids are numbers if they differ in one run of digits alone. Other ids give None.
 
     Examples
     --------
@@ -411,8 +427,8 @@ def _numbering(ids: Sequence[Any]) -> tuple[list[int], Callable[[int], Any]] | N
     ([8, 12], '2024-9-de')
     """
     if all(isinstance(value, Real) for value in ids):
-        whole = [int(value) for value in ids if is_whole(value) or float(value).is_integer()]
-        return (whole, int) if len(whole) == len(ids) else None
+        integers = [int(value) for value in ids if is_whole(value) or float(value).is_integer()]
+        return (integers, int) if len(integers) == len(ids) else None
     if all(isinstance(value, bytes) for value in ids):
         numbered = _numbering([value.decode("latin-1") for value in ids])
         if numbered is None:
@@ -422,13 +438,13 @@ def _numbering(ids: Sequence[Any]) -> tuple[list[int], Callable[[int], Any]] | N
     if not all(isinstance(value, str) for value in ids):
         return None
     parts = [_DIGITS.split(value) for value in ids]  # every second one is a run of digits
-    if len(parts[0]) == 1 or len({len(each) for each in parts}) > 1:
+    if len(parts[0]) == 1 or len({len(runs) for runs in parts}) > 1:
         return None
     differ = [at for at, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1]
     at = differ[0] if differ else len(parts[0]) - 2
     if len(differ) > 1 or at % 2 == 0:
         return None
-    digits = [each[at] for each in parts]
+    digits = [runs[at] for runs in parts]
     prefix, suffix = "".join(parts[0][:at]), "".join(parts[0][at + 1 :])
-    zeros = len(digits[0]) if len({len(each) for each in digits}) == 1 else 0
-    return [int(each) for each in digits], lambda number: f"{prefix}{number:0{zeros}d}{suffix}"
+    zeros = len(digits[0]) if len({len(text) for text in digits}) == 1 else 0
+    return [int(text) for text in digits], lambda number: f"{prefix}{number:0{zeros}d}{suffix}"

@@ -1,4 +1,4 @@
-"""Training set: documents, labels, queries, weights, positions of a fit, checked and put in order.
+"""Training set: documents, labels, queries, weights and positions of a fit, in training order.
 
 Rows of weight zero are left out first. The others are put in canonical order, which depends on
 their content alone, so neither a shuffle of the rows nor other names of the queries change the
@@ -52,12 +52,12 @@ class PairTable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Documents in training order, and what is known of each.
+    """Documents in training order, with their labels, queries, weights and positions.
 
     Attributes
     ----------
     documents : Rows
-        Features of the documents, with the names and categories of their columns, and the place of
+        Features of the documents, with the names and categories of their columns, and the index of
         each document in the training order of all workers, where there are several.
     y : ndarray of shape (n_documents,)
         Labels.
@@ -69,16 +69,16 @@ class TrainingSet:
     pairs : PairTable or None
         The user's own pairs, as numbers of documents in training order.
     labels : dict from str to ndarray of shape (n_documents,), or None
-        Labels by name if there are several, without those of weight 0; ``y`` is the first of them.
+        Labels by name if there are several; ``y`` is the first. Labels of weight 0 are left out.
     label_weights : dict from str to float, or None
-        Weight of each of several labels, also 0.
+        Weight of each of several labels, including labels of weight 0.
     position : ndarray of int of shape (n_documents,) or None
         Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
     query_hashes : ndarray of shape (n_queries,) or None
-        Hash of the features and first labels of the documents of each query, where queries are
-        whole.
+        Hash of the features and first labels of the documents of each query; None for a subset
+        of documents that may cut queries.
     queries : TrainingQueries or None
-        What a ranker remembers of each query, where queries are whole and have ids.
+        What a ranker remembers of each query; None for such a subset, and without query ids.
     """
 
     documents: Rows
@@ -129,22 +129,22 @@ class TrainingSet:
         assert self.labels is not None
         return replace(self, y=self.labels[name], labels=None)
 
-    def taking(self, numbers: np.ndarray) -> Self:
-        """Return the documents of the given numbers, in that order, and the pairs among them."""
+    def taking(self, indices: np.ndarray) -> Self:
+        """Return some documents by their indices, in that order, and the pairs among them."""
         by_row = ("y", "sample_weight", "query_weight", "position")
         columns = {name: value for name, value in vars(self).items() if name in by_row}
-        taken: dict[str, Any] = {n: c[numbers] for n, c in columns.items() if c is not None}
-        labels = self.labels and {name: y[numbers] for name, y in self.labels.items()}
-        pairs = self.pairs and self.pairs.taking(numbers)
-        taken |= {"groups": self.groups.among(numbers), "query_hashes": None, "queries": None}
-        taken["documents"] = self.documents.take(numbers)
+        taken: dict[str, Any] = {n: c[indices] for n, c in columns.items() if c is not None}
+        labels = self.labels and {name: y[indices] for name, y in self.labels.items()}
+        pairs = self.pairs and self.pairs.taking(indices)
+        taken |= {"groups": self.groups.among(indices), "query_hashes": None, "queries": None}
+        taken["documents"] = self.documents.take(indices)
         return replace(self, pairs=pairs, labels=labels, **taken)
 
-    def of_queries(self, chosen: np.ndarray) -> Self:
-        """Return the documents of the chosen queries, which are a mask, in training order."""
-        rows = _row_numbers(np.flatnonzero(chosen[self.groups.codes]))
-        hashes = None if self.query_hashes is None else self.query_hashes[chosen]
-        queries = self.queries and self.queries.at(chosen)
+    def of_queries(self, mask: np.ndarray) -> Self:
+        """Return the documents of some queries, given by a mask, in training order."""
+        rows = _row_numbers(np.flatnonzero(mask[self.groups.codes]))
+        hashes = None if self.query_hashes is None else self.query_hashes[mask]
+        queries = self.queries and self.queries.at(mask)
         weighed = self.taking(rows)
         taken = _without_unit_weights(weighed)
         lost = [w is None for w in (taken.sample_weight, taken.query_weight)]
@@ -170,12 +170,21 @@ def training_set(
     position: ArrayLike | None = None,
     id_hashes: np.ndarray | None = None,
 ) -> TrainingSet:
-    """Check what is aligned with documents, and put it in training order.
+    """Return documents in training order, without rows of weight 0 and rows without a label.
 
-    ``documents`` and ``y`` are checked already. All others are as in ``Ranker.fit``, and
-    ``labels`` as in :class:`TrainingSet`. Rows of weight 0 and rows whose labels are NaN are left
-    out. ``id_hashes`` are those of ``qid`` by row, where they are known. Queries that are given as
-    groups have no ids, and none is remembered.
+    Parameters
+    ----------
+    documents, y
+        Features and labels, which are checked already.
+    qid, sample_weight, query_weight, position
+        Arguments of ``Ranker.fit``, which are checked here. Queries that are given as
+        ``QueryGroups`` have no ids, so a ranker remembers none of them.
+    pairs : PairTable, default=None
+        The user's own pairs, by rows of ``documents``.
+    labels, label_weights
+        Several labels, as in :class:`TrainingSet`.
+    id_hashes : ndarray of shape (n_documents,), default=None
+        Hashes of the query ids by row, if they have been computed.
 
     Examples
     --------
@@ -185,13 +194,13 @@ def training_set(
     ([0, 2], [0.0, 1.0])
     """
     groups = QueryGroups.from_qid(qid, len(y))
-    by_query = check_query_weight(query_weight, groups)
-    as_given = TrainingSet(
+    checked_query_weight = check_query_weight(query_weight, groups)
+    unordered = TrainingSet(
         documents,
         y,
         groups,
         check_weight("sample_weight", sample_weight, len(y)),
-        by_query,
+        checked_query_weight,
         pairs,
         labels,
         label_weights,
@@ -199,9 +208,9 @@ def training_set(
     )
     # Rows in batches have taken their hashes as they were checked.
     hashes = row_hashes(documents.values if documents.order is None else documents.array())
-    data, kept = _without_idle_weights(as_given)
+    data, kept = _without_idle_weights(unordered)
     ordered, order = _in_canonical_order(data, hashes if len(kept) == len(y) else hashes[kept])
-    # Rows of weight 0 belong to their query; a query of nothing else is not trained on.
+    # Hashes of a query count its rows of weight 0, too. Queries of nothing else are left out.
     query = groups.codes[kept[order[ordered.groups.indptr[:-1]]]]
     with_label = with_columns(hashes, documents.shape[1], y)
     query_hashes, _ = hashes_of_queries(with_label, groups, ~np.isnan(y))
@@ -218,9 +227,9 @@ def training_set(
 
 
 def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
-    """Leave out rows of weight zero or without a label, and weights that are all one.
+    """Return a training set without rows of weight 0 or without a label, and the kept rows.
 
-    Also returns the numbers of the rows that are left.
+    Weights that are all 1 become None.
     """
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     labels = [data.y] if data.labels is None else list(data.labels.values())
@@ -235,24 +244,26 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
 
 
 def _without_unit_weights(data):
-    """Leave out weights that are all one."""
+    """Replace weights that are all 1 by None."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    given = {name: values for name, values in weights.items() if values is not None}
-    ones = [n for n, values in given.items() if not data.documents.any(bool((values != 1).any()))]
-    unset: dict[str, Any] = dict.fromkeys(ones)
-    return replace(data, **unset)
+    unit_weights: dict[str, Any] = {
+        name: None
+        for name, values in weights.items()
+        if values is not None and not data.documents.any(bool((values != 1).any()))
+    }
+    return replace(data, **unit_weights)
 
 
 def _in_canonical_order(
     data: TrainingSet, of_features: np.ndarray
 ) -> tuple[TrainingSet, np.ndarray]:
-    """Return the documents, and the pairs among them, in an order that depends on content alone.
+    """Return a training set in an order that depends on its content alone, and this order.
 
-    Also returns the order. ``of_features`` are hashes of the features of each document.
+    ``of_features`` are hashes of the features of each document.
     """
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
-    others = list((data.labels or {}).values())[1:]
-    columns = (*weights, *others, data.position)
+    further_labels = list((data.labels or {}).values())[1:]
+    columns = (*weights, *further_labels, data.position)
     n_features = data.documents.shape[1]
     ordered, hashes = order_by_hashes(of_features, n_features, data.groups, data.y, *columns)
     taken = data.taking(_row_numbers(ordered.order))
@@ -262,37 +273,37 @@ def _in_canonical_order(
     groups = QueryGroups(None, ordered.indptr)
     documents = taken.documents
     if documents.is_shard:
-        documents = replace(documents, places=places_among(documents, groups, hashes))
+        documents = replace(documents, global_indices=global_indices_of(documents, groups, hashes))
     ordered_data = replace(taken, documents=documents, groups=groups, pairs=pairs)
     return ordered_data, ordered.order
 
 
-def places_among(documents: Rows, groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
-    """Return the place of each document in the canonical order of all workers' documents.
+def global_indices_of(documents: Rows, groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
+    """Return the index of each document in the canonical order of the documents of all workers.
 
-    The other arguments are what ``canonical_order`` returns for this worker.
+    ``groups`` and ``query_hashes`` are the results of ``canonical_order`` for this worker.
 
     Examples
     --------
     >>> groups = QueryGroups(None, np.array([0, 2, 3]))
-    >>> places_among(Rows(np.zeros((3, 1))), groups, np.array([5, 8], dtype=np.uint64))
+    >>> global_indices_of(Rows(np.zeros((3, 1))), groups, np.array([5, 8], dtype=np.uint64))
     array([0, 1, 2])
     """
     hashes, sizes = documents.of_all(query_hashes), documents.of_all(groups.sizes)
     queries = np.lexsort((sizes, hashes))
     start = np.empty(len(sizes), dtype=np.int64)
     start[queries] = np.cumsum(sizes[queries]) - sizes[queries]
-    own = start[documents.numbers_of(groups.n_queries)]
-    return own.repeat(groups.sizes) + groups.places
+    first_indices = start[documents.numbers_of(groups.n_queries)]
+    return first_indices.repeat(groups.sizes) + groups.positions
 
 
 def _row_numbers(rows: np.ndarray) -> np.ndarray:
-    """Return numbers of rows in 32 bits, in which engines count them, too."""
+    """Return row numbers as 32-bit integers, as LightGBM and XGBoost count rows."""
     return rows.astype(np.int32)
 
 
 def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:
-    """Return sums by document which differ for equal rows that are in different pairs."""
+    """Return sums over the pairs of each document; equal rows in different pairs get other sums."""
     if data.pairs is None:
         return ()
     # In an order without row numbers, so that a shuffle of the rows changes no sum.

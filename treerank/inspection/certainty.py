@@ -61,5 +61,5 @@ def _is_in_top(scores: np.ndarray, groups: QueryGroups, k: int) -> np.ndarray:
     """Return a mask of the top ``k`` documents of each query; the earlier row wins a tie."""
     best_first = np.lexsort((-scores, groups.codes))
     is_in_top = np.empty(len(scores), dtype=bool)
-    is_in_top[best_first] = groups.places < k
+    is_in_top[best_first] = groups.positions < k
     return is_in_top

@@ -186,7 +186,7 @@ def exposure_by_group(
     scores = check_column("scores", scores)
     groups = QueryGroups.from_qid(qid, len(scores))
     order = np.lexsort((-scores, groups.codes))
-    position = groups.places
+    position = groups.positions
     exposure = DISCOUNTS[discount](position + 1.0)
     exposure[position >= (len(scores) if k is None else k)] = 0.0
     is_first = (np.diff(scores[order], prepend=np.nan) != 0) | (position == 0)

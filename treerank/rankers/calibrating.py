@@ -43,7 +43,7 @@ class Calibrating(Scoring):
     def threshold_for(self, precision: Share = 0.8, at_least: Finite = 1.0) -> float:
         """Return the lowest score such that, from there up, this share of documents is relevant.
 
-        Relevant is a label of ``at_least``. The share is that of documents such as those of
-        :meth:`calibrate`.
+        A document is relevant if its label is at least ``at_least``. The share is expected for
+        documents like the ones that :meth:`calibrate` got.
         """
         return RelevanceScale.of(self).threshold(precision, at_least)

@@ -4,14 +4,14 @@ The first document of a pair is more relevant with the probability
 
 .. math:: p(a, b) = \frac{1}{1 + e^{-T (s_a - s_b)}}.
 
-One number, the slope T >= 0, is fitted to pairs that the scores were not fitted to. There is
-no second number: with a bias, p(a, b) + p(b, a) would not be 1.
+The slope T >= 0 is fitted to pairs that the scores were not fitted to. There is no intercept:
+with one, p(a, b) + p(b, a) would not be 1.
 
-A document is relevant with a probability that its score tells. Scores have no unit; probabilities
-can be compared over queries, shown to users, and cut off. For each label t,
-:math:`P(y \ge t)` is a curve that rises with the score, so no order changes: a line of the log odds
-(Platt), or the isotonic fit through the centers of its steps (Oron and Flournoy, 2017), if its log
-loss on queries that it was not fitted to is lower by more than a standard error.
+The probability that a document is relevant is a function of its score. Scores have no unit;
+probabilities can be compared over queries, shown to users, and cut off. For each label t,
+:math:`P(y \ge t)` rises with the score, so no order changes: it is Platt's, whose log odds are
+linear in the score, or the isotonic fit through the centers of its steps (Oron and Flournoy, 2017)
+if its log loss on queries that it was not fitted to is lower by more than a standard error.
 """
 
 from collections.abc import Mapping
@@ -75,7 +75,7 @@ def fit_calibration_slope(scores: ArrayLike, y: ArrayLike, qid: Queries = None) 
     scores, objective = _likelihood(scores, y, groups)
     gradient = objective.derivatives(np.zeros(len(y)))[0]
     slope_at_zero = scores @ gradient
-    rounding = 1e-12 * (np.abs(scores) @ np.abs(gradient))  # of scores that say nothing
+    rounding = 1e-12 * (np.abs(scores) @ np.abs(gradient))  # of scores without any information
     if slope_at_zero >= -rounding:
         reason = "The scores order the held-out pairs no better than chance"
         warn_user(f"{reason}: every pair probability is 0.5.")
@@ -90,25 +90,25 @@ def fit_calibration_slope(scores: ArrayLike, y: ArrayLike, qid: Queries = None) 
 
 
 def _likelihood(scores, y, groups):
-    """Return the scores in an order of their own, and the logistic loss in this order.
+    """Return the scores in canonical order, and the logistic loss of the pairs in this order.
 
     The order depends on the scores, labels and queries alone, so no shuffle changes the last bits.
     """
     groups, _ = canonical_order(scores.reshape(-1, 1), groups, y)
-    own = QueryGroups(None, groups.indptr)
-    objective = make_objective(y[groups.order], own, loss="logistic", weight="query")
+    ordered = QueryGroups(None, groups.indptr)
+    objective = make_objective(y[groups.order], ordered, loss="logistic", weight="query")
     return scores[groups.order], objective
 
 
 def _too_steep(derivative, scores):
-    """Return a slope above the best one, where the derivative is not negative."""
+    """Return a slope at which the derivative is not negative: an upper bound of the best slope."""
     calibration_slope = 1 / np.abs(scores - scores.mean()).max()
     while derivative(calibration_slope) < 0:
         calibration_slope *= 2
     return calibration_slope
 
 
-#: Points of a curve, folds by which curves are chosen, and largest number of labels.
+#: Number of points of a curve, of folds that choose between curves, and largest number of labels.
 _N_POINTS, _N_FOLDS, _MOST_LABELS = 256, 5, 32
 _RULES = {
     "labels": array("float64", "n_known"),
@@ -165,21 +165,21 @@ class RelevanceScale:
         scores, y = scores[groups.order], y[groups.order]
         fold = np.repeat(np.arange(groups.n_queries) % _N_FOLDS, groups.sizes)
         points = np.quantile(scores, np.linspace(0, 1, _N_POINTS))
-        found = [_curves(scores, y >= label, fold, points) for label in labels[1:]]
-        return cls(labels, points, *(np.array(column) for column in zip(*found, strict=True)))
+        curves = [_curves(scores, y >= label, fold, points) for label in labels[1:]]
+        return cls(labels, points, *(np.array(column) for column in zip(*curves, strict=True)))
 
     def probability(self, scores: np.ndarray, at_least: float) -> np.ndarray:
         """Return the probability that the label of a document is at least a given one."""
         curves = [self._curve(scores, label) for label in range(self._n_curves(at_least))]
-        # At most that of lower labels, where the curves of two labels cross.
+        # Where the curves of two labels cross, the higher label is at most as likely as the lower.
         return np.min(curves, axis=0)
 
     def log_odds(self, at_least: float) -> np.ndarray:
-        """Return slope and intercept of lines of which the lowest gives the log odds of a label."""
+        """Return slopes and intercepts; the log odds of a label are the minimum of these lines."""
         n_curves = self._n_curves(at_least)
         if not self.is_line[:n_curves].all():
             raise ValueError(
-                f"the probability of a label of at least {at_least:g} must be a line of log odds; "
+                f"the log odds of a label of at least {at_least:g} must be linear in the score; "
                 "it is an isotonic fit. predict_relevance gives it, and threshold_for a score that "
                 "every program can compare with."
             )
@@ -197,7 +197,7 @@ class RelevanceScale:
         return float(self.scores[np.argmax(above >= precision)])
 
     def _n_curves(self, at_least: float) -> int:
-        """Return the number of curves up to that of a label."""
+        """Return the number of curves of labels up to ``at_least``."""
         lowest, highest = self.labels[[0, -1]]
         if not lowest < at_least <= highest:
             labels = f"the lowest label, {lowest:g}, and at most the highest, {highest:g}"
@@ -218,35 +218,37 @@ def relevance_scale_of(ranker: Any) -> RelevanceScale | None:
 
 def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:
     """Return the scale in the state of a ranker, or None if it has none."""
-    found = state["relevance_scale"]
-    if found is None:
+    curves = state["relevance_scale"]
+    if curves is None:
         return None
-    sizes = check_state(found, _RULES)
+    sizes = check_state(curves, _RULES)
     if sizes["n_known"] != sizes["n_labels"] + 1:
         raise ValueError("labels of a relevance scale must be one more than its curves.")
-    if min(np.diff(found[name]).min(initial=0) for name in ("labels", "scores", "steps")) < 0:
+    if min(np.diff(curves[name]).min(initial=0) for name in ("labels", "scores", "steps")) < 0:
         raise ValueError("labels, scores and steps of a relevance scale must rise.")
-    return RelevanceScale(**found)
+    return RelevanceScale(**curves)
 
 
 def _curves(
     scores: np.ndarray, won: np.ndarray, fold: np.ndarray, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return the steps at some points, the line, and whether the line is better."""
-    gains = np.zeros(_N_FOLDS)  # of steps over the line
+    """Return the isotonic fit at some points, the linear log odds, and whether these are better."""
+    gains = np.zeros(_N_FOLDS)  # in log loss, of the isotonic fit over the linear log odds
     for number in range(_N_FOLDS):
-        rest, test = fold != number, fold == number
-        if test.any() and won[rest].any() and not won[rest].all():
-            line = _logistic(scores[test], *_line(scores[rest], won[rest]))
-            steps = np.interp(scores[test], points, _steps(scores[rest], won[rest], points))
+        train, test = fold != number, fold == number
+        if test.any() and won[train].any() and not won[train].all():
+            line = _logistic(scores[test], *_line(scores[train], won[train]))
+            steps = np.interp(scores[test], points, _steps(scores[train], won[train], points))
             gains[number] = _log_loss(line, won[test]) - _log_loss(steps, won[test])
     is_line = bool(gains.sum() <= np.sqrt(_N_FOLDS) * gains.std(ddof=1))
     return _steps(scores, won, points), _line(scores, won), is_line
 
 
 def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
-    """Return slope, at least 0, and intercept by Platt's targets, which are not quite 0 and 1."""
-    from sklearn.linear_model import LogisticRegression  # every ranker would wait for its import
+    """Return slope, at least 0, and intercept of the log odds, fitted to Platt's targets."""
+    from sklearn.linear_model import (
+        LogisticRegression,  # imported here: it would delay the import of every ranker
+    )
 
     center, spread = scores.mean(), scores.std() or 1.0
     n_won = won.sum()
@@ -262,7 +264,7 @@ def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
 
 
 def _steps(scores: np.ndarray, won: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the isotonic fit at some points, not quite 0 and 1."""
+    """Return the isotonic fit at some points, smoothed so that it is never 0 or 1."""
     from sklearn.isotonic import IsotonicRegression
 
     fitted = IsotonicRegression().fit(scores, won).predict(scores)

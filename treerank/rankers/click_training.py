@@ -69,7 +69,7 @@ def relevance_of_clicks(
         row_hashes(data.X)[data.rows], data.groups, data.position, data.y, data.sample_weight
     )
     with using(None):  # the checkpoint is for the trees of the ranker
-        estimator.fit_counts(counts, replace(data.documents.take(first), places=None))
+        estimator.fit_counts(counts, replace(data.documents.take(first), global_indices=None))
     X, y, query = estimator.training_data()
     weight = data.weight_of_queries
     weight_by_row = None if weight is None else weight[query]

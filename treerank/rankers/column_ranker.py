@@ -1,4 +1,4 @@
-"""Column ranker: a score that is given, such as BM25 or that of the system in production."""
+"""Column ranker: ranks by an existing score, such as BM25 or the score of a production system."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar
@@ -18,7 +18,7 @@ from treerank.rankers.ranker import Ranker
 
 
 def _check_column(name: str, value: Any) -> None:
-    """Refuse what is neither the name of a column nor its number."""
+    """Refuse a value that is neither the name of a column nor its number."""
     if not isinstance(value, str):
         if not is_whole(value):
             raise TypeError(
@@ -28,7 +28,7 @@ def _check_column(name: str, value: Any) -> None:
 
 
 def _check_index(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is no number of a column."""
+    """Refuse a value that is not the number of a column."""
     check_count(name, value, at_least=0, at_most=sizes["n_features"] - 1)
 
 
@@ -37,9 +37,9 @@ class ColumnRanker(Ranker):
     """Rank by one column of ``X``: the baseline of :func:`treerank.compare` and of reports.
 
     The column may be BM25, reciprocal rank fusion, a cross-encoder or the score of the system in
-    production. ``predict`` returns its values. ``fit`` finds the column by its name, and the value
-    that a missing one counts as: below all values of the training set, by as much as these range
-    over. With an ``eval_set``, it also fits probabilities of pairs.
+    production. ``predict`` returns its values. ``fit`` finds the column by its name, and the score
+    of missing values: the smallest value of the training set minus the range of its values. With
+    an ``eval_set``, it also calibrates probabilities of pairs.
 
     ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker`.
 
@@ -48,8 +48,8 @@ class ColumnRanker(Ranker):
     column : str or int
         Name of the column, or its number from 0. Higher values are better.
     smaller_is_better : bool, default=False
-        Whether the column holds distances, prices or the like. Then ``predict`` returns the
-        negative.
+        Whether smaller values are better, as of distances and prices. Then ``predict`` returns
+        the negative values.
 
     Attributes
     ----------

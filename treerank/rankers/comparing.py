@@ -48,11 +48,12 @@ class Comparing(Scoring):
     ) -> Any:
         """Return how much each feature contributes to ranking a above b, row by row.
 
-        The parts of a row add up to the score of a minus that of b. Each part is a Shapley value:
-        the features of b are replaced by those of a one after the other, and the part is the
-        change of the score at the step of this feature, averaged over orders. Parts are exact for
-        sums of trees and linear models, by :func:`treerank.forests.shapley.margin_parts`. For other
-        rankers, orders are drawn. The parts of (b, a) are the negatives of the parts of (a, b).
+        The parts of a row add up to the score of a minus the score of b. Each part is a Shapley
+        value: the features of b are replaced by the features of a one after the other, and the part
+        is the change of the score at the step of this feature, averaged over orders. Parts are
+        exact for sums of trees and linear models, by
+        :func:`treerank.forests.shapley.margin_parts`. For other rankers, orders are drawn. The
+        parts of (b, a) are the negatives of the parts of (a, b).
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ from treerank.checks import check_column, has_methods, quote, warn_user
 from treerank.documents.columns import Columns
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.features import shown_names
-from treerank.documents.labels import labels_that_count
+from treerank.documents.labels import labels_with_weight
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.documents.reading import Accepts, read_documents
 from treerank.documents.rows import Rows
@@ -51,16 +51,16 @@ from treerank.rankers.training_objective import objective_of
 if TYPE_CHECKING:
     from treerank.feature_parts.terms import Terms
 
-#: What "auto" stands for under losses over pairs; under other losses, which have none, the default.
+#: What "auto" stands for under losses over pairs; other losses have no such settings.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
-#: Trees may need more documents than fewer of these.
+#: With fewer documents, default trees may find no split.
 _FEW = 200
-#: Documents that are scored first to see whether all get the same score.
-_FIRST = 1000
+#: Number of documents that are scored at a time to see whether all get the same score.
+_BATCH_SIZE = 1000
 
 
 def _of_equal_scores(held_out: EvalSet, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return what a fit records whose model is constant, though its feature part is not."""
+    """Return the metrics of a fit whose model is constant although its feature part is not."""
     (curve,) = recorded.get("validation", {"": []}).values()
     if not curve:
         return recorded
@@ -74,9 +74,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """A feature part fitted to an objective.
 
     Settings of the objective, the head and the feature part are parameters or class attributes,
-    explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Those of pairs that
-    a class does not have are as in :func:`~treerank.objectives.factory.make_objective`. The other
-    attributes are those of :class:`~treerank.rankers.ranker.Ranker`.
+    explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Settings of pairs
+    that a class does not have take the defaults of
+    :func:`~treerank.objectives.factory.make_objective`. Further attributes are explained at
+    :class:`~treerank.rankers.ranker.Ranker`.
 
     Attributes
     ----------
@@ -139,7 +140,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return self
 
     def terms(self) -> "Terms":
-        """Return the feature part and the head as a sum of trees, a line and networks."""
+        """Return the feature part and the head as a sum of trees, a linear model and networks."""
         check_is_fitted(self)
         terms = terms_of(self.feature_part_, self.head_.weight)
         sets = terms.forest.categories
@@ -186,12 +187,12 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         self.calibration_slope_ = objective.steepness
 
     def _warn_of_equal_scores(self, documents: Rows) -> None:
-        """Warn if all documents get the same score; mostly, the first ones tell that they do not.
+        """Warn if all documents get the same score; in most fits, the first batch shows that not.
 
         Rows that are read in batches come in another order.
         """
         equal = None
-        for _, batch in documents.batches(_FIRST):
+        for _, batch in documents.batches(_BATCH_SIZE):
             scores = self._scores(batch)
             equal = scores[0] if equal is None else equal
             if (scores != equal).any():
@@ -216,7 +217,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     @property
     def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
-        """Columns of the trees that the feature part was given."""
+        """Columns of the trees from which the feature part starts."""
         return traits_of(self._part_as_set()).given_columns
 
     @property
@@ -227,7 +228,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return Accepts(sparse=reads_sparse(part), batches=batches, several_labels=True)
 
     def _part_as_set(self) -> Any:
-        """Return the feature part as it is set, or a new one where it is a name or a list."""
+        """Return the parameter ``feature_part`` as an object, where it is a name or a list."""
         part = self.feature_part
         return make_feature_part(part) if isinstance(part, str | list | tuple) else part
 
@@ -260,7 +261,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         return weighted_sum(terms, [data.label_weights[name] for name in data.labels])
 
     def _objective_of_some(self, data: TrainingSet, seed: int) -> Objective:
-        """Return the objective of one of several labels, which some documents may not have."""
+        """Return the objective of one of several labels; some documents may not have this label."""
         judged = np.flatnonzero(~np.isnan(data.y))
         if len(judged) == len(data.y):
             return self._objective_of(data, seed)
@@ -268,14 +269,14 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _objective_of(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of a single label."""
-        defaults = {each.name: each.default for each in fields(PairSettings)}
+        defaults = {setting.name: setting.default for setting in fields(PairSettings)}
         settings = {name: getattr(self, name, value) for name, value in defaults.items()}
         automatic = AUTO_FOR_PAIRS if isinstance(get_loss(self.loss), PairLoss) else defaults
         settings |= {name: automatic[name] for name in AUTO_FOR_PAIRS if settings[name] == "auto"}
         return objective_of(data, seed, loss=self.loss, **settings)
 
     def _part_to_fit(self, seed: int) -> Any:
-        """Return a new feature part with a seed, or the last one with its parameters."""
+        """Return a new feature part with a seed, or the fitted one with the present parameters."""
         part = make_feature_part(self.feature_part)
         if params_of(part).get("random_state", 0) is None:
             part.set_params(random_state=seed)
@@ -324,7 +325,7 @@ def objective_for_labels(ranker: DirectRanker, y: ArrayLike, qid: ByRow = None) 
     Wrong settings of the ranker, and those that do not go together, are refused.
     """
     ranker._check_settings()
-    labels, label_weights = labels_that_count(ranker._labels_of(y), ranker.label_weights)
+    labels, label_weights = labels_with_weight(ranker._labels_of(y), ranker.label_weights)
     first = check_column("y", y if labels is None else next(iter(labels.values())))
     groups = QueryGroups.from_qid(qid, len(first))
     documents = Rows(np.empty((len(first), 0)))

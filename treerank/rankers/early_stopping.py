@@ -42,7 +42,7 @@ class RecordedMetrics:
         Name of the value that decides.
     curves : dict from (str, str) to callable
         ``curve(scores)`` is the value of a metric, by the names of an evaluation set and of the
-        curve. ``scores`` are those of the documents of all sets.
+        curve. ``scores`` are the scores of the documents of all sets.
     weights : sequence of float
         Weights of the first curves, whose weighted mean decides.
     history : list of list of float
@@ -93,7 +93,7 @@ class RecordedMetrics:
         Parameters
         ----------
         recorded : dict
-            What the feature part has recorded: the value that decides, by iteration.
+            Record of the feature part: the value that decides, by iteration.
         earlier : dict
             The results of the fit that this one continues, which measures new iterations only.
             Stages measure the iterations of all their parts.
@@ -117,11 +117,11 @@ def hold_out(
     """
     metrics = metrics_of(ranker, eval_metric)
     is_list = isinstance(eval_set, list) and eval_set
-    are_several = is_list and all(isinstance(unpacked(given), tuple) for given in eval_set)
+    are_several = is_list and all(isinstance(unpacked(entry), tuple) for entry in eval_set)
     with naming("eval_set"):
         sets = [
-            checked_set(ranker, data, given, decides=not number, had_queries=had_queries)
-            for number, given in enumerate(eval_set if are_several else [eval_set])
+            checked_set(ranker, data, one, decides=not number, had_queries=had_queries)
+            for number, one in enumerate(eval_set if are_several else [eval_set])
         ]
         return with_metrics(sets, metrics, [*(data.label_weights or {"": 1.0}).values()])
 
@@ -164,7 +164,7 @@ def with_metrics(
 ) -> EvalSet:
     """Return evaluation sets as one, with the metrics of each label of each set.
 
-    ``weights`` are those of the labels.
+    ``weights`` are the weights of the labels.
     """
     curves, n_before = {}, 0
     for number, (documents, labels, groups) in enumerate(sets):

@@ -1,15 +1,15 @@
 """Explanation: how much each feature contributes to the margin s(a) - s(b) of two documents.
 
-Parts of trees and lines are exact, see :mod:`treerank.forests.shapley`. Those of all other scores
-are sampled, as follows.
+Contributions, called parts, are exact for trees and linear models, see
+:mod:`treerank.forests.shapley`. For all other scores they are sampled, as follows.
 
-Start with document b and replace its features by those of a, one after the other, in some order.
+Start with document b and replace its features by the features of a, one after the other.
 Each feature is credited with the change of the score at its step. The mean over all orders is the
-Shapley value of the feature, in the game whose players are the features taken from a. Only scores
-are needed, so the definition is the same for trees, networks and linear rankers; for a linear one
-it gives :math:`w_j (a_j - b_j)`. Orders are sampled. In any sample the parts add up to the
-margin. Each order is also walked backwards, so the parts of (b, a) are the negative ones of
-(a, b). Users get them as :class:`ExplainedMargins`, which know the names of the features.
+Shapley value of the feature, in the game whose players are the features taken from a. The
+definition needs scores alone, so it is the same for trees, networks and linear rankers; for a
+linear ranker it gives :math:`w_j (a_j - b_j)`. Orders are sampled. In any sample the parts add up
+to the margin. Each order is also walked backwards, so the parts of (b, a) are the negatives of the
+parts of (a, b). Users get them as :class:`ExplainedMargins`, which know the names of the features.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,16 +53,16 @@ class ExplainedMargins(np.ndarray):
     @classmethod
     def of(cls, parts: np.ndarray, names: Iterable[str]) -> Self:
         """Give names to the columns of an array."""
-        found = parts.view(cls)
-        found.names = list(names)
-        return found
+        margins = parts.view(cls)
+        margins.names = list(names)
+        return margins
 
     def __array_finalize__(self, other: Any) -> None:
         """Keep the names."""
         self.names = getattr(other, "names", None)
 
     def by_name(self) -> list[dict[str, float]]:
-        """Return the parts of each pair by name, the largest first; those of 0 are left out."""
+        """Return the parts of each pair by name, the largest first, without parts of 0."""
         rows, names = np.atleast_2d(np.asarray(self)), self.names or []
         orders = np.argsort(-np.abs(rows), axis=1, kind="stable")
         return [
@@ -71,7 +71,7 @@ class ExplainedMargins(np.ndarray):
         ]
 
     def sentences(self) -> list[str]:
-        """Return a sentence for each pair: which document is above, and because of what."""
+        """Return a sentence for each pair: which document ranks above, and why."""
         return [_sentence(parts) for parts in self.by_name()]
 
     def __str__(self) -> str:
@@ -88,25 +88,25 @@ class ExplainedMargins(np.ndarray):
 
 
 def _sentence(parts: dict[str, float]) -> str:
-    """Return which of two documents is above, and because of what."""
+    """Return a sentence on which of two documents ranks above, and because of which features."""
     margin = sum(parts.values())
     if margin == 0:
         return "A and B have equal scores."
     named = [f"{name} {part:+.3g}" for name, part in parts.items() if part * margin > 0][:_N_NAMED]
-    others = [f"{name} {part:+.3g}" for name, part in parts.items() if part * margin < 0][:1]
-    despite = "".join(f", despite {other}" for other in others)
+    against = [f"{name} {part:+.3g}" for name, part in parts.items() if part * margin < 0][:1]
+    despite = "".join(f", despite {text}" for text in against)
     side = "above" if margin > 0 else "below"
     return f"A is {side} B because of {', '.join(named)}{despite}."
 
 
 def _bars(parts: dict[str, float]) -> str:
     """Return the sentence of a pair, and a table of its largest parts with bars."""
-    shown = list(parts.items())[:_N_BARS]
+    largest = list(parts.items())[:_N_BARS]
     rows = [
         f"<tr><td>{escape(name)}</td><td>{part:+.3g}</td><td style='text-align:left'><div style="
-        f"'height:.8em;width:{12 * abs(part) / abs(shown[0][1]):.2f}em;"
+        f"'height:.8em;width:{12 * abs(part) / abs(largest[0][1]):.2f}em;"
         f"background:{_FOR if part > 0 else _AGAINST}'></div></td></tr>"
-        for name, part in shown
+        for name, part in largest
     ]
     return f"<p>{escape(_sentence(parts))}</p><table>{''.join(rows)}</table>"
 
@@ -120,7 +120,7 @@ PartsOfPairs = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def parts_of(
     ranker: Any, X_a: Any, X_b: Any, n_orders: int, random_state: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of margins and their standard errors; what is not exact is sampled."""
+    """Return the parts of margins and their standard errors, exact where the score allows it."""
     try:
         terms = ranker.terms().with_lines()
     except ValueError:  # the ranker is no sum of terms
@@ -130,8 +130,8 @@ def parts_of(
         exact += terms.line.parts(X_a) - terms.line.parts(X_b)
     if not terms.networks:
         return exact, np.zeros_like(exact)
-    rest = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
-    parts, errors = sampled_parts(rest, X_a, X_b, n_orders, random_state)
+    network_scores = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
+    parts, errors = sampled_parts(network_scores, X_a, X_b, n_orders, random_state)
     return exact + parts, errors
 
 
@@ -176,8 +176,9 @@ def _changes_of_score(scores_of, a, b, n_orders, random_state):
 def interactions_of(parts: PartsOfPairs, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the Shapley interactions of the features of two documents.
 
-    A feature changes the parts of all others. The interaction of two features is how much the part
-    of one is larger where both documents have the other feature of a than where both have it of b.
+    A feature changes the parts of other features. The interaction of two features is the part of
+    one feature where both documents have the other feature of a, minus the part where both have
+    the other feature of b.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def interactions_of(parts: PartsOfPairs, a: np.ndarray, b: np.ndarray) -> np.nda
     Returns
     -------
     ndarray of shape (n_features, n_features)
-        Half of each interaction on either side of the diagonal. The diagonal holds what remains of
+        Half of each interaction on either side of the diagonal. The diagonal holds the remainder of
         each part, so that rows add up to the parts.
 
     Examples
@@ -203,11 +204,11 @@ def interactions_of(parts: PartsOfPairs, a: np.ndarray, b: np.ndarray) -> np.nda
     matrix = np.zeros((len(a), len(a)))
     differing = np.flatnonzero((a != b) & ~(np.isnan(a) & np.isnan(b)))
     if len(differing) > 1:
-        each = np.arange(len(differing)), differing
+        own_cells = np.arange(len(differing)), differing  # row i differs in its own feature
         from_a, from_b = np.tile(b, (len(differing), 1)), np.tile(a, (len(differing), 1))
-        from_a[each], from_b[each] = a[differing], b[differing]
+        from_a[own_cells], from_b[own_cells] = a[differing], b[differing]
         effects = parts(a[None], from_a) - parts(from_b, b[None])
-        effects[each] = 0.0
+        effects[own_cells] = 0.0
         effects = effects[:, differing]
         matrix[np.ix_(differing, differing)] = (effects + effects.T) / 4
     np.fill_diagonal(matrix, parts(a[None], b[None])[0] - matrix.sum(axis=1))

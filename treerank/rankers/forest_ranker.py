@@ -1,4 +1,4 @@
-"""Forest ranker: trees that are given, such as those of another program, as a ranker."""
+"""Forest ranker: trees of another program as a ranker."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar, Self
@@ -24,16 +24,16 @@ from treerank.rankers.ranker import Ranker
 
 @dataclass(eq=False, repr=False)
 class ForestRanker(Ranker):
-    """Rank by trees that are given: predict, compare, explain, calibrate, evaluate, save, export.
+    """Rank by existing trees: predict, compare, explain, calibrate, evaluate, save, export.
 
-    The ranker needs no fit. ``fit`` leaves the trees as they are, and calibrates pair
-    probabilities on the documents that it gets, which the trees have not seen. A model of LightGBM
-    tells the codes of categories in data frames; otherwise their columns must hold codes.
+    The ranker needs no fit. ``fit`` does not change the trees; it calibrates pair probabilities on
+    documents that the trees were not trained on. Models of LightGBM hold the codes of categories
+    in data frames; for other models, categorical columns must hold codes.
 
     Parameters
     ----------
     trees : Forest
-        The trees, for example those that :func:`treerank.read_forest` returns.
+        The trees, for example the result of :func:`treerank.read_forest`.
     metric : str or Metric, default="ndcg@10"
         Metric that ``score`` measures.
     n_jobs : int, default=None
@@ -59,7 +59,7 @@ class ForestRanker(Ranker):
     metric: AnyMetric = "ndcg@10"
     n_jobs: Jobs = None
 
-    #: What holds before ``fit``.
+    #: Values before ``fit``.
     calibration_slope_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     _learned: ClassVar = {}
@@ -67,7 +67,7 @@ class ForestRanker(Ranker):
 
     @property
     def columns_(self) -> Columns:  # type: ignore[override]
-        """The names and categories of columns, if the trees tell them."""
+        """Names and categories of the columns, if the model file has them."""
         return self.trees.columns
 
     @property
@@ -126,7 +126,7 @@ class ForestRanker(Ranker):
         return threads_of(self.n_jobs)
 
     def _continues(self) -> bool:
-        """Tell that ``fit`` keeps the columns, which are those of the trees."""
+        """Return True: ``fit`` keeps the columns of the trees."""
         return True
 
     def __sklearn_is_fitted__(self) -> bool:

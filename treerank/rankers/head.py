@@ -1,8 +1,8 @@
 r"""The head: r(a, b) = tau(<w, f(a) - f(b)>), the comparison of two documents.
 
 A head has no bias, and tau is odd and keeps the sign. So for every feature part f the relation "a
-is at least as good as b", r(a, b) >= 0, is reflexive, total and transitive. How w is found is in
-:mod:`treerank.feature_parts.head_fitting`. To add a tau, list it in ``TAUS``. Only its
+is at least as good as b", r(a, b) >= 0, is reflexive, total and transitive. The module
+:mod:`treerank.feature_parts.head_fitting` fits w. To add a tau, list it in ``TAUS``. Only its
 values at margins of at least 0 are used; the others follow from r(b, a) = -r(a, b), which holds
 bit for bit.
 """

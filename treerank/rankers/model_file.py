@@ -22,7 +22,7 @@ from treerank.rankers.saved_values import OBJECT, check_class, restored, saved
 
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
 _SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
-#: Largest number of features of a ranker whose scores are tried on loading.
+#: Rankers with more features do not score test documents on loading.
 _MOST_FEATURES = 2**16
 
 

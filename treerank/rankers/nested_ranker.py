@@ -1,4 +1,4 @@
-"""Nested ranker: the documents that score high are ranked again, by a ranker trained on them."""
+"""Nested ranker: the documents with the highest scores are ranked again by a second ranker."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -25,7 +25,7 @@ from treerank.rankers.scoring import n_threads_of, scores_of
 
 
 def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is not a list of fitted rankers of the same features."""
+    """Refuse a value that is not a list of fitted rankers of the same features."""
     if not isinstance(rankers, list) or not rankers:
         raise ValueError(f"{name} must be a list of rankers.")
     for ranker in rankers:
@@ -48,15 +48,15 @@ class NestedRanker(Ranker):
     So the score of a document depends on this document alone.
 
     An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
-    Further stages get those of its documents that reach them. The metric, ``tau``, ``clicks`` and
-    whether matrices may be sparse are those of the ranker.
+    Further stages get the documents of the ``eval_set`` that reach them. The metric, ``tau`` and
+    ``clicks`` are taken from the ranker, which also decides whether matrices may be sparse.
 
     Parameters
     ----------
     ranker : estimator
         A ranker with ``fit(X, y, qid)`` and ``predict(X)``; each stage fits a copy. A ranker of
         another class than :class:`~treerank.rankers.ranker.Ranker` gets arrays of numbers, without
-        the names of columns, and with codes in place of categories.
+        the names of columns, and with codes instead of categories.
     sizes : sequence of int, default=(20,)
         Number of documents of an average query that the second stage ranks, the third and so on;
         falling.
@@ -73,7 +73,7 @@ class NestedRanker(Ranker):
         so on.
     evals_result_ : dict
         ``{"validation": {name of the metric: [value]}}`` of all stages together, given an
-        ``eval_set``. Those of a stage are in ``rankers_``.
+        ``eval_set``. The results of single stages are attributes of ``rankers_``.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class NestedRanker(Ranker):
         self.evals_result_ = progress.history()
 
     def _scores_of_unseen(self, data, eval_sets, seed):
-        """Return the scores by a ranker that learned from the other half of the queries."""
+        """Return scores of a ranker that was trained on the other half of the queries."""
         teaches = _have_pairs(data)
         if teaches.sum() < 2:
             return _predicted(self.rankers_[-1], data.documents)
@@ -196,7 +196,7 @@ class NestedRanker(Ranker):
         return ranker.set_params(**dict.fromkeys(seeded, seed))
 
     def _check_settings(self) -> None:
-        """Refuse wrong settings, and what is no ranker."""
+        """Refuse wrong settings, and an object that is not a ranker."""
         super()._check_settings()
         sizes = list(self.sizes)
         if sizes != sorted(set(sizes), reverse=True):
@@ -207,7 +207,7 @@ class NestedRanker(Ranker):
 
 
 def _have_pairs(data):
-    """Tell of each query whether it has pairs to learn from."""
+    """Return a mask of the queries that have pairs to learn from."""
     if data.pairs is None:
         return data.groups.with_two_labels(data.y)
     return np.bincount(data.groups.codes[data.pairs.i], minlength=data.groups.n_queries) > 0
@@ -246,15 +246,15 @@ class _StageEvalSets:
 
 def _fitted(ranker, data, eval_sets):
     """Fit the ranker of one stage to documents and return it."""
-    given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    given["given_pairs"] = data.pairs and data.pairs.table()
+    arguments = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
+    arguments["given_pairs"] = data.pairs and data.pairs.table()
     if eval_sets is not None:
-        given |= eval_sets.arguments_of(ranker)
-    given = {name: value for name, value in given.items() if value is not None}
+        arguments |= eval_sets.arguments_of(ranker)
+    arguments = {name: value for name, value in arguments.items() if value is not None}
     X = _as_read_by(ranker, data.documents)
     # As groups, queries have no ids, which the whole ranker remembers and not each stage.
     qid = data.groups if isinstance(ranker, Ranker) else data.groups.codes
-    return ranker.fit(X, data.y, qid, **given)
+    return ranker.fit(X, data.y, qid, **arguments)
 
 
 def _as_read_by(ranker, documents):

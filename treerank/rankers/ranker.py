@@ -1,4 +1,4 @@
-"""Ranker: what learns to give documents scores.
+"""Ranker: an estimator that learns to score documents.
 
 A ranker checks what the user passes, puts the rows into an order that depends on their content
 alone, and lets its subclass learn from them. To add a ranker, derive a class from :class:`Ranker`
@@ -25,7 +25,7 @@ from treerank.documents.eval_set import EvalSet, is_share
 from treerank.documents.features import feature_names_of, set_columns
 from treerank.documents.labels import (
     check_labels_by_name,
-    labels_that_count,
+    labels_with_weight,
     split_labels,
     weights_of_labels,
 )
@@ -54,17 +54,17 @@ from treerank.rankers.scoring import scores_of
 
 
 class Ranker(Scored):
-    """A function from documents to scores, and the rankings and comparisons that follow from it.
+    """An estimator of scores of documents, with the rankings and comparisons that follow from them.
 
     A subclass has two methods. ``_learn(data, held_out, seed)`` learns from ``data``, a
     :class:`~treerank.documents.training_set.TrainingSet`. ``held_out`` is ``None`` or a
-    :class:`~treerank.documents.eval_set.EvalSet`, for early stopping. ``_scores(X)`` is that of
+    :class:`~treerank.documents.eval_set.EvalSet`, for early stopping. For ``_scores(X)``, see
     :class:`~treerank.rankers.scoring.Scoring`.
 
     A subclass declares what it can do by class attributes or properties: ``_accepts``, an
     :class:`~treerank.documents.reading.Accepts`, says which documents it reads; ``_n_threads`` is
-    the number of threads of explanations; and ``_given_columns`` are the columns of the models
-    that it was given, whose categories keep their codes in ``fit``.
+    the number of threads of explanations; and ``_given_columns`` are the columns of the models from
+    which it starts, whose categories keep their codes in ``fit``.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold,
@@ -84,10 +84,10 @@ class Ranker(Scored):
         Compares two documents.
     calibration_slope_ : float
         Factor from a difference of scores to the log odds of a pair: fitted to the ``eval_set``,
-        if there is one, or by ``calibrate``; else that of the loss, or 1.
+        if there is one, or by ``calibrate``; otherwise the slope of the loss, or 1.
     propensities_ : ndarray of shape (n_positions,) or None
-        How likely each position is examined, over the first one, if ``fit`` got positions. That of
-        a position without documents is NaN.
+        Position bias: the probability that a position is examined, relative to the first position,
+        if ``fit`` got positions. It is NaN for positions without documents.
     training_queries_ : TrainingQueries or None
         Hashes of the ids and of the documents of the queries of ``fit``, 20 bytes a query for at
         most 65,536 queries. ``score`` warns by them. None if ``fit`` got clicks.
@@ -120,7 +120,7 @@ class Ranker(Scored):
     clicks: Clicks = None
     random_state: Seed = None
 
-    #: Columns of models that it was given: their categories keep their codes in ``fit``.
+    #: Columns of models from which the ranker starts: their categories keep their codes.
     _given_columns: Sequence[Columns] = ()
     propensities_: np.ndarray | None = None
     evals_result_: Any
@@ -150,10 +150,10 @@ class Ranker(Scored):
             otherwise. :class:`~treerank.documents.ranking_data.Batches` are more rows than fit into
             memory; scores and ranks are in their order. What a reader of files returns unpacks, as
             in ``fit(*read_parquet(path))``; what :func:`~treerank.clicks.count_data` returns is
-            taken as it is, in place of ``y``, ``qid``, ``sample_weight`` and ``position``.
+            taken, too, instead of ``y``, ``qid``, ``sample_weight`` and ``position``.
         y : array-like of shape (n_documents,), several labels, or str
-            Relevance; higher is better. NaN says that nobody has judged a document, which is left
-            out here, in ``eval_set`` and by metrics; ``np.nan_to_num(y)`` takes it as 0. Several
+            Relevance; higher is better. NaN marks documents without a judgment, which are left out
+            here, in ``eval_set`` and by metrics; ``np.nan_to_num(y)`` makes 0 of them. Several
             labels, each with its own gaps, are an array of shape (n_documents, n_labels) or a
             mapping from names to columns. Rankers with the parameter ``label_weights`` take them.
             Text is the name of a column of ``X``.
@@ -168,9 +168,9 @@ class Ranker(Scored):
         query_weight : array-like of shape (n_documents,), default=None
             Weight of the query of each row, the same in all rows of a query.
         given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
-            Your own pairs, instead of those of ``pairs``. The columns are row i, row j, the weight
-            of the pair and the probability that i is to stand above j. The last two are 1 where
-            they are left out.
+            Your own pairs, instead of the parameter ``pairs``. The columns are row i, row j, the
+            weight of the pair and the probability that i is to stand above j. The last two may be
+            left out, and are then 1.
         position : array-like of shape (n_documents,) or str, default=None
             Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1, and a
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
@@ -199,7 +199,7 @@ class Ranker(Scored):
             from treerank.clicks.click_data import ClickData
 
             if isinstance(X, ClickData):
-                if any(given is not None for given in (y, qid, sample_weight, position)):
+                if any(value is not None for value in (y, qid, sample_weight, position)):
                     raise ValueError("y, qid, sample_weight and position must be None: X has them.")
                 X, y, qid, position, sample_weight = X
         listener = together([current_listener(), *check_callbacks(callbacks)])
@@ -231,7 +231,7 @@ class Ranker(Scored):
             X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
-        labels, label_weights = labels_that_count(labels, self.label_weights)
+        labels, label_weights = labels_with_weight(labels, self.label_weights)
         y = y if labels is None else next(iter(labels.values()))
         if not reset:
             warn_of_new_categories(self.columns_, X)
@@ -259,8 +259,8 @@ class Ranker(Scored):
     ) -> Self:
         """Fit to a training set, drawing all seeds from one.
 
-        ``eval_set`` is that of ``fit``, or a ``EvalSet``. The seed decides which queries a share
-        of them holds out, too. ``earlier`` are queries that a model was trained on from which this
+        ``eval_set`` is the argument of ``fit``, or an ``EvalSet``. The seed also decides which
+        queries a share holds out. ``earlier`` are the training queries of the model from which this
         fit starts.
         """
         if not self._continues():
@@ -351,7 +351,7 @@ class Ranker(Scored):
         return {"n_features": n_features}
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
-        """Learn from ``data.documents``, of labels ``data.y``."""
+        """Learn from the documents ``data.documents`` with the labels ``data.y``."""
         raise NotImplementedError
 
     def _continues(self) -> bool:
@@ -359,11 +359,12 @@ class Ranker(Scored):
         return False
 
     def _check_position(self, position: Any, labels: Any, given_pairs: Any) -> None:
-        """Refuse what does not go together with positions, or without them."""
+        """Refuse settings and arguments that contradict ``position``, or need it."""
         if position is None:
             if self.clicks is not None:
-                given = quote(self.clicks)
-                raise ValueError(f"clicks must be None where position is None; got {given}.")
+                raise ValueError(
+                    f"clicks must be None where position is None; got {quote(self.clicks)}."
+                )
         elif not self._accepts.clicks:
             name = type(self).__name__
             raise ValueError(f"position must be None for {name}, which does not learn from clicks.")
@@ -381,8 +382,8 @@ class Ranker(Scored):
         if eval_set is not None and data.query_hashes is not None:
             first = eval_set.first
             hashes, width = row_hashes(first.X), first.X.shape[1]
-            known, total = data.documents.of_all(data.query_hashes), data.documents.total
-            warn_of_copied_queries(known, hashes, first.y, first.groups, width, total)
+            trained, total = data.documents.of_all(data.query_hashes), data.documents.total
+            warn_of_copied_queries(trained, hashes, first.y, first.groups, width, total)
         return eval_set
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
@@ -411,7 +412,7 @@ def fit_training_set(ranker: Ranker, data: TrainingSet, *, eval_set: Any, seed: 
 
 
 def seed_of(ranker: Ranker) -> int:
-    """Draw the seed of a fit; warn where no later fit can go on from the checkpoint of this one."""
+    """Draw the seed of a fit; warn if a checkpoint could not be resumed for want of a seed."""
     random_state = ranker.get_params(deep=False).get("random_state", 0)
     if random_state is None and current_checkpoint() is not None:
         warn_user(

@@ -27,26 +27,26 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
 
-#: What learns from the new data.
+#: What may change: the values of leaves, or new trees on top.
 WAYS = ("leaves", "trees")
 
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What :func:`refresh` found.
+    """Result of :func:`refresh`.
 
     Attributes
     ----------
     ranker : Ranker
-        The one to use: the candidate if it is accepted, else the old one.
+        The ranker to use: the candidate if it is accepted, else the old ranker.
     candidate : Ranker
         The ranker that has learned from the new data.
     accepted : bool
         Whether the candidate is no worse.
     differences : dict from str to Interval
-        What the candidate gains on the left-out queries, "new" and "old".
+        Gain of the candidate on the left-out queries, "new" and "old".
     metric : str
-        What is measured.
+        Name of the metric of the gains.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Refreshed:
     metric: str
 
     def __str__(self) -> str:
-        """Return the decision, and what was gained where."""
+        """Return the decision, and the gains on new and old queries."""
         gains = [f"{gain} on {name} queries" for name, gain in self.differences.items()]
         decision = "The refreshed ranker" if self.accepted else "The old ranker stays: the new one"
         return f"{decision} gains in {self.metric} {', '.join(gains)}."
@@ -81,12 +81,13 @@ def refresh(
     level: Level = 0.95,
     random_state: Whole = 0,
 ) -> Refreshed:
-    """Let a fitted ranker of trees learn from new data, and keep it if it gets worse.
+    """Let a fitted ranker of trees learn from new data; keep the old ranker if that is better.
 
-    A copy learns from all new queries. What it gains there is known from copies that learned from
-    all but a fold of them, each measured on its fold, so that each new query is left out once. The
-    copy is accepted if it is not worse in the mean there, and not significantly worse on ``old``
-    queries. Give it a hundred new queries or more: with few, chance decides.
+    A copy, the candidate, learns from all new queries. Its gain is estimated by cross-validation:
+    further copies learn from all folds of the new queries but one, and are measured on the
+    remaining fold. The candidate is accepted if its mean gain is not negative and it is not
+    significantly worse on ``old`` queries. Pass a hundred new queries or more: with few, chance
+    decides.
 
     Parameters
     ----------
@@ -96,8 +97,8 @@ def refresh(
     X, y, qid : array-like
         New documents, their labels and queries, as in ``ranker.fit``.
     old : tuple (X, y, qid), default=None
-        Documents of earlier queries on which the ranker must not become worse. The best are those
-        that the ranker has not learned from.
+        Documents of earlier queries on which the ranker must not become worse. Best are queries
+        that the ranker was not trained on.
     learn : {"leaves", "trees"}, default="leaves"
         Move the values of the leaves and keep the splits, or put new trees on top; see
         :class:`~treerank.feature_parts.refit.RefitTrees`.
@@ -111,7 +112,7 @@ def refresh(
     Returns
     -------
     Refreshed
-        The ranker to use, and what it gains on left-out queries. A candidate is not calibrated.
+        The ranker to use, and the gains on left-out queries. A candidate is not calibrated.
 
     Examples
     --------
@@ -136,15 +137,15 @@ def refresh(
         learned = _learned(ranker, learn, *some, random_state)
         gaps.append(_gaps(ranker, learned, X[test], y[test], qid[test], metric))
     candidate = _learned(ranker, learn, X, y, qid, hashes, random_state)
-    found = {"new": mean_interval(np.concatenate(gaps), level=level)}
+    gains = {"new": mean_interval(np.concatenate(gaps), level=level)}
     if old is not None:
         with naming("old"):
             X, y, qid = read_documents(ranker, *read_eval_set(ranker, old, "old"))
             if ranker._had_queries:
                 refuse_one_query("old", qid, X.shape[0])
-            found["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
-    accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
-    return Refreshed(candidate if accepted else ranker, candidate, accepted, found, metric.name)
+            gains["old"] = mean_interval(_gaps(ranker, candidate, X, y, qid, metric), level=level)
+    accepted = gains["new"].estimate >= 0 and all(gain.high >= 0 for gain in gains.values())
+    return Refreshed(candidate if accepted else ranker, candidate, accepted, gains, metric.name)
 
 
 def _learned(ranker, learn, X, y, qid, hashes, seed):
@@ -168,7 +169,7 @@ def _unfitted(ranker: Ranker, learn: str) -> Ranker:
 
 
 def _gaps(ranker, candidate, X, y, qid, metric):
-    """Return what a candidate gains over a ranker in a metric, query by query."""
+    """Return the gain of a candidate over a ranker in a metric, for each query."""
     values = [metric.per_query(y, scores_of(model, X), qid) for model in (candidate, ranker)]
     gaps = values[0] - values[1]
     return gaps[~np.isnan(gaps)]

@@ -1,9 +1,9 @@
-"""Saved values: how each kind of parameter, and of what a fit has learned, stands in a model file.
+"""Saved values: how parameters and fitted attributes are written to model files, by kind.
 
 An archive holds plain values and arrays. :data:`KINDS` has a row for every other kind of value that
 a file gives back: estimators, trees, settings of this package such as ``NDCG(5)``, and states of
-random numbers. To add a kind, add a row; the law of saved parameters finds it there. A value of no
-kind, such as a function of the user's own, stands in the file as the text of its name.
+random number generators. To add a kind, add a row; the law of saved parameters finds it there.
+Other values, such as a function of the user's own, are written as the text of their name.
 
 A file may be forged. Classes are looked up in registries, and every value is checked as if a user
 had passed it.
@@ -31,7 +31,7 @@ from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.rankers.scored import Scored
 from treerank.rankers.scoring import check_settings
 
-#: The only entry of what stands for an object is this one: the name of its kind, and its content.
+#: Key of the single entry of a dict that represents an object: the name of its kind, and content.
 OBJECT = "object"
 #: Import paths of classes by their names, or the classes, also with parameters that no file holds.
 Classes = Mapping[str, Any]
@@ -139,8 +139,9 @@ def _write_estimator(value: Any, fitted: bool) -> dict[str, Any]:
 def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
     name = content["class"]
     check_class(name, classes)
-    found = classes[name]
-    estimator_class: Any = load_object(found) if isinstance(found, str) else found
+    path_or_class = classes[name]
+    is_path = isinstance(path_or_class, str)
+    estimator_class: Any = load_object(path_or_class) if is_path else path_or_class
     given = {}
     if isinstance(estimator_class, partial):
         estimator_class, given = estimator_class.func, estimator_class.keywords
@@ -161,13 +162,13 @@ def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
 
 
 def _write_settings(value: Any, fitted: bool) -> list[Any]:
-    given = {each.name: saved(getattr(value, each.name)) for each in fields(value)}
-    return [type(value).__name__, given]
+    settings = {field.name: saved(getattr(value, field.name)) for field in fields(value)}
+    return [type(value).__name__, settings]
 
 
 def _read_settings(content: Any, classes: Classes) -> Any:
-    name, given = content
-    return SETTINGS[name](**restored(given, classes))
+    name, settings = content
+    return SETTINGS[name](**restored(settings, classes))
 
 
 def _write_random_state(value: np.random.RandomState, fitted: bool) -> dict[str, Any]:
@@ -177,16 +178,16 @@ def _write_random_state(value: np.random.RandomState, fitted: bool) -> dict[str,
             "random_state must be a number or RandomState(number) to be saved; got one of "
             f"{state['bit_generator']}."
         )
-    found = state["state"] | {name: state[name] for name in ("has_gauss", "gauss")}
-    return {name: value if name == "key" else saved(value) for name, value in found.items()}
+    content = state["state"] | {name: state[name] for name in ("has_gauss", "gauss")}
+    return {name: value if name == "key" else saved(value) for name, value in content.items()}
 
 
 def _read_random_state(content: Any, classes: Classes) -> np.random.RandomState:
     check_state(content, _RANDOM_STATE)
     inner = {name: content[name] for name in ("key", "pos")}
-    found = np.random.RandomState(0)
-    found.set_state({"bit_generator": "MT19937", "state": inner} | content)
-    return found
+    random_state = np.random.RandomState(0)
+    random_state.set_state({"bit_generator": "MT19937", "state": inner} | content)
+    return random_state
 
 
 def _named(table: Mapping[str, Any]) -> Kind:
@@ -228,7 +229,7 @@ KINDS: dict[str, Kind] = {
         _write_random_state,
         _read_random_state,
     ),
-    # Names of labels and of parameters are the user's: one of them may be that of the mark.
+    # Users choose names of labels and parameters: one of them may be the key ``OBJECT``.
     "dict": Kind(
         lambda value: isinstance(value, Mapping) and OBJECT in value,
         lambda value, fitted: [[name, saved(item, fitted=fitted)] for name, item in value.items()],

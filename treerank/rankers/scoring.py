@@ -64,7 +64,7 @@ class Scoring(BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank.
 
-        No documents have no scores, as in an empty partition of a large table.
+        ``X`` may have no rows, as an empty partition of a large table.
         """
         return self._read_and_score(X)[0]
 
@@ -72,11 +72,11 @@ class Scoring(BaseEstimator):
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
 
-        If scores are equal, the earlier row has the better rank.
+        Of equal scores, the earlier row has the better rank.
         """
         groups, best_first = self._lists(X, qid)
         ranks = np.empty(len(best_first), dtype=np.int64)
-        ranks[best_first] = groups.places + 1
+        ranks[best_first] = groups.positions + 1
         return ranks
 
     @check_arguments
@@ -88,7 +88,7 @@ class Scoring(BaseEstimator):
         them in the result.
         """
         groups, best_first = self._lists(X, qid)
-        return best_first[groups.places < k]
+        return best_first[groups.positions < k]
 
     @check_arguments
     def score(
@@ -116,8 +116,8 @@ class Scoring(BaseEstimator):
     def sample(self, X: Any, qid: ByRow = None, **options: Any) -> "SampledLists":
         """Draw a list for each query that explores, with the probability of each position.
 
-        ``options`` are those of :func:`treerank.reranking.sample_lists`: ``k``, ``temperature`` and
-        ``random_state``.
+        ``options`` are the options ``k``, ``temperature`` and ``random_state`` of
+        :func:`treerank.reranking.sample_lists`.
         """
         from treerank.reranking.sampling import sample_lists
 
@@ -136,7 +136,10 @@ class Scoring(BaseEstimator):
     def _read_and_score(
         self, X: Any, y: Any = None, qid: Any = None, hashes: list[np.ndarray] | None = None
     ) -> tuple[np.ndarray, Any, Any]:
-        """Return scores, labels and query ids, also those of batches; add hashes of rows."""
+        """Return scores, labels and query ids of documents in memory or in batches.
+
+        Hashes of the rows are appended to ``hashes``.
+        """
 
         def scored(matrix: Any) -> np.ndarray:
             if hashes is not None:
@@ -166,8 +169,8 @@ class Scoring(BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = self._accepts.sparse
-        known = {field.name: getattr(tags, field.name) for field in fields(tags)}
-        return DocumentTags(**known | {"accepts": self._accepts})
+        values = {field.name: getattr(tags, field.name) for field in fields(tags)}
+        return DocumentTags(**values | {"accepts": self._accepts})
 
 
 def scores_of(ranker: Any, X: Any) -> np.ndarray:
@@ -189,9 +192,9 @@ def n_threads_of(ranker: Any) -> int:
 
 
 def metric_of(ranker: Any, metric: Any = None) -> Metric | FunctionMetric:
-    """Return a metric by which a ranker is measured, by default that of its ``score``.
+    """Return a metric by which a ranker is measured, by default the metric of its ``score``.
 
-    A name that leaves ``gain`` or ``threshold`` open takes that of the ranker.
+    A name that leaves ``gain`` or ``threshold`` open takes the setting of the ranker.
 
     Examples
     --------
@@ -243,6 +246,6 @@ def warn_of_one_query(ranker: Any, qid: Any, n_documents: int, where: str = "") 
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:
-    """Return scores; refuse those of features that are too large."""
+    """Return scores; refuse scores that overflow because features are too large."""
     refuse_where(~np.isfinite(scores), scores, "X must be of a size that gives finite scores")
     return scores

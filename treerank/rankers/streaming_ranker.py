@@ -17,7 +17,7 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 class StreamingRanker(TreeDirectRanker):
     """Learn to rank from a stream: batches of whole queries, each used once.
 
-    All other parameters, and the attributes, are those of
+    All other parameters, and the attributes, are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
 
     Parameters
@@ -42,7 +42,7 @@ class StreamingRanker(TreeDirectRanker):
     feature_part: str | FeaturePart = "streaming"
 
     def partial_fit(self, X: Any, y: ArrayLike, qid: ByRow = None, **weights: Any) -> Self:
-        """Learn from one more batch; weights and ``eval_set`` are those of :meth:`fit`."""
+        """Learn from one more batch; weights and ``eval_set`` are as in :meth:`fit`."""
         before, self.warm_start = self.warm_start, True
         try:
             return self.fit(X, y, qid, **weights)

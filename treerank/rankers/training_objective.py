@@ -18,14 +18,16 @@ from treerank.objectives.pairs.settings import PairSettings
 def objective_of(data: TrainingSet, seed: int, *, loss: Any, **settings: Any) -> Objective:
     """Return the objective of a loss for the labels, queries and weights of a training set.
 
-    ``settings`` are those of :class:`~treerank.objectives.PairSettings`. The user's own pairs
+    ``settings`` are fields of :class:`~treerank.objectives.PairSettings`. The user's own pairs
     replace the setting ``pairs``.
     """
-    given: Any = data.pairs
-    settings["pairs"] = rule_or_given(settings.get("pairs"), given)
+    pairs: Any = data.pairs
+    settings["pairs"] = rule_or_given(settings.get("pairs"), pairs)
     weights = data.sample_weight, data.weight_of_queries
     totals = totals_of(data)  # also without documents: all workers are asked
-    judgments = Judgments.of(data.y, data.groups, *weights, seed, data.documents.places, totals)
+    judgments = Judgments.of(
+        data.y, data.groups, *weights, seed, data.documents.global_indices, totals
+    )
     if len(data.y) == 0:
         return NoDocuments()
     return bind_loss(loss, judgments, PairSettings(**settings))

@@ -1,7 +1,7 @@
 """Tree direct ranker: the direct ranker with all of its settings as parameters.
 
-To add a setting, add a field to :class:`TreeDirectRanker`, document it, and use it in one place:
-the objective, the feature part or the head. A setting of pairs is a field of
+To add a setting, add a field to :class:`TreeDirectRanker`, document it, and use it in one of
+the objective, the feature part and the head. A setting of pairs is a field of
 :class:`~treerank.objectives.PairSettings`, too. Another one has a default in
 :class:`~treerank.rankers.direct_ranker.DirectRanker`.
 """
@@ -53,7 +53,7 @@ class TreeDirectRanker(DirectRanker):
         :class:`~treerank.feature_parts.ensemble.Ensemble` of the parts in it. For the
         best ranker see :meth:`best`.
     loss : str or object, default="logistic"
-        Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
+        Loss of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
         "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own
         function of the margin, see :mod:`treerank.objectives.pairs.losses`. Or a loss without
         pairs: "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object
@@ -86,8 +86,8 @@ class TreeDirectRanker(DirectRanker):
         every tree. "auto" is 1.0 for pair losses and 0.0, which is no noise, for other losses.
         It acts as regularization and costs time. Choose it by validation.
     query_normalization : {None, "equal", "log"}, default=None
-        None leaves the pair weights as they are; "equal" scales those of each query to the same
-        sum, "log" to log2(1 + their sum).
+        None does not change the pair weights; "equal" scales the pair weights of each query to the
+        same sum, "log" to log2(1 + their sum).
     label_weights : dict from str to float, default=None
         Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
         several labels. It is 1 for labels that are not named.
@@ -95,7 +95,7 @@ class TreeDirectRanker(DirectRanker):
         Strength of the L2 penalty on the weight w of the head, if the feature part has several
         outputs. See :func:`treerank.feature_parts.head_fitting.fit_head`.
     clicks : ClickRelevance, default=None
-        What estimates the relevance of documents if ``fit`` gets positions, such as
+        Estimator of the relevance of documents if ``fit`` gets positions, such as
         ``ClickRelevance(propensities=...)``. None is ``ClickRelevance()``, see
         :class:`~treerank.clicks.relevance.ClickRelevance`.
     warm_start : bool, default=False
@@ -146,18 +146,18 @@ class TreeDirectRanker(DirectRanker):
         """Return an unfitted ranker that ranks best, at about ten times the cost of the default.
 
         Its feature part is an ensemble of trees fitted to the loss of the ranker, of trees fitted
-        to the labels by squared error, each three times by other seeds, and of a line. Queries that
-        are left out say how much each kind counts. Sizes of trees come from the data, as those of
-        the default. So give it all judged queries: it learns nothing from an ``eval_set`` but the
-        slope of pair probabilities. :func:`treerank.export` takes it in the formats that know
-        lines beside trees: "c", "json", "onnx" and "vespa-expression".
+        to the labels by squared error, each three times by other seeds, and of a linear model.
+        Left-out queries decide the weight of each kind. Sizes of trees are chosen from the data, as
+        by default. So pass all judged queries to ``fit``: an ``eval_set`` only calibrates the slope
+        of pair probabilities. :func:`treerank.export` writes it in the formats for trees with a
+        linear model: "c", "json", "onnx" and "vespa-expression".
 
         Parameters
         ----------
         time : float, default=None
             Seconds for all fits, at least one of each kind; see
-            :class:`~treerank.feature_parts.ensemble.Ensemble`. What there is no time for
-            is left out, counted by ``feature_part_.n_left_out_``. The model depends on the clock.
+            :class:`~treerank.feature_parts.ensemble.Ensemble`. Fits for which there is no time are
+            left out; ``feature_part_.n_left_out_`` counts them. The model depends on the clock.
         **settings
             Parameters of the ranker other than ``feature_part``.
 

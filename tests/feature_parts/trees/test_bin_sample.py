@@ -119,7 +119,7 @@ def test_xgboosts_bins_are_the_same_where_rows_have_places_or_columns_few_values
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
     X = uneven_columns(2000)
     alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=20).get_quantile_cut()
-    placed, sampled = Rows(X, places=np.arange(2000)), Rows(few)
+    placed, sampled = Rows(X, global_indices=np.arange(2000)), Rows(few)
     for rows, most, expected in ((placed, 20, alone), (sampled, 21, own)):
         found = xgboost_boundary.make_matrix(rows, (), max_bin=most).get_quantile_cut()
         for cuts, right in zip(found, expected, strict=True):

@@ -78,7 +78,7 @@ def _grow_tree(part, task, data, rules, sampler, scores):
     g, h = sampling.project(gradient, hessian, key)
     sums, largest = magnitudes(g, h)
     layout = layout_of(every.total(sums), every.largest(largest), part.precision)
-    words = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), every.places)
+    words = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), every.global_indices)
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
     rows = sampler.rows(key)
     exists = data.places["feature"] >= 0

@@ -24,7 +24,7 @@ class RowSampler:
     """
 
     def __init__(self, rows: Rows, objective: Objective, share: float, share_of_queries: float):
-        places = np.arange(len(rows)) if rows.places is None else rows.places
+        places = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
         self.largest = rows.largest
         self.n_rows, self.draws = len(rows), []  # purpose and share, and the number of each row
         if share_of_queries < 1:

@@ -78,7 +78,7 @@ def _earlier(part: Any, start: int) -> str:
 
 def _learned(rows: Rows, objective: Objective) -> str:
     """Return a text of features and objective, the same however they are spread over workers."""
-    places = np.arange(len(rows)) if rows.places is None else rows.places
+    places = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
     # At equal scores, the derivatives of many losses are the same.
     derivatives = objective.derivatives(_tried(places, objective.n_outputs), iteration=0)
     by_place = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))

@@ -81,7 +81,7 @@ def _label_steps(y, groups, options):
 def _over_ideal_dcg(y, groups, options):
     """Return gains over the largest DCG@k of their query; y is sorted within queries."""
     gains = label_gains(y, options.settings.gain)
-    ranks = groups.sizes.repeat(groups.sizes) - 1 - groups.places  # best label first
+    ranks = groups.sizes.repeat(groups.sizes) - 1 - groups.positions  # best label first
     ideal = np.add.reduceat(
         gains * options.discounts("ndcg", groups.sizes.max())[ranks], groups.indptr[:-1]
     )
