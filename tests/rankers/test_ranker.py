@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 from example_rankers import PARTS, Column, fitted_rankers, ranking_data, some_ranker
-from sklearn.base import clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 
 from treerank import TreeDirectRanker
 
@@ -72,3 +77,33 @@ def test_weights_matter():
     for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
         ranker = some_ranker(smoothing=0.0).fit(X, y, qid, **{name: values})
         assert np.abs(ranker.predict(X) - plain).max() > 0.01  # more than by the order of sums
+
+
+#: What users call and read of a ranker, beside its parameters and the members of scikit-learn.
+MEMBERS = {
+    *("best", "save", "get_state", "set_state"),
+    *("rank", "top_k", "sample", "compare", "distance", "explain", "explain_interactions"),
+    *("predict_pair_proba", "calibrate", "predict_relevance", "threshold_for"),
+    *("terms", "forest", "scorer", "feature_part_", "feature_importances_", "head_", "columns_"),
+    *("best_iteration_", "evals_result_", "calibration_slope_", "propensities_"),
+    "training_queries_",
+}
+OF_SCIKIT_LEARN = {
+    *dir(TransformerMixin()),
+    *dir(ClassNamePrefixFeaturesOutMixin()),
+    *dir(BaseEstimator()),
+    *("fit", "predict", "score", "set_fit_request", "set_score_request"),
+    *("transform", "n_features_in_", "feature_names_in_"),
+}
+
+
+def test_a_ranker_has_no_public_members_but_for_its_users():
+    ranker = TreeDirectRanker("linear", random_state=0).fit(X, y, qid)
+    public = {name for name in (*dir(ranker), *vars(ranker)) if not name.startswith("_")}
+    assert public - {*ranker.get_params(deep=False)} - OF_SCIKIT_LEARN == MEMBERS
+
+
+def test_a_report_is_a_function():
+    ranker = TreeDirectRanker("linear", random_state=0).fit(X, y, qid)
+    with pytest.raises(AttributeError, match=r"write treerank.report\(ranker, X, y, qid\)\.$"):
+        ranker.report(X, y, qid)
