@@ -222,7 +222,7 @@ def changed(name, row, value):
         ({}, changed("position", 3, 0), r"position must be a whole .* got 0\.0 in row 3"),
         ({}, changed("position", 3, 1001), r"position must be .* to 1000; got 1001\.0 in row 3"),
         ({}, changed("position", 3, np.nan), "position must be finite; got nan in row 3"),
-        ({}, changed("position", 3, 12), r"position must have a click .* got none at \[12\]\."),
+        ({}, changed("position", 3, 12), r"position must have clicks .* got none at \[12\]\."),
         ({}, {"position": [1, 2]}, "position must have one entry per document; got 2 for"),
         ({}, {"position": ["a"] * len(LOG.item)}, "position must be numbers"),
         ({}, changed("y", 3, 2), r"y must be a click, 0 or 1, .* got 2\.0 in row 3"),
@@ -252,7 +252,7 @@ def test_documents_that_never_change_their_position_are_a_warning():
 
 
 def test_sessions_instead_of_queries_are_a_warning():
-    with pytest.warns(UserWarning, match="If qid is the session, give the query instead"):
+    with pytest.warns(UserWarning, match="If qid is the session, pass the query instead"):
         small().fit(**ROWS | {"qid": LOG.sessions[LOG.session]})
 
 

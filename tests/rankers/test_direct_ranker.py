@@ -93,8 +93,8 @@ def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
     [
         (["lightgbm", MLP((2,), n_epochs=1)], "MLP"),
         (MLP((2,), n_epochs=1), "MLP"),
-        (Stages(["linear", "lightgbm"]), "Stages"),
-        (Ensemble(["linear", Stages(["linear", "lightgbm"])], n_bags=2), "Stages"),
+        (Stages(["linear", MLP((2,), n_epochs=1)]), "MLP"),
+        (Ensemble(["linear", Stages(["linear", MLP((2,), n_epochs=1)])], n_bags=2), "MLP"),
     ],
     ids=["list", "network", "stages", "ensemble"],
 )
