@@ -23,6 +23,7 @@ from treerank import (
     report,
 )
 from treerank.feature_parts import Stages
+from treerank.feature_parts.any_model.numbers import IndicatorColumns
 
 torch = pytest.importorskip("torch")
 from treerank.feature_parts import TorchModule  # noqa: E402
@@ -165,6 +166,28 @@ def test_frames_gaps_weights_several_labels_and_composites():
         ranker = TreeDirectRanker(each, random_state=0)
         ranker.fit(frame, labels, QID, sample_weight=1.0 + (QID > 9))
         np.testing.assert_array_equal(ranker.predict(frame[[*"cab"]]), ranker.predict(frame))
+
+
+def test_categories_are_columns_of_zeros_and_ones(tmp_path):
+    shop = np.array(["b", "a", "c"])[np.arange(240) % 3]
+    frame = pd.DataFrame({"price": X[:, 0], "shop": shop, "age": X[:, 1]})
+    ranker = TreeDirectRanker(TorchModule(build, **FAST), smoothing=0.0, random_state=0)
+    ranker.fit(frame, Y, QID)
+    assert ranker.feature_part_.network_[0].in_features == 5
+    numbers = np.column_stack([X[:, 0], X[:, 1], *(shop == name for name in "abc")])
+    part = ranker.feature_part_
+    matrix, _, _ = ranker.read(frame)
+    inner = TorchModule(build, **FAST)
+    inner.__dict__.update(vars(part))
+    inner.n_features_in_, inner._columns = 5, IndicatorColumns({})
+    np.testing.assert_array_equal(part.transform(matrix), inner.transform(numbers))
+    ranker.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", build=build)
+    assert loaded.feature_part_.n_features_in_ == 3
+    new = frame.assign(shop=np.where(shop == "a", "new", shop))[["shop", "age", "price"]]
+    np.testing.assert_array_equal(loaded.predict(new), ranker.predict(new))
+    with pytest.raises(ValueError, match="X must have no categories for a module to be exported"):
+        ranker.terms()
 
 
 def test_in_scikit_learn_and_in_comparisons(tmp_path):

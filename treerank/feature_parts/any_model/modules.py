@@ -3,14 +3,22 @@
 import copy
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
+import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import quote
+from treerank.checks import check_count, quote
+from treerank.documents.rows import Rows
 from treerank.feature_parts.any_model.models import refuse_checkpoint
+from treerank.feature_parts.any_model.numbers import MOST_CATEGORIES, IndicatorColumns
+from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.terms import Terms
 from treerank.files.archive import NOT_SAVED
+from treerank.objectives.base import Objective
 from treerank.parameters import Rule
 
 #: Rows that a new module is tried with.
@@ -40,6 +48,9 @@ class TorchModule(NetworkPart):
     The module is trained as any other network of this package: batches of whole queries, Adam,
     early stopping by an ``eval_set``. It has to map each row alone, since the score of a document
     must not depend on those beside it, and to compute in double precision, too.
+
+    A column of categories becomes a column of zeros and ones for each of them, after the columns of
+    numbers.
 
     A model file holds the weights of the module, its ``state_dict``, and no code:
     ``load(path, build=build)`` reads it.
@@ -73,6 +84,55 @@ class TorchModule(NetworkPart):
 
     build: Annotated[Callable[[int], torch.nn.Module], Rule(_check_build)]
     _: KW_ONLY
+
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
+
+        The metric of ``validation`` is computed after every epoch.
+        """
+        rows = as_rows(X)
+        before = vars(self).get("_columns")
+        self._columns = IndicatorColumns.of(rows, self)
+        try:
+            return super().fit(rows, objective, validation=validation)
+        except BaseException:
+            self._columns = before
+            raise
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the module with a weight for each output, if its layers are known."""
+        check_is_fitted(self)
+        if self._columns.n_categories:
+            raise ValueError(
+                "X must have no categories for a module to be exported; got categories in columns "
+                f"{[*self._columns.n_categories]}. Encode them before."
+            )
+        return super().terms(weight)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned: weights as arrays, and a few numbers."""
+        state = super().get_state()
+        n_inputs = {"n_features_in_": len(state["mean"])}
+        return state | n_inputs | {"n_categories": dict(self._columns.n_categories)}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        n_categories = state["n_categories"]
+        self._columns = IndicatorColumns(n_categories)
+        super().set_state({name: value for name, value in state.items() if name != "n_categories"})
+        n_indicators = 0
+        for n in n_categories.values():
+            check_count("n_categories", n, at_least=0, at_most=MOST_CATEGORIES)
+            n_indicators += n
+        self.n_features_in_ += len(n_categories) - n_indicators
+        for column in n_categories:
+            check_count(
+                "a column of categories", column, at_most=self.n_features_in_ - 1, at_least=0
+            )
+        return self
+
+    def _inputs(self, rows):
+        return Rows(self._columns(rows.array())) if self._columns.n_categories else rows
 
     def _check(self, objective, validation):
         super()._check(objective, validation)

@@ -160,15 +160,16 @@ class NetworkPart(BaseEstimator):
             raise ValueError(f"X must have {n} rows, one per document; got {len(rows)}.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_features_in_, self.n_outputs_ = rows.shape[1], self.n_outputs
-        self._standardization = Standardization.of(rows)
-        sample = Rows(rows.batch(0, _SAMPLE))
+        inputs = self._inputs(rows)
+        self._standardization = Standardization.of(inputs)
+        sample = Rows(inputs.batch(0, _SAMPLE))
         self._build(torch.from_numpy(self._standardization(sample)), seed)
         return self._train(rows, objective, validation, seed)
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, n_outputs_)."""
         check_is_fitted(self)
-        rows = as_rows(X, self.n_features_in_)
+        rows = self._inputs(as_rows(X, self.n_features_in_))
         if self._double_network is None:
             self._double_network = copy.deepcopy(self.network_).cpu().double().eval()
         with training.one_thread(), torch.inference_mode():
@@ -233,7 +234,8 @@ class NetworkPart(BaseEstimator):
     def _build(self, sample: torch.Tensor | None, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
         with training.own_settings(seed, torch.device("cpu")), training.one_thread():
-            network = self._make_network(self.n_features_in_, self.n_outputs_, sample, generator)
+            n_inputs = len(self._standardization.mean)
+            network = self._make_network(n_inputs, self.n_outputs_, sample, generator)
         self._model = training.ScoredNetwork(network, self.n_outputs_)
         self.network_, self._double_network = network, None
 
@@ -292,4 +294,9 @@ class NetworkPart(BaseEstimator):
         return outputs[: len(values)].float().double().numpy()
 
     def _as_tensor(self, X: Any, device: torch.device) -> torch.Tensor:
-        return torch.from_numpy(self._standardization(as_rows(X, self.n_features_in_))).to(device)
+        inputs = self._inputs(as_rows(X, self.n_features_in_))
+        return torch.from_numpy(self._standardization(inputs)).to(device)
+
+    def _inputs(self, rows: Rows) -> Rows:
+        """Return rows of the numbers that the network takes, before they are standardized."""
+        return rows
