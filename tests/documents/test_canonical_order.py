@@ -45,6 +45,16 @@ def test_row_hashes_are_those_of_plain_python():
     assert row_hashes(X, y, weight).tolist() == expected
 
 
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, csr_matrix])
+def test_a_row_has_the_same_hash_alone_as_among_many(layout):
+    X = np.random.default_rng(0).normal(size=(70_000, 2))
+    y = np.arange(70_000.0)
+    hashes = row_hashes(layout(X), y)
+    assert len(np.unique(hashes)) == len(X)
+    for rows in ([0, 4095], [4096, 8191], [65_535, 65_536], [69_999]):
+        np.testing.assert_array_equal(hashes[rows], row_hashes(layout(X[rows]), y[rows]))
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_any_shuffle_and_any_naming_of_queries_give_the_same_rows_in_the_same_order(seed):
