@@ -101,3 +101,13 @@ def test_comparisons_take_it_beside_what_learns():
 def test_a_wrong_column_is_named(column, X, message):
     with pytest.raises((TypeError, ValueError), match=message):
         ColumnRanker(column).fit(X, Y, QID)
+
+
+def test_it_is_a_baseline_of_several_labels_too():
+    X, labels = FRAME[["price"]], {"relevance": Y, "margin": np.where(Y > 1, np.nan, Y + 1.0)}
+    rankers = {"price": ColumnRanker("price"), "linear": TreeDirectRanker("linear")}
+    comparison = compare(rankers, (X, labels, QID), cv=2, metrics=["ndcg@10"])
+    assert comparison.metrics == ("ndcg@10", "ndcg@10 of relevance", "ndcg@10 of margin")
+    expected = NDCG(10).per_query(labels["margin"], X["price"], QID)
+    found = comparison.by_query("ndcg@10 of margin")[:, 0]
+    np.testing.assert_array_equal(found, expected[~np.isnan(expected)])

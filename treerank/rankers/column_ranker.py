@@ -73,7 +73,7 @@ class ColumnRanker(Ranker):
     metric: AnyMetric = "ndcg@10"
 
     _learned: ClassVar = {"column_index_": _check_index, "missing_score_": number()}
-    _accepts = Accepts(sparse=True, clicks=False)
+    _accepts = Accepts(sparse=True, several_labels=True, clicks=False)  # it learns from no label
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         self.column_index_ = self._index()

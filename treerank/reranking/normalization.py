@@ -2,7 +2,8 @@
 
 What the engines compute is read from their sources: ``MinMaxScoreNormalizationTechnique`` of
 opensearch-project/neural-search at 936d3c4 (August 2026), and ``MinMaxScoreNormalizer`` of
-elastic/elasticsearch. Both are of single precision, and both begin the search for the largest score
+elastic/elasticsearch since pull request 128689 (June 2025), before which a single document kept its
+score. Both are of single precision, and both begin the search for the largest score
 at Java's ``Float.MIN_VALUE``, which is the smallest number above 0.
 """
 
