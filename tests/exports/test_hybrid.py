@@ -194,6 +194,8 @@ def test_what_an_engine_cannot_weigh_is_refused_by_name(format, tmp_path):
     )
     with pytest.raises(ValueError, match=f"runs\\['a'\\] must not be negative for '{engine}'"):
         read_runs({"a": {"q": {"d": -1.0}}}, engine=engine)
+    with pytest.raises(ValueError, match=r"runs\['a'\] must be at most 3.4e\+38 for"):
+        read_runs({"a": {"q": {"d": 1e39}}}, engine=engine)
     refused("name must be 1 to 64 small letters", name="My Shop")
 
 

@@ -24,7 +24,7 @@ from treerank.documents.columns import as_frame
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.linear_term import LinearTerm
 from treerank.feature_parts.terms import Terms
-from treerank.reranking.normalization import check_scores, normalized_by_query, refuse_negative
+from treerank.reranking.normalization import check_scores, normalized_by_query, refuse_foreign
 from treerank.search_engines.runs import NORMALIZED
 
 _Words = dict[str, Any]
@@ -142,7 +142,7 @@ class HybridConversion:
             assert frame is not None
             values = frame[name].cast(nw.Float64).to_numpy()
             scores[name] = check_scores(f"column {name!r} of check", values)
-            refuse_negative(f"column {name!r} of check", scores[name], self.target.engine)
+            refuse_foreign(f"column {name!r} of check", scores[name], self.target.engine)
         return scores
 
     def scores(self, retrieved: dict[str, np.ndarray], groups: QueryGroups) -> np.ndarray:

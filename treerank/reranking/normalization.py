@@ -170,12 +170,12 @@ def check_scores(name: str, values: ArrayLike) -> np.ndarray:
     return scores
 
 
-def refuse_negative(name: str, scores: np.ndarray, engine: str) -> None:
-    """Refuse negative scores of a retriever, which no query of a search engine can have.
+def refuse_foreign(name: str, scores: np.ndarray, engine: str) -> None:
+    """Refuse scores of a retriever that no query of a search engine can have.
 
     Examples
     --------
-    >>> refuse_negative("runs['cross']", np.array([-3.5]), "opensearch")
+    >>> refuse_foreign("runs['cross']", np.array([-3.5]), "opensearch")
     Traceback (most recent call last):
     ...
     ValueError: runs['cross'] must not be negative for 'opensearch', whose scores never are; got \
@@ -188,3 +188,6 @@ and in the engine.
     )
     rule = f"{name} must not be negative for {engine!r}, whose scores never are"
     refuse_where(scores < 0, scores, rule, advice)
+    largest = float(np.finfo(np.float32).max)
+    rule = f"{name} must be at most {largest:.3g} for {engine!r}, whose scores are floats"
+    refuse_where(scores > largest, scores, rule)

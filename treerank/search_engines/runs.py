@@ -20,7 +20,7 @@ from treerank.reranking.normalization import (
     Engine,
     check_scores,
     normalized_by_query,
-    refuse_negative,
+    refuse_foreign,
 )
 from treerank.search_engines.judgments import read_judgments
 
@@ -143,7 +143,7 @@ def read_runs(
     lists = {name: _run_of(name, run, name in distances) for name, run in runs.items()}
     if engine is not None:
         for name, run in lists.items():
-            refuse_negative(f"runs[{name!r}]", run.scores, engine)
+            refuse_foreign(f"runs[{name!r}]", run.scores, engine)
     pairs = sorted({pair for run in lists.values() for pair in pairs_of(run.qid, run.doc_ids)})
     qid, documents = (np.array(column) for column in zip(*pairs, strict=True))
     scores, groups = runs_as_features(lists, qid, documents), QueryGroups.from_qid(qid)
