@@ -8,6 +8,7 @@ from treerank import NDCG, TreeDirectRanker, get_metric, report
 from treerank.baselines import RankSVM
 from treerank.feature_parts import MLP, HistogramTrees, LightGBMTrees, Stages, XGBoostTrees
 from treerank.rankers import (
+    DirectRanker,
     ForestRanker,
     NestedRanker,
     Ranker,
