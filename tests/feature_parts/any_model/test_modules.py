@@ -176,7 +176,7 @@ def test_categories_are_columns_of_zeros_and_ones(tmp_path):
     assert ranker.feature_part_.network_[0].in_features == 5
     numbers = np.column_stack([X[:, 0], X[:, 1], *(shop == name for name in "abc")])
     part = ranker.feature_part_
-    matrix, _, _ = ranker.read(frame)
+    matrix = np.column_stack([X[:, 0], np.searchsorted([*"abc"], shop), X[:, 1]])
     inner = TorchModule(build, **FAST)
     inner.__dict__.update(vars(part))
     inner.n_features_in_, inner._columns = 5, IndicatorColumns({})

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, quote
 from treerank.documents.rows import Rows
 from treerank.feature_parts.any_model.models import refuse_checkpoint
@@ -85,19 +86,15 @@ class TorchModule(NetworkPart):
     build: Annotated[Callable[[int], torch.nn.Module], Rule(_check_build)]
     _: KW_ONLY
 
+    @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         The metric of ``validation`` is computed after every epoch.
         """
         rows = as_rows(X)
-        before = vars(self).get("_columns")
         self._columns = IndicatorColumns.of(rows, self)
-        try:
-            return super().fit(rows, objective, validation=validation)
-        except BaseException:
-            self._columns = before
-            raise
+        return super().fit(rows, objective, validation=validation)
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the module with a weight for each output, if its layers are known."""
@@ -126,9 +123,8 @@ class TorchModule(NetworkPart):
             n_indicators += n
         self.n_features_in_ += len(n_categories) - n_indicators
         for column in n_categories:
-            check_count(
-                "a column of categories", column, at_most=self.n_features_in_ - 1, at_least=0
-            )
+            last = self.n_features_in_ - 1
+            check_count("a column of categories", column, at_least=0, at_most=last)
         return self
 
     def _inputs(self, rows):
