@@ -1,4 +1,4 @@
-"""Rooms: what modules know of other rooms and programs, by import, by underscore and by name."""
+"""Packages: what modules know of other packages and programs, by import, underscore and name."""
 
 import ast
 import re
@@ -14,15 +14,15 @@ from treerank.documents.reading import Accepts, accepted_by
 from treerank.rankers.scoring import n_threads_of
 
 TESTS, PACKAGE = Path(__file__).parent, Path(treerank.__file__).parent
-#: Folders of tests that are no rooms: fuzzers, laws, stored models and cases, and what tests share.
+#: Folders of tests that mirror no package: fuzzers, laws, stored models and cases, and what tests share.
 OTHERS = {"corpus", "fuzz", "golden", "laws", "support"}
 MODULES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 #: Methods of named tuples, which Python documents, and functions of Python.
 OF_PYTHON = {"_asdict", "_fields", "_replace", "_exit", "_getframe"}
 
 
-def room_of(path):
-    """Return the room of a module, which is a folder or a file of the package."""
+def package_of(path):
+    """Return the package of a module, which is a folder or a file of the package."""
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
@@ -54,11 +54,11 @@ def foreign_names(tree, made):
     return [f"{line}: {name}" for line, name in private_names_used(tree) if name not in made]
 
 
-def test_no_module_uses_an_underscore_name_of_another_room():
-    made = {room_of(path): set(OF_PYTHON) for path in MODULES}
+def test_no_module_uses_an_underscore_name_of_another_package():
+    made = {package_of(path): set(OF_PYTHON) for path in MODULES}
     for path, tree in MODULES.items():
-        made[room_of(path)] |= set(private_names_made(tree))
-    found = {str(path): foreign_names(tree, made[room_of(path)]) for path, tree in MODULES.items()}
+        made[package_of(path)] |= set(private_names_made(tree))
+    found = {str(path): foreign_names(tree, made[package_of(path)]) for path, tree in MODULES.items()}
     assert {path: names for path, names in found.items() if names} == {}
 
 
@@ -118,7 +118,7 @@ def names_loaded(tree):
 def test_what_is_loaded_by_name_is_in_the_same_room_or_in_one_below():
     floor_of = layers()
     for path, tree in MODULES.items():
-        own = room_of(path)
+        own = package_of(path)
         for room in set(names_loaded(tree)) - {own} if own in floor_of else ():
             assert floor_of[room] > floor_of[own], (path, room)
 
@@ -170,3 +170,15 @@ def test_a_folder_of_tests_is_called_as_the_room_that_it_tests_and_is_no_package
     packages = {path.parent for path in files if path.name == "__init__.py"}
     assert packages <= {Path("corpus"), Path("fuzz")}
     assert [path.name for path in TESTS.glob("support/test_*.py")] == []
+
+
+def test_the_page_on_architecture_has_all_packages_in_their_layers():
+    settings = tomllib.loads((TESTS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    page = (TESTS.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d*) ?\| (`[^|]*`) \|", page, re.MULTILINE)
+    named, height = {}, ""
+    for number, packages in rows:
+        height = number or height
+        named.setdefault(int(height), set()).update(re.findall(r"`(\w+)`", packages))
+    assert named == {n: set(layer.split(" | ")) for n, layer in enumerate(reversed(layers))}
