@@ -190,7 +190,7 @@ def of_statistics():
 
 def fitted_ranker(cls, *, with_held_out, **params):
     """Return the scores of a ranker; a slow search is shortened."""
-    needed = {"trees": forest, "ranker": RankSVM, "hidden": lambda: (3,)}
+    needed = {"trees": forest, "ranker": RankSVM, "hidden": lambda: (3,), "column": lambda: 0}
     needed["feature_part"] = lambda: feature_part_class("streaming")(2, min_child_samples=1)
     few = FEW | {name: make() for name, make in needed.items() if name in arguments(cls)}
     few = {name: value for name, value in few.items() if name in arguments(cls)}
