@@ -3,6 +3,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from treerank.documents.canonical_order import row_hashes
 from treerank.documents.rows import Rows
 
 VALUES = np.random.default_rng(0).normal(size=(50, 3))
@@ -37,6 +38,14 @@ def test_rows_that_are_taken_keep_their_global_indices_of_those_of_all_workers(o
     assert rows.take(np.array([3, 1])).global_indices is None
     shared = Rows(VALUES, order, global_indices=7 * np.arange(len(rows)))
     assert shared.take(np.array([3, 1])).global_indices.tolist() == [21, 7]
+
+
+def test_hashes_of_more_rows_than_are_read_at_a_time_are_those_of_the_matrix():
+    values = np.random.default_rng(2).normal(size=(70_000, 1))
+    order = np.random.default_rng(3).permutation(70_000)[:66_000]
+    hashes = row_hashes(values)
+    np.testing.assert_array_equal(Rows(values).hashes(), hashes)
+    np.testing.assert_array_equal(Rows(values, order).hashes(), hashes[order])
 
 
 def test_the_order_of_the_values_hands_over_the_array_itself():
