@@ -12,7 +12,7 @@ from timing import say_times, say_versions, time_turns
 
 from treerank.clicks import ClickLog, Items, evaluate_from_log
 from treerank.reranking import diversify, sample_lists
-from treerank.reranking.sampling import place_probabilities
+from treerank.reranking.sampling import position_probabilities
 
 N_QUERIES, N_DOCUMENTS, N_POSITIONS, N_SESSIONS = 10, 6, 3, 40
 QUERY = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
@@ -23,7 +23,7 @@ THETA = 1 / np.arange(1.0, N_POSITIONS + 1)
 def largest_error(n_draws):
     """Return the largest error of a frequency of a document at a place, in standard errors."""
     scores = np.random.default_rng(1).normal(size=8)
-    expected, counts = place_probabilities(scores, 5), np.zeros((8, 5))
+    expected, counts = position_probabilities(scores, 5), np.zeros((8, 5))
     for seed, n in enumerate(np.diff(np.linspace(0, n_draws, 11).astype(int))):
         queries = np.repeat(np.arange(n), 8)
         drawn = sample_lists(np.tile(scores, n), queries, k=5, random_state=seed)

@@ -14,7 +14,7 @@ from treerank.documents.reading import Accepts, accepted_by
 from treerank.rankers.scoring import n_threads_of
 
 TESTS, PACKAGE = Path(__file__).parent, Path(treerank.__file__).parent
-#: Folders of tests that mirror no package: fuzzers, laws, stored models and cases, and what tests share.
+#: Folders of tests that mirror no package: fuzzers, laws, stored models and cases, shared helpers.
 OTHERS = {"corpus", "fuzz", "golden", "laws", "support"}
 MODULES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 #: Methods of named tuples, which Python documents, and functions of Python.
@@ -58,11 +58,13 @@ def test_no_module_uses_an_underscore_name_of_another_package():
     made = {package_of(path): set(OF_PYTHON) for path in MODULES}
     for path, tree in MODULES.items():
         made[package_of(path)] |= set(private_names_made(tree))
-    found = {str(path): foreign_names(tree, made[package_of(path)]) for path, tree in MODULES.items()}
+    found = {
+        str(path): foreign_names(tree, made[package_of(path)]) for path, tree in MODULES.items()
+    }
     assert {path: names for path, names in found.items() if names} == {}
 
 
-def test_an_underscore_name_that_a_room_does_not_make_is_found():
+def test_an_underscore_name_that_a_package_does_not_make_is_found():
     tree = ast.parse("from treerank.checks import _sorted\nranker._scores(X)\nself._own = 1")
     assert foreign_names(tree, set(private_names_made(tree))) == ["1: _sorted", "2: _scores"]
 
@@ -99,14 +101,14 @@ def test_no_private_part_of_another_program_is_used_but_those_listed():
 
 
 def layers():
-    """Return the floor of each room, from the contract that lint-imports keeps."""
+    """Return the layer of each package, from the contract that lint-imports keeps."""
     contracts = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]
-    floors = contracts["importlinter"]["contracts"][0]["layers"]
-    return {room.strip(): i for i, floor in enumerate(floors) for room in floor.split("|")}
+    layers = contracts["importlinter"]["contracts"][0]["layers"]
+    return {package.strip(): i for i, layer in enumerate(layers) for package in layer.split("|")}
 
 
 def names_loaded(tree):
-    """Yield the rooms of the texts ``"treerank.module:object"`` of a module."""
+    """Yield the packages of the texts ``"treerank.module:object"`` of a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             module, colon, name = node.value.partition(" ")[0].partition(":")
@@ -115,12 +117,12 @@ def names_loaded(tree):
 
 
 @pytest.mark.skipif(not (PACKAGE.parent / "pyproject.toml").exists(), reason="needs the repository")
-def test_what_is_loaded_by_name_is_in_the_same_room_or_in_one_below():
-    floor_of = layers()
+def test_what_is_loaded_by_name_is_in_the_same_package_or_in_one_below():
+    layer_of = layers()
     for path, tree in MODULES.items():
         own = package_of(path)
-        for room in set(names_loaded(tree)) - {own} if own in floor_of else ():
-            assert floor_of[room] > floor_of[own], (path, room)
+        for package in set(names_loaded(tree)) - {own} if own in layer_of else ():
+            assert layer_of[package] > layer_of[own], (path, package)
 
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -162,11 +164,11 @@ def test_a_ranker_says_what_it_reads():
     assert [accepted_by(ranker).batches for ranker in rankers] == [False, True, False]
 
 
-def test_a_folder_of_tests_is_called_as_the_room_that_it_tests_and_is_no_package():
+def test_a_folder_of_tests_is_called_as_the_package_that_it_tests_and_is_no_package():
     """As a package, a folder such as ``statistics`` would hide the module of Python."""
     files = [path.relative_to(TESTS) for path in TESTS.rglob("*.py")]
-    rooms = {path.parent for path in files if path.parts[0] not in OTHERS}
-    assert [str(room) for room in sorted(rooms) if not (PACKAGE / room).is_dir()] == []
+    packages = {path.parent for path in files if path.parts[0] not in OTHERS}
+    assert [str(package) for package in sorted(packages) if not (PACKAGE / package).is_dir()] == []
     packages = {path.parent for path in files if path.name == "__init__.py"}
     assert packages <= {Path("corpus"), Path("fuzz")}
     assert [path.name for path in TESTS.glob("support/test_*.py")] == []

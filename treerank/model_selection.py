@@ -33,7 +33,7 @@ class QuerySplitter(BaseCrossValidator):
     def split(
         self, X: Any, y: Any = None, qid: ByRow = None, *, groups: ByRow = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the rows of each training set and of its test set, both rising.
+        """Yield the rows of each training set and its test set, both ascending.
 
         Parameters
         ----------
@@ -137,22 +137,21 @@ class QueryKFold(QuerySplitter):
 
 @dataclass(eq=False, repr=False)
 class QueryTimeSplit(QuerySplitter):
-    """Test sets of later queries than those of their training sets.
+    """Splits by time: test queries are later than the training queries.
 
-    Queries are sorted by their time and cut into ``n_splits + 1`` blocks of about equally many.
-    Each block but the first is a test set, and all before it is its training set: what would have
-    been known then.
+    Queries are sorted by time and cut into ``n_splits + 1`` blocks of about equal size. Each block
+    except the first is a test set, with all earlier blocks as its training set.
 
     Parameters
     ----------
     time : array-like of shape (n_documents,)
-        Time of each row, as numbers, dates or texts of dates as ISO writes them. A query has its
-        latest one.
+        Time of each row: numbers, dates or ISO date strings. The time of a query is its latest
+        row's.
     n_splits : int, default=5
         Number of splits.
     gap : number or timedelta, default=None
-        Queries less than so long before the first one of the test set are left out of training:
-        a timedelta where ``time`` is dates.
+        Gap between training and test: queries closer than this to the first test query are left
+        out of training. A timedelta if ``time`` is dates.
 
     Examples
     --------
@@ -186,18 +185,18 @@ class QueryTimeSplit(QuerySplitter):
         blocks = np.array_split(np.argsort(latest, kind="stable"), self.n_splits + 1)
         for test in blocks[1:]:
             begin = min(latest[test])
-            is_known = latest < begin
+            is_earlier = latest < begin
             if self.gap is not None:
-                is_known &= latest <= begin - self.gap
-            if not is_known.any():
-                found = f"none before {begin!s} with gap={quote(self.gap)}"
-                raise ValueError(f"time must leave queries before each test set; got {found}.")
-            yield np.flatnonzero(is_known), test
+                is_earlier &= latest <= begin - self.gap
+            if not is_earlier.any():
+                got = f"none before {begin!s} with gap={quote(self.gap)}"
+                raise ValueError(f"time must leave queries before each test set; got {got}.")
+            yield np.flatnonzero(is_earlier), test
 
 
 @dataclass(eq=False, repr=False)
 class QueryShuffleSplit(QuerySplitter):
-    """Random test sets of whole queries, drawn again for each split.
+    """Random splits by query: test queries are drawn anew for each split.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import pytest
 from tests.corpus.make import propensities
 from treerank.baselines import RankSVM
 from treerank.reranking import sample_lists
-from treerank.reranking.sampling import place_probabilities
+from treerank.reranking.sampling import position_probabilities
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 5.0, 300.0])
@@ -14,11 +14,11 @@ def test_probabilities_are_those_of_all_orders(scale):
     logits = scale * np.array([0.3, -1.0, 0.0, 0.9, 0.35])
     with localcontext(prec=400):
         expected = propensities({"scores": logits.tolist(), "temperature": 1.0, "k": 4})
-    np.testing.assert_allclose(place_probabilities(logits, 4), expected, atol=1e-12)
+    np.testing.assert_allclose(position_probabilities(logits, 4), expected, atol=1e-12)
 
 
 def test_each_document_stands_somewhere_and_each_place_is_taken():
-    found = place_probabilities(np.random.default_rng(0).normal(size=30) * 4, 30)
+    found = position_probabilities(np.random.default_rng(0).normal(size=30) * 4, 30)
     np.testing.assert_allclose(found.sum(axis=0), 1, atol=1e-11)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-11)
 
@@ -27,7 +27,7 @@ def test_each_document_stands_somewhere_and_each_place_is_taken():
 def test_draws_are_as_likely_as_they_say():
     logits, n = np.array([1.0, 0.0, -1.5, 0.5]), 20_000
     drawn = sample_lists(np.tile(logits, n), np.repeat(np.arange(n), 4), k=3, random_state=0)
-    expected = place_probabilities(logits, 3)
+    expected = position_probabilities(logits, 3)
     counts = np.zeros((4, 3))
     np.add.at(counts, (drawn.row % 4, drawn.position - 1), 1)
     error = np.sqrt(expected * (1 - expected) / n)

@@ -74,7 +74,7 @@ def diversify(
     >>> diversify(scores, 3, groups=brands, trade_off=0.0, at_most={2: 1})
     array([0, 2, 1])
     """
-    scores = check_column("scores", scores) / 2  # the spread of others could be infinite
+    scores = check_column("scores", scores) / 2  # so that their range is finite
     n = len(scores)
     if groups is not None and vectors is not None:
         raise ValueError("vectors must be None where groups are given; got both.")
@@ -90,7 +90,7 @@ def diversify(
 
 
 def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
-    """Return vectors of length 1, or 0, a row for each candidate."""
+    """Return vectors of length 1, or 0, one row per candidate."""
     matrix = as_numbers("vectors", vectors)
     if matrix.ndim != 2 or len(matrix) != n_candidates or not np.isfinite(matrix).all():
         raise ValueError(
@@ -98,13 +98,13 @@ def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
             f"candidates; got {quote(vectors)} of shape {matrix.shape}."
         )
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0)
-    matrix = matrix / np.where(largest > 0, largest, 1)  # some square is 1, and none is larger
+    matrix = matrix / np.where(largest > 0, largest, 1)  # avoids overflow of squares
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return (matrix / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
-    """Return the largest number of documents of a group up to each position."""
+    """Return the cap on documents of one group up to each position."""
     limits = np.full(k, _ANY)
     if at_most is None:
         return limits
@@ -117,22 +117,22 @@ def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
 
 @njit
 def _by_groups(relevance, codes, limits, trade_off):
-    """Choose by groups; ``limits`` has an entry for each position."""
+    """Choose greedily by xQuAD over groups; ``limits`` has one cap per position."""
     n_shown = np.zeros(codes.max() + 1, dtype=np.int64)
     uncovered = np.ones(codes.max() + 1)
     chosen = np.empty(len(limits), dtype=np.int64)
     is_free = np.ones(len(relevance), dtype=np.bool_)
-    for place in range(len(limits)):
+    for position in range(len(limits)):
         best, most = -1, -np.inf
         for i in range(len(relevance)):
             group = codes[i]
-            if is_free[i] and n_shown[group] < limits[place]:
+            if is_free[i] and n_shown[group] < limits[position]:
                 value = relevance[i] * (1 - trade_off + trade_off * uncovered[group])
                 if value > most:
                     best, most = i, value
         if best < 0:
-            return chosen[:place]
-        chosen[place], is_free[best] = best, False
+            return chosen[:position]
+        chosen[position], is_free[best] = best, False
         n_shown[codes[best]] += 1
         uncovered[codes[best]] *= 1 - relevance[best]
     return chosen
@@ -144,15 +144,15 @@ def _by_vectors(relevance, vectors, k, trade_off):
     likeness = np.full(len(relevance), -np.inf)
     chosen = np.empty(k, dtype=np.int64)
     is_free = np.ones(len(relevance), dtype=np.bool_)
-    for place in range(k):
+    for position in range(k):
         best, most = -1, -np.inf
         for i in range(len(relevance)):
             if is_free[i]:
-                like = likeness[i] if place > 0 else 0.0
+                like = likeness[i] if position > 0 else 0.0
                 value = (1 - trade_off) * relevance[i] - trade_off * like
                 if value > most:
                     best, most = i, value
-        chosen[place], is_free[best] = best, False
+        chosen[position], is_free[best] = best, False
         cosines = vectors @ vectors[best]
         for i in range(len(relevance)):
             likeness[i] = max(likeness[i], cosines[i])

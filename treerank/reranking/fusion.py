@@ -29,7 +29,7 @@ def fuse(
     method: Annotated[str, Rule.one_of(("reciprocal_rank", *NORMALIZATIONS))] = "reciprocal_rank",
     k: Positive | Auto = "auto",
 ) -> np.ndarray:
-    """Return the sum over retrievers of what each says of a document.
+    """Fuse the scores of several retrievers into one score per document.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def fuse(
         and 0 for a document that was not found; or the scores normalized by
         :func:`normalize_scores`.
     k : float or "auto", default="auto"
-        How little ranks near the top differ, for "reciprocal_rank". "auto" is a fifth of the
-        length of the longest list of the query, and at most 60: 3 for lists of 15 documents, 20 for
-        100, 60 from 300 on. Search engines take a fixed number, mostly 60, which was chosen on
-        lists of 1,000 documents [1]_; on short lists it merely counts retrievers.
+        Constant of "reciprocal_rank": the larger, the less the top ranks differ. "auto" is a fifth
+        of the length of the longest list of the query, and at most 60: 3 for lists of 15 documents,
+        20 for 100, 60 from 300 on. Search engines use a fixed number, mostly 60, which was chosen
+        on lists of 1,000 documents [1]_; on short lists it merely counts retrievers.
 
     Returns
     -------
@@ -75,7 +75,9 @@ def fuse(
     if method == "reciprocal_rank":
         parts = reciprocal_ranks(columns, groups, None if k == "auto" else float(k))
     else:
-        parts = {name: normalized_by_query(each, groups, method) for name, each in columns.items()}
+        parts = {
+            name: normalized_by_query(scores, groups, method) for name, scores in columns.items()
+        }
     total = np.zeros(n)
     for part in parts.values():
         total += part

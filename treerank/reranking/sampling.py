@@ -1,16 +1,16 @@
-r"""Sampling: lists that explore, and how likely each document was at its position.
+r"""Sampling: rankings drawn from a Plackett-Luce model, with exact propensities.
 
-A list is drawn from the Plackett-Luce model: the next document is drawn in proportion to
-:math:`\lambda_i = e^{s_i / T}` from those that are left. In other words, document i arrives at a
-time of its own, exponential with rate :math:`\lambda_i`, and the list is in the order of arrivals.
-So document i stands at position k exactly if k - 1 others arrive before it:
+The next document of a list is drawn from the remaining ones with probability proportional to
+:math:`\lambda_i = e^{s_i / T}`. Equivalently, document i arrives at an exponential time with rate
+:math:`\lambda_i`, and the list is in the order of arrivals. So document i is at position k exactly
+if k - 1 other documents arrive before it:
 
 .. math::
-    p_{ik} = \int_0^\infty \lambda_i e^{-\lambda_i t}\, P(k - 1 \text{ others arrive before } t)\,dt
+    p_{ik} = \int_0^\infty \lambda_i e^{-\lambda_i t}\, P(k - 1 \text{ arrive before } t)\,dt
 
-The number of others is a sum of independent yes and no, whose distribution is a product of
-polynomials. With :math:`t = e^u`, the integrand is analytic and falls off fast on both sides, so
-that the trapezoidal rule with a step of 1/4 has an error near the last bits.
+The number of earlier arrivals is a sum of independent Bernoulli variables, whose distribution is a
+product of polynomials. With :math:`t = e^u`, the integrand is analytic and decays fast on both
+sides, so the trapezoidal rule with a step of 1/4 is accurate to nearly the last bit.
 """
 
 from typing import NamedTuple
@@ -24,14 +24,14 @@ from treerank.documents.queries import ByRow, QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Positive, Seed, check_arguments
 
-#: Step of the integral, and how far it goes beyond the logarithm of the time of a document.
+#: Step of the trapezoidal rule, and its range about the log arrival time of a document.
 _STEP, _BEFORE, _AFTER = 0.25, 33.0, 4.0
-#: Difference of two logits from which on chance never changes the order.
+#: Difference of two logits above which the order is certain in double precision.
 _CERTAIN = 800.0
 
 
 class SampledLists(NamedTuple):
-    """Lists of documents, one after the other, an entry for each shown document.
+    """Sampled lists, one after the other, with one entry per shown document.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class SampledLists(NamedTuple):
     position : ndarray of int
         Position in its list, from 1.
     propensity : ndarray of float
-        Probability that the document is drawn at this position: for the column "propensity" of a
-        :class:`~treerank.clicks.log.ClickLog`, which lets
-        :func:`~treerank.clicks.evaluation.evaluate_from_log` estimate without bias.
+        Probability that the document is drawn at this position. Log it as the column "propensity"
+        of a :class:`~treerank.clicks.log.ClickLog`, so that
+        :func:`~treerank.clicks.evaluation.evaluate_from_log` is unbiased.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def sample_lists(
     temperature: Positive = 1.0,
     random_state: Seed = None,
 ) -> SampledLists:
-    """Draw a list for each query, better documents more likely near the top.
+    """Draw a random ranking for each query, with higher scores more likely near the top.
 
     Parameters
     ----------
@@ -73,17 +73,18 @@ def sample_lists(
     qid : array-like of shape (n_documents,), default=None
         Query of each document; ``None`` is a single query.
     k : int, default=10
-        Length of the lists; shorter queries have shorter ones.
+        Length of the lists; queries with fewer documents have shorter lists.
     temperature : float, default=1.0
-        How much is explored: near 0 lists are in the order of the scores, and for large numbers
-        in any order. A document whose score is higher by it is e times as likely to be next.
+        Amount of exploration: near 0, lists are sorted by score; for large values, they are
+        uniformly random. A document whose score is higher by the temperature is e times as likely
+        to be next.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
     Returns
     -------
     SampledLists
-        Queries in the order of their ids, each list from its first document.
+        Lists in ascending order of query ids, each from its first position.
 
     Examples
     --------
@@ -93,18 +94,18 @@ def sample_lists(
     """
     scores = check_column("scores", scores)
     groups, rng = QueryGroups.from_qid(qid, len(scores)), check_random_state(random_state)
-    found = []
+    lists = []
     for rows in groups.rows:
         logits = _logits(scores[rows], temperature)
         length = min(k, len(rows))
         drawn = np.argsort(-(logits + rng.gumbel(size=len(rows))), kind="stable")[:length]
-        likely = place_probabilities(logits, length)[drawn, np.arange(length)]
-        found.append((rows[drawn], np.arange(1, length + 1), likely))
-    return SampledLists(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        propensity = position_probabilities(logits, length)[drawn, np.arange(length)]
+        lists.append((rows[drawn], np.arange(1, length + 1), propensity))
+    return SampledLists(*(np.concatenate(column) for column in zip(*lists, strict=True)))
 
 
 def _logits(scores: np.ndarray, temperature: float) -> np.ndarray:
-    """Return scores over the temperature from the lowest one, without gaps beyond all chance."""
+    """Return scores over the temperature, from 0, with gaps limited to ``_CERTAIN``."""
     order = np.argsort(scores, kind="stable")
     with np.errstate(over="ignore"):
         gaps = np.minimum(np.diff(scores[order]) / temperature, _CERTAIN)
@@ -113,24 +114,24 @@ def _logits(scores: np.ndarray, temperature: float) -> np.ndarray:
     return logits
 
 
-def place_probabilities(logits: np.ndarray, k: int) -> np.ndarray:
-    """Return how likely each document is drawn at each of the first k positions.
+def position_probabilities(logits: np.ndarray, k: int) -> np.ndarray:
+    """Return the probability that each document is drawn at each of the first k positions.
 
     Examples
     --------
-    >>> place_probabilities(np.log([1.0, 2.0, 1.0]), 2).round(4)
+    >>> position_probabilities(np.log([1.0, 2.0, 1.0]), 2).round(4)
     array([[0.25  , 0.3333],
            [0.5   , 0.3333],
            [0.25  , 0.3333]])
     """
     steps = np.arange(-_BEFORE / _STEP, _AFTER / _STEP)  # about the time of each document
     times = _STEP * np.unique(np.round(-logits / _STEP)[:, None] + steps)
-    return np.clip(_place_probabilities(logits, times, k), np.finfo(np.float64).tiny, 1.0)
+    return np.clip(_position_probabilities(logits, times, k), np.finfo(np.float64).tiny, 1.0)
 
 
 @njit
-def _place_probabilities(logits, times, k):
-    """Add up the integrals over the logarithms of times."""
+def _position_probabilities(logits, times, k):
+    """Integrate over log arrival times by the trapezoidal rule."""
     n = len(logits)
     total = np.zeros((n, k))
     later = np.zeros((n + 1, k))

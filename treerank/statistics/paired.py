@@ -100,10 +100,10 @@ def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
 
 
 def adjust_holm(p_values: ArrayLike) -> np.ndarray:
-    """Return p-values adjusted by Holm; each may be compared with the level for all tests together.
+    """Adjust p-values by Holm's method, which controls the family-wise error rate.
 
-    The smallest is multiplied by the number of tests m, the next by m - 1, and so on. None
-    becomes smaller than one before it.
+    The smallest is multiplied by the number of tests m, the next by m - 1, and so on; adjusted
+    p-values do not decrease.
 
     Parameters
     ----------

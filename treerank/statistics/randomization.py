@@ -176,7 +176,7 @@ def bootstrap_interval(
     values = measured("values", values)
     if len(values) < 2 or np.ptp(values) == 0:
         raise ValueError(f"values must be at least two that are not all equal; got {len(values)}.")
-    found = stats.bootstrap(
+    bootstrap = stats.bootstrap(
         (values,),
         np.mean,
         confidence_level=level,
@@ -185,7 +185,7 @@ def bootstrap_interval(
         vectorized=True,
         random_state=np.random.default_rng(random_state),
     ).confidence_interval
-    return Interval(float(values.mean()), float(found.low), float(found.high), float(level))
+    return Interval(float(values.mean()), float(bootstrap.low), float(bootstrap.high), float(level))
 
 
 def mean_interval(values: np.ndarray, *, level: float = 0.95, **options: Any) -> Interval:
