@@ -6,14 +6,18 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from example_rankers import Column
 from random_logs import random_log
 from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.linear_model import Ridge
 
 from treerank import NDCG, LightGBMTrees, make_objective
 from treerank.clicks import ClickLog, ClickRelevance, ClickShares, simulate_clicks
 from treerank.clicks.propensities import estimate_propensities
 from treerank.clicks.relevance_model import CrossFittedObjective
 from treerank.clicks.trust_bias import estimate_trust_bias
+from treerank.feature_parts import NewtonBoosting
 from treerank.feature_parts.bags import deal_bags
 from treerank.objectives.batches import taken
 
@@ -188,6 +192,21 @@ def test_features_are_found_by_query_and_document(fitted, kind, tmp_path):
 def test_features_that_lack_documents_or_columns_are_refused(features, message):
     with pytest.raises(ValueError, match=message):
         ClickRelevance(FEW_TREES).fit(LOG, features)
+
+
+@pytest.mark.parametrize(
+    "part", [PCA(2), NewtonBoosting(Ridge(), n_estimators=3)], ids=["transformer", "regressor"]
+)
+def test_a_model_of_another_library_predicts_relevance(part):
+    found = relevance_of(part=part)
+    of = y[found.items_.document]
+    assert np.corrcoef(found.relevance_, of)[0, 1] > 0.4
+    assert np.ptp(found.predicted_) > 0
+
+
+def test_outputs_that_nobody_weighs_are_refused():
+    with pytest.raises(ValueError, match="parts must have a single output or weights of their"):
+        relevance_of(part=Column((0, 1)))
 
 
 THETA, TRUST = 0.8 / np.arange(1.0, 11.0), 0.2 / np.arange(1.0, 11.0) ** 2

@@ -167,6 +167,15 @@ def test_outputs_that_are_no_rows_of_numbers_are_refused(outputs):
         outputs_of(Wrong(), np.zeros((4, 2)))
 
 
+def test_scores_that_are_not_finite_are_those_of_the_part():
+    class Infinite(Descent):
+        def transform(self, X):
+            return np.full(len(X), np.inf)
+
+    with pytest.raises(ValueError, match="feature_part must return finite numbers from transform"):
+        fitted(Infinite())
+
+
 def test_outputs_that_are_not_finite_are_refused_where_a_head_is_fitted():
     class Infinite(Ranges):
         def transform(self, X):

@@ -24,8 +24,8 @@ import numpy as np
 from treerank.checks import refuse_where
 from treerank.documents.rows import Rows
 from treerank.feature_parts.bags import Bag
-from treerank.feature_parts.base import FeaturePart, fit_part, params_of
-from treerank.feature_parts.part_list import weighed
+from treerank.feature_parts.base import FeaturePart, fit_part, n_outputs_of, params_of
+from treerank.feature_parts.part_list import check_outputs, weigh_its_outputs, weighed
 from treerank.feature_parts.registry import feature_part_class, make_feature_part
 from treerank.objectives.base import Derivatives, Objective
 from treerank.objectives.batches import taken
@@ -139,7 +139,9 @@ def out_of_fold_scores(
         seed = int(rng.randint(2**31 - 1))
         if params_of(part).get("random_state", 0) is None:
             part.set_params(random_state=seed)
+        weigh_its_outputs(part)
         validation = bag.validation(rows, objective)
         fit_part(part, rows.take(bag.kept), taken(objective, bag.kept), validation)
+        check_outputs(part, n_outputs_of(part, rows))
         scores[bag.left_out] = weighed(part, rows.take(bag.left_out)).sum(axis=1)
     return scores

@@ -198,6 +198,10 @@ def outputs_of(part: Any, X: Any) -> np.ndarray:
             f"feature_part must return a row of numbers for each of {n_documents} documents from "
             f"transform; got shape {outputs.shape} and {outputs.dtype} from {quote(part)}."
         )
+    if not getattr(part, "accepts_rows", False) and not np.isfinite(outputs).all():
+        raise ValueError(
+            f"feature_part must return finite numbers from transform; got others from {quote(part)}."
+        )
     return outputs
 
 

@@ -117,9 +117,14 @@ class PartList(BaseEstimator):
         for copy in copies:
             if params_of(copy).get("random_state", 0) is None:
                 copy.set_params(random_state=int(rng.randint(2**31 - 1)))
-            if params_of(copy).get("head_alpha", 0) is None:
-                copy.set_params(head_alpha=_HEAD_ALPHA)
+            weigh_its_outputs(copy)
         return copies
+
+
+def weigh_its_outputs(part: Any) -> None:
+    """Let an unfitted part fit weights of its outputs, if it leaves them to a ranker otherwise."""
+    if params_of(part).get("head_alpha", 0) is None:
+        part.set_params(head_alpha=_HEAD_ALPHA)
 
 
 def weighed(part: Any, X: Any) -> np.ndarray:

@@ -302,13 +302,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         from treerank.feature_parts.head_fitting import fit_head
 
         convex = objective.convex() or objective_of(data, 0, loss="logistic", weight="query")
-        outputs = outputs_of(part, data.features)
-        if not np.isfinite(outputs).all():
-            raise ValueError(
-                f"feature_part must return finite numbers from transform; got others from "
-                f"{quote(part)}."
-            )
-        return fit_head(outputs, convex, alpha=self.head_alpha)
+        return fit_head(outputs_of(part, data.features), convex, alpha=self.head_alpha)
 
     def _warn_of_nothing_to_learn(self) -> None:
         """Warn that the model is constant."""

@@ -84,6 +84,10 @@ def test_missing_values_need_an_imputer_and_the_error_writes_it():
     assert np.isfinite(ranker.predict(gaps)).all()
     with pytest.raises(ValueError, match="X must have no missing values"):
         fitted(PCA()).predict(gaps)
+    with pytest.raises(ValueError, match="X must have no missing values"):
+        fitted(StandardScaler(), gaps)  # which passes them on
+    with pytest.raises(ValueError, match="transformer must return finite numbers"):
+        fitted(FunctionTransformer(partial(np.full_like, fill_value=np.inf)), X)
 
 
 def test_categories_are_columns_of_zeros_and_ones():

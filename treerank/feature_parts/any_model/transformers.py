@@ -114,6 +114,11 @@ class TransformerPart(BaseEstimator):
             return np.empty((0, self.n_outputs_))
         with answering_refusals(self, self.transformer, matrix):
             outputs = in_blocks(self.transformer_.transform, matrix)
+            if not np.isfinite(outputs).all():
+                raise ValueError(
+                    "transformer must return finite numbers; got NaN or infinity from "
+                    f"{quote(self.transformer)}."
+                )
         return outputs.reshape(len(outputs), -1)
 
     def get_state(self) -> NoReturn:
