@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank.spelling import spelled
+
 #: Largest weight, and one over the smallest: single precision holds products of two and a gain.
 MAX_WEIGHT = 1e15
 #: Largest seed of NumPy's ``RandomState``.
@@ -54,7 +56,9 @@ def check_count(
         is_told = most < MANY or (is_whole(value) and value > most)
         bounds = f"at least {at_least}" + (f" and at most {most}" if is_told else "")
         other = "" if no_limit is None else f"{no_limit} for no limit or "
-        raise ValueError(f"{name} must be {other}a whole number of {bounds}; got {quote(value)}.")
+        raise ValueError(
+            f"{spelled(name)} must be {other}a whole number of {bounds}; got {quote(value)}."
+        )
 
 
 def check_number(
@@ -81,14 +85,14 @@ def check_number(
     is_finite = is_number and abs(number) <= sys.float_info.max
     if is_finite and number != 0 and not 1 / LARGEST_NUMBER <= abs(number) <= LARGEST_NUMBER:
         raise ValueError(
-            f"{name} must be from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g} in size, or 0; "
-            f"got {quote(value)}."
+            f"{spelled(name)} must be from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g} in size, "
+            f"or 0; got {quote(value)}."
         )
     if not is_finite or not (above < number < below and at_least <= number <= at_most):
         rules = {"above": above, "of at least": at_least, "of at most": at_most, "below": below}
         bounds = [f"{rule} {bound:g}" for rule, bound in rules.items() if math.isfinite(bound)]
         allowed = " ".join(["a finite number", " and ".join(bounds)]).strip()
-        raise ValueError(f"{name} must be {allowed}; got {quote(value)}.")
+        raise ValueError(f"{spelled(name)} must be {allowed}; got {quote(value)}.")
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -184,7 +188,7 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     if not is_plain or isinstance(value, bool) or value not in allowed:
         meant = closest(value, allowed)
         ordered = sorted(allowed, key=lambda each: (each is not None, each))
-        raise ValueError(f"{name} must be one of {ordered}; got {quote(value)}.{meant}")
+        raise ValueError(f"{spelled(name)} must be one of {ordered}; got {quote(value)}.{meant}")
 
 
 def closest(value: Any, allowed: Iterable[Any]) -> str:
@@ -207,7 +211,9 @@ def by_name(name: str, value: Any, known: Mapping[str, Any], kind: type) -> Any:
     if isinstance(value, str) and value in known:
         return known[value]
     allowed = f"a {kind.__name__} or one of {sorted(known)}"
-    raise ValueError(f"{name} must be {allowed}; got {quote(value)}.{closest(value, known)}")
+    raise ValueError(
+        f"{spelled(name)} must be {allowed}; got {quote(value)}.{closest(value, known)}"
+    )
 
 
 def check_signature(name: str, function: Any, *arguments: str) -> None:

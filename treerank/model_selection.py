@@ -23,6 +23,7 @@ from treerank.checks import check_number, is_whole, quote
 from treerank.documents.date_texts import checked_times
 from treerank.documents.queries import ByRow, QueryGroups, check_qid
 from treerank.parameters import Count, Seed, Several, check_parameters
+from treerank.spelling import spelled
 
 
 class QuerySplitter(BaseCrossValidator):
@@ -114,7 +115,7 @@ class QueryKFold(QuerySplitter):
     def _splits(self, groups):
         if self.n_splits > groups.n_queries:
             raise ValueError(
-                f"n_splits must be at most the number of queries, {groups.n_queries}; "
+                f"{spelled('n_splits')} must be at most the number of queries, {groups.n_queries}; "
                 f"got {self.n_splits}."
             )
         fold = self._assign_folds(groups)
@@ -178,7 +179,7 @@ class QueryTimeSplit(QuerySplitter):
             check_number("gap", self.gap / timedelta(1) if is_span else self.gap, at_least=0)
         if self.n_splits >= groups.n_queries:
             raise ValueError(
-                f"n_splits must be below the number of queries, {groups.n_queries}; "
+                f"{spelled('n_splits')} must be below the number of queries, {groups.n_queries}; "
                 f"got {self.n_splits}."
             )
         latest = np.array([max(time[rows]) for rows in groups.rows])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from treerank.numerics.compiling import while_compiling
 from treerank.progress import Listener, listening
 
 if TYPE_CHECKING:
@@ -11,8 +12,10 @@ if TYPE_CHECKING:
 
 #: About so many lines show the progress of one fit in a pipe.
 N_LINES = 5
-#: What a bar says before the first step.
-FIRST = "the first use of an installation also compiles"
+#: What is said while a kernel is compiled, which happens once for an installation.
+COMPILING = "compiling, once for this installation"
+#: Columns of a bar, and of all that stands beside it but for its two texts.
+_BAR, _BESIDE = 20, 31
 
 
 @contextmanager
@@ -47,15 +50,23 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(text: str, console: "Console | None" = None) -> Iterator[Listener]:
-    """Show a bar for some work on a terminal, or lines elsewhere; yield what moves it."""
+def progress_bar(
+    text: str, console: "Console | None" = None, *, brief: bool = False
+) -> Iterator[Listener]:
+    """Show a bar for some work on a terminal, or lines elsewhere; yield what moves it.
+
+    Of ``brief`` work nothing is left on a terminal, and elsewhere nothing is said of its begin.
+    """
     console = make_console() if console is None else console
     if console.is_terminal:
-        with _bar(text, console) as show:
+        with _bar(text, console, brief) as show:
             yield show
         return
-    console.print(text, markup=False)
-    yield _lines(console)
+    if not brief:
+        console.print(text, markup=False)
+    lines = _Lines(console)
+    with while_compiling(lines.compiling):
+        yield lines
 
 
 def make_console(quiet: bool = False) -> "Console":
@@ -66,34 +77,61 @@ def make_console(quiet: bool = False) -> "Console":
 
 
 @contextmanager
-def _bar(text, console):
+def _bar(text, console, brief):
     """Show a bar; yield the function that moves it."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     texts = [
         TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[note]")
     ]
-    columns = texts[0], BarColumn(), TimeElapsedColumn(), texts[1]
-    with Progress(*columns, console=console, disable=console.quiet) as bars:
-        bar = bars.add_task(text, total=None, note=FIRST)
+    columns = texts[0], BarColumn(bar_width=_BAR), TimeElapsedColumn(), texts[1]
+    with Progress(*columns, console=console, disable=console.quiet, transient=brief) as bars:
+        bar = bars.add_task(_fitted(text, console.width // 2 - _BESIDE // 2), total=None, note="")
+
+        def note_that(note):
+            room = console.width - _BESIDE - len(bars.tasks[0].description)
+            bars.update(bar, note=_fitted(note, room))
 
         def show(n_done, n_total, note):
-            bars.update(bar, completed=n_done, total=n_total, note=_counted(n_done, n_total, note))
+            bars.update(bar, completed=n_done, total=n_total)
+            note_that(_counted(n_done, n_total, note))
 
-        yield show
+        with while_compiling(lambda is_compiling: note_that(COMPILING if is_compiling else "")):
+            yield show
         bars.update(bar, total=bars.tasks[0].completed or 1)
         bars.update(bar, completed=bars.tasks[0].total)
 
 
-def _lines(console):
-    """Return a function that prints a line at every fifth of the work."""
+class _Lines:
+    """Prints a line at every fifth of the work, and at most one on compiling."""
 
-    def show(n_done, n_total, note):
+    def __init__(self, console):
+        self.console, self.has_compiled = console, False
+
+    def __call__(self, n_done, n_total, note):
         every = max((n_total or 1) // N_LINES, 1)
         if n_done % every == 0 and n_done > 0:
-            console.print(f"  {_counted(n_done, n_total, note)}", markup=False)
+            self.console.print(f"  {_counted(n_done, n_total, note)}", markup=False)
 
-    return show
+    def compiling(self, is_compiling):
+        if is_compiling and not self.has_compiled:
+            self.has_compiled = True
+            self.console.print(f"  {COMPILING}", markup=False)
+
+
+def _fitted(text: str, width: int) -> str:
+    """Return a text that is cut in its middle where it is too wide.
+
+    Examples
+    --------
+    >>> _fitted("reading /data/2026/shop/train.csv", 20)
+    'reading /d…train.csv'
+    """
+    width = max(width, 10)
+    if len(text) <= width:
+        return text
+    n_last = (width - 1) // 2
+    return f"{text[: width - 1 - n_last]}…{text[len(text) - n_last :]}"
 
 
 def _counted(n_done, n_total, note):

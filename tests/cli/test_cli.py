@@ -49,11 +49,14 @@ def test_fit_writes_what_the_library_would_have_fitted(files, loaded):
 
 def test_fit_tells_of_its_progress_on_stderr_alone(files):
     assert files.fit_output.stdout == ""
-    lines = files.fit_output.stderr.splitlines()
     n_documents = len(read_letor(files.train))
-    assert f"{files.train}: {n_documents} documents, 12 queries, 8 features" in lines
+    read, *lines = files.fit_output.stderr.splitlines()
+    size = f"{n_documents} documents of 12 queries, 8 features"
+    assert re.fullmatch(rf"read {re.escape(str(files.train))}: {size}, \d+\.\d s", read)
+    assert lines[0] == "growing trees"
     assert "  6/6" in lines
-    assert lines[-1] == f"wrote {files.model}: 6 trees"
+    assert re.fullmatch(r"fitted 6 trees, \d+\.\d s", lines[-2])
+    assert lines[-1] == f"wrote {files.model}"
     assert ESCAPE not in files.fit_output.stderr
 
 
@@ -63,7 +66,7 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert re.search(r"\d+/50  map 0\.\d{4}\n", result.stderr)
     model = treerank.load(tmp_path / "m")
     assert model.metric == "map"
-    said = r"  (\d+) of 50 trees are kept: map was best there\nwrote .*: \1 of 50 trees\n$"
+    said = r"  (\d+) of 50 trees are kept: map was best there\nfitted \1 of 50 trees, .* s\nwr"
     assert int(re.search(said, result.stderr)[1]) == model.best_iteration_ < 50
 
 
@@ -101,7 +104,7 @@ def test_best_fits_the_best_ranker(files, tmp_path):
     expected.set_params(feature_part__random_state=3, **jobs)
     found = treerank.load(tmp_path / "m")
     assert repr(found) == repr(expected)
-    assert result.stderr.endswith(f"  6/6\nwrote {tmp_path / 'm'}: 3 fits of 3 parts\n")
+    assert re.search(r"  6/6\nfitted 3 times 3 parts, [0-9. mins]+\nwrote ", result.stderr)
 
 
 @pytest.mark.parametrize("name", INSTEAD)
@@ -156,13 +159,16 @@ def test_rank_lists_every_document_best_first(files, loaded):
     queries = dict.fromkeys(data.qid.astype(str))
     assert list(dict.fromkeys(line["qid"] for line in lines)) == list(queries)
     for line in lines:
-        assert float(line["score"]) == scores[line["document"]]
+        assert line["score"] == f"{scores[line['document']]:.7g}"
         assert int(line["rank"]) == ranks[line["document"]]
     places = [int(line["rank"]) for line in lines]
     assert all(b in (1, a + 1) for a, b in itertools.pairwise(places))
-    rows = [line.split("\t") for line in result.stdout.splitlines()[1:]]
+    whole = run("rank", files.model, files.test, "--digits", 17).stdout
+    rows = [line.split("\t") for line in whole.splitlines()[1:]]
+    assert all(float(row[3]) == scores[row[1]] for row in rows)
     top = run("rank", files.model, files.test, "--top", 2).stdout.splitlines()[1:]
-    assert top == ["\t".join(row) for row in rows if int(row[2]) <= 2]
+    ranked = result.stdout.splitlines()[1:]
+    assert top == [line for line, row in zip(ranked, rows, strict=True) if int(row[2]) <= 2]
     trec = run("rank", files.model, files.test, "--format", "trec").stdout.splitlines()
     assert trec == [f"{qid} Q0 {name} {place} {score} treerank" for qid, name, place, score in rows]
     numbered = run("rank", files.model, files.valid).stdout.splitlines()[1:]

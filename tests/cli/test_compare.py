@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -30,11 +32,17 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
     path, data = letor_file
     table = tmp_path / "table.md"
     options = ("--ranker", "PRank", "--folds", 3, "--convention", "letor4", "--output", table)
-    result = run("compare", path, *options, "--metric", "ndcg@3", "--store", tmp_path / "fits")
+    command = ["compare", path, *options, "--metric", "ndcg@3", "--store", tmp_path / "fits"]
+    result = run(*command, "--notes")
     rankers = {"PRank": PRank()}
     expected = compare(rankers, data, cv=3, metrics=("ndcg@3",), convention="letor4").summary()
     assert row_of(result.stdout) == row_of(f"{expected}")
     assert result.stdout.splitlines()[3:] == f"{expected}".splitlines()[3:]
+    assert run(*command).stdout.splitlines() == result.stdout.splitlines()[:3]
+    assert "differ" not in run(*command).stdout
+    assert re.search(
+        r"compared PRank on 3 splits, \d+\.\d s\n$", result.stderr.replace(f"wrote {table}\n", "")
+    )
     assert "| PRank |" in table.read_text(encoding="utf-8")
     assert "3/3  PRank on 3" in result.stderr
     assert len(list((tmp_path / "fits").iterdir())) == 3
@@ -52,7 +60,9 @@ def test_a_comma_in_brackets_is_within_a_metric(letor_file):
 
 
 def test_hold_outs_take_the_place_of_folds(letor_file):
-    result = run("compare", letor_file[0], "--ranker", "PRank", "--hold-outs", 2, "--quiet")
+    result = run(
+        "compare", letor_file[0], "--ranker", "PRank", "--hold-outs", 2, "--quiet", "--notes"
+    )
     assert "2 splits" in result.stdout
 
 
@@ -65,7 +75,16 @@ def test_tested_queries_are_later_and_users_are_whole(tmp_path):
     others = {"label": y, "query": qid, "day": days, "user": qid // 3}
     others |= {"one": pl.lit(1), "text": pl.lit("1/2/2026"), "none": pl.Series([None] + [1] * 399)}
     X.with_columns(**others).write_csv(tmp_path / "log.csv")
-    command = ["compare", tmp_path / "log.csv", "--ranker", "RankSVM", "-q", "--time", "day"]
+    command = [
+        "compare",
+        tmp_path / "log.csv",
+        "--ranker",
+        "RankSVM",
+        "-q",
+        "--notes",
+        "--time",
+        "day",
+    ]
     command += ["--drop", "text"]
     found = run(*command, "--groups", "user", "--folds", 3)
     data = X.to_numpy(), y.to_numpy(), qid
@@ -143,13 +162,13 @@ def test_models_are_compared_as_they_are(tables):
     command = ["compare", folder / "old.treerank", folder / "new.treerank", folder / "test.csv"]
     expected = compare(rankers, data)
     assert np.ptp(expected.by_query("map"), axis=1).any()
-    assert run(*command, "-q").stdout == f"{expected.summary()}\n"
+    assert run(*command, "-q", "--notes").stdout == f"{expected.summary()}\n"
     assert "old and new: fitted before, scored as they are." in str(expected)
     printed = run("evaluate", *command[1:2], command[3], "--metric", "map", "-q").stdout
     assert f"{expected.by_split('map')[0, 0]:.6f}" in printed
     mixed = run(*command, "--ranker", "RankSVM", "-q", "--drop", "color", code=None)
     assert "new failed on split 1" in mixed.stderr  # its column was dropped
-    mixed = run(*command, "--ranker", "TreeDirectRanker", "-q", "--metric", "map").stdout
+    mixed = run(*command, "--ranker", "TreeDirectRanker", "-q", "--metric", "map", "--notes").stdout
     assert "old and new: fitted before, scored as they are; TreeDirectRanker: fitted to" in mixed
     (folder / "b").mkdir()
     rankers["new"].save(folder / "b" / "old.treerank")
@@ -157,7 +176,7 @@ def test_models_are_compared_as_they_are(tables):
     assert str(folder / "b" / "old.treerank") in same
     trees = folder / "trees.json"
     export(rankers["old"], trees, format="json")
-    both = run(*command[:2], trees, command[3], "-q").stdout
+    both = run(*command[:2], trees, command[3], "-q", "--notes").stdout
     assert "trees - old by map: 0.0000 (95 %: 0.0000 to 0.0000)" in both
 
 
@@ -168,7 +187,7 @@ def test_models_without_names_need_their_number_of_features(letor_file, tmp_path
     said = refusal("compare", tmp_path / "m2.treerank", tmp_path / "m3.treerank", path, "-q")
     assert "m2 has features without names, so there must be 2 columns of features; got 3" in said
     RankSVM(C=2.0).fit(X[60:], y[60:], qid[60:]).save(tmp_path / "n.treerank")
-    found = run("compare", tmp_path / "m3.treerank", tmp_path / "n.treerank", path, "-q")
+    found = run("compare", tmp_path / "m3.treerank", tmp_path / "n.treerank", path, "-q", "--notes")
     assert (
         "treerank: warning: rankers['m3'] was fitted to 10 of the 20 test queries" in found.stderr
     )
@@ -187,9 +206,11 @@ def test_folds_of_a_folder_give_engines_their_validation_sets_and_models_their_t
     model = tmp_path / "old.treerank"
     RankSVM().fit(X, y, qid).save(model)
     options = "--ranker", "LGBMRanker", "--ranker", "TreeDirectRanker", "-q", "--metric", "map"
-    found = run("compare", tmp_path, *options).stdout
+    found = run("compare", tmp_path, *options, "--notes").stdout
     assert "early stopping: used by LGBMRanker and TreeDirectRanker." in found
-    found = run("compare", model, tmp_path, "-q", "--metric", "map", "--ranker", "RankSVM")
+    found = run(
+        "compare", model, tmp_path, "-q", "--notes", "--metric", "map", "--ranker", "RankSVM"
+    )
     assert (
         "old: fitted before, scored as it is; RankSVM: fitted to the training set" in found.stdout
     )

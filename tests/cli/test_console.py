@@ -29,9 +29,11 @@ def test_a_terminal_gets_bars_and_tables(files, tmp_path):
 
 def test_brackets_in_names_are_no_markup_and_long_lines_stay_whole(capsys):
     name = "[bold]x[/bold] " * 20
-    with console.Reporter().counting(name) as show:
-        show(1, 1, "[red]")
-    assert capsys.readouterr().err == f"{name}\n  1/1  [red]\n"
+    with console.Reporter().step(name, brief=False) as step:
+        step(1, 1, "[red]")
+        step.done = f"done [b]{name}"
+    err = capsys.readouterr().err
+    assert re.fullmatch(re.escape(f"{name}\n  1/1  [red]\ndone [b]{name}, ") + r"0\.\d s\n", err)
 
 
 def test_a_reader_that_leaves_early_is_no_traceback(files):

@@ -98,14 +98,18 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*FIT, "--loss", "logstic"], "loss must be one of ['approx_ndcg', "),
+        ([*FIT, "--loss", "logstic"], "treerank: --loss must be one of ['approx_ndcg', "),
         ([*FIT, "--feature-part", "catboost"], "; got 'catboost'"),
         ([*FIT, "--metric", "ngcd"], "metric must be one of ndcg"),
-        ([*FIT, "--learning-rate", "0"], "learning_rate must be a finite number above 0; got 0.0"),
+        (
+            [*FIT, "--learning-rate", "0"],
+            "--learning-rate must be a finite number above 0; got",
+        ),
         ([*FIT, "--early-stopping-rounds", "5"], "must come with --valid"),
         ([*FIT, "--n-estimators", "0"], "Invalid value for '--n-estimators'"),
         ([*FIT, "--trees", "5"], "No such option --trees: write --n-estimators. See"),
-        ([*FIT, "--position", "p"], "--position: in Python, write fit(X, clicked, query, posi"),
+        ([*FIT, "--position", "p"], "--position: must come with a table, which has columns"),
+        ([*FIT, "--log", "l"], "--log: in Python, write treerank.clicks.evaluate_from_log"),
         ([*FIT, "--qid", "q"], "No such option --qid: write --query. See"),
         (
             [*FIT, "--feature-part", "mlp"],
@@ -118,7 +122,7 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--best", "--feature-part", "xgboost"], "must come without settings of trees"),
         ([*FIT, "--best", "--sparse"], "--sparse: must come without --best"),
         ([*FIT, "--best", "--memory", "1GB"], "--memory: must come without --best"),
-        ([*FIT, "--memory", "9" * 400], "memory must be a size of at least 1MB, such as 4GB"),
+        ([*FIT, "--memory", "9" * 400], "--memory must be a size of at least 1M, such as 4G"),
         ([*COMPARE, "--ranker", "Oracle"], "got 'Oracle'"),
         ([*COMPARE, "--ranker", "line"], "got 'line'. 'RankSVM' and 'PRank' are linear models. "),
         ([*COMPARE, "--ranker", "LightGBM"], "'LGBMRanker' is LightGBM's own ranker. See"),
@@ -193,7 +197,7 @@ def test_a_ranker_whose_package_is_missing_says_how_to_install_it(files, monkeyp
     ("error", "message"),
     [
         (MemoryError("1 TB"), "out of memory: 1 TB"),
-        (OverflowError("too\nlarge"), "OverflowError: too large (`treerank --traceback` shows"),
+        (OverflowError("too\nlarge"), "OverflowError: too large (--traceback shows where)"),
         (OSError(28, "No space left on device"), "stdout: No space left on device"),
         (RecursionError(), "RecursionError: "),
     ],
@@ -208,7 +212,7 @@ def test_fewer_trees_than_asked_for_are_explained(tmp_path):
     (tmp_path / "equal.txt").write_text("0 qid:1 1:2\n0 qid:1 1:3\n")
     result = run("fit", tmp_path / "equal.txt", "-m", tmp_path / "m", *SMALL)
     assert "treerank: warning: No pair of documents counts" in result.stderr
-    assert re.search(r"wrote .*: \d of 6 trees: no further split improves", result.stderr)
+    assert re.search(r"fitted \d of 6 trees, no further split improves the ob", result.stderr)
 
 
 def test_traceback_shows_where_an_error_came_from(files, tmp_path):

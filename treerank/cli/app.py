@@ -5,9 +5,10 @@ file of its name, and list it with some examples in ``COMMANDS``. The options ar
 The file is imported when the command is called, so the others do not wait for what it needs.
 """
 
-import re
+import difflib
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -15,7 +16,9 @@ import typer
 from typer.core import TyperGroup
 
 from treerank.cli import INTERRUPTED
+from treerank.cli.help import TRACEBACK, Command, help_of_group
 from treerank.lazy import load_object
+from treerank.spelling import spelling
 
 EXIT_CODES = (
     "Exit codes: 0 success, 1 bad input (one line on stderr names file, line and column), "
@@ -23,7 +26,7 @@ EXIT_CODES = (
 )
 
 
-class Command(NamedTuple):
+class About(NamedTuple):
     """The first line of the docstring of its function, and examples."""
 
     summary: str
@@ -31,25 +34,26 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command(
+    "demo": About(
         "Compare rankers at their defaults on made-up web searches, and write a report.",
         ["treerank demo", "treerank demo --queries 50 --output page.html"],
     ),
-    "sample": Command(
+    "sample": About(
         "Write small files of synthetic web searches: train.txt, vali.txt and test.txt.",
         ["treerank sample .", "treerank sample folder --queries 300 --random-state 7"],
     ),
-    "fit": Command(
+    "fit": About(
         "Learn a ranker from a data file and write it to a model file.",
         [
             "treerank fit train.txt --model web.treerank",
             "treerank fit train.txt --model web.treerank --valid vali.txt",
             "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
             "treerank fit train.csv --model web.treerank --label clicks --query session --id sku",
-            "treerank fit large.parquet --model web.treerank --feature-part histogram --memory 4GB",
+            "treerank fit large.parquet --model web.treerank --feature-part histogram --memory 4G",
+            "treerank fit clicks.csv --model web.treerank --label clicked --position rank",
         ],
     ),
-    "rank": Command(
+    "rank": About(
         "Rank the documents of each query of a data file, best first.",
         [
             "treerank rank web.treerank test.txt --top 10",
@@ -57,7 +61,7 @@ COMMANDS = {
             "zcat test.txt.gz | treerank rank web.treerank -",
         ],
     ),
-    "evaluate": Command(
+    "evaluate": About(
         "Measure a model by the labels of a data file.",
         [
             "treerank evaluate web.treerank test.txt",
@@ -65,14 +69,14 @@ COMMANDS = {
             "treerank evaluate web.treerank test.txt --per-query > queries.tsv",
         ],
     ),
-    "report": Command(
+    "report": About(
         "Write an HTML page on how good a model is, where it fails, and why.",
         [
             "treerank report web.treerank test.txt --output report.html",
             "treerank report web.treerank test.txt --baseline old.treerank --train train.txt",
         ],
     ),
-    "compare": Command(
+    "compare": About(
         "Compare models, or rankers fitted to the same splits: which differences are significant.",
         [
             "treerank compare old.treerank new.treerank test.csv",
@@ -81,7 +85,7 @@ COMMANDS = {
             "treerank compare all.csv --ranker TreeDirectRanker --ranker LGBMRanker",
         ],
     ),
-    "convert": Command(
+    "convert": About(
         "Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.",
         [
             "treerank convert train.txt.gz train.parquet",
@@ -89,7 +93,7 @@ COMMANDS = {
             "treerank convert log.json train.csv --judgments book.csv",
         ],
     ),
-    "export": Command(
+    "export": About(
         "Write a model in the format of another program, such as a search engine.",
         [
             "treerank export web.treerank model.json --format solr --check test.txt",
@@ -124,12 +128,11 @@ OPTIONS_INSTEAD = {
 #: Options that are looked for, and what does their work in Python.
 IN_PYTHON = {
     "--log": "treerank.clicks.evaluate_from_log",
-    "--position": "fit(X, clicked, query, position=position)",
     "--slices": "report(ranker, X, y, qid, slices={'device': devices})",
     "--workers": "treerank.distributed.fit(ranker, frame, ...) with a data frame of Dask or Spark",
 }
 _SETTINGS: dict[str, Any] = {
-    "rich_markup_mode": "markdown",
+    "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 
@@ -140,17 +143,22 @@ class Commands(TyperGroup):
     #: The options of the command that is called, by the names of its arguments.
     options: ClassVar[dict[str, str]] = {}
 
-    def main(self, *args: Any, **options: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> Any:
         """Run a command and end the process with its exit code."""
-        is_traced = "--traceback" in (options.get("args") or sys.argv)
+        words = [*(sys.argv[1:] if args is None else args)]
+        n_options = words.index("--") if "--" in words else len(words)
+        is_traced = TRACEBACK in words[:n_options]
+        if is_traced:
+            words.remove(TRACEBACK)
+        self.options.clear()
         try:
-            exit_code = super().main(*args, **options | {"standalone_mode": False})
+            exit_code = super().main(words, *others, **options | {"standalone_mode": False})
         except typer.Abort:
             exit_code = INTERRUPTED
         except Exception as error:
             if is_traced:
                 raise
-            print_error(_in_shell_words(_one_line(error), self.options))
+            print_error(_one_line(error))
             exit_code = getattr(error, "exit_code", 1)
         if exit_code == INTERRUPTED:
             print_error("interrupted")
@@ -160,25 +168,48 @@ class Commands(TyperGroup):
         """Read the arguments; none asks for help."""
         return super().parse_args(ctx, args or ["--help"])
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        summaries = {name: about.summary for name, about in COMMANDS.items()}
+        formatter.write(help_of_group(self, ctx, summaries))
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of a command, the command and its arguments."""
-        if args[0] in INSTEAD:
-            ctx.fail(f"No such command {args[0]!r}: {INSTEAD[args[0]]}.")
+        if args[0] not in COMMANDS:
+            ctx.fail(_unknown_command(args[0]))
         name, _, rest = super().resolve_command(ctx, args)
         command = _load(name)
         options = {each.name: each.opts[0] for each in command.params if each.opts[0][0] == "-"}
-        Commands.options = options
+        self.options.update(options)
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), spelling(self.options):
             warnings.simplefilter("default", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)  # what libraries call of each other
             warnings.filterwarnings("ignore", "X .* feature names, but")  # read_for tells
             warnings.showwarning = lambda message, *_: print_error(f"warning: {message}")
             super().invoke(ctx)
             sys.stdout.flush()  # errors of it, and a closed pipe, are handled like any other
+
+
+def _unknown_command(name: str) -> str:
+    """Return what to write instead of a command that does not exist.
+
+    Examples
+    --------
+    >>> _unknown_command("trian")
+    "No such command 'trian': `treerank fit` learns a ranker."
+    >>> _unknown_command("evalute")
+    "No such command 'evalute'. Did you mean `treerank evaluate`?"
+    """
+    closest = difflib.get_close_matches(name, [*INSTEAD, *COMMANDS], n=1)
+    if not closest:
+        return f"No such command {name!r}."
+    if closest[0] in INSTEAD:
+        return f"No such command {name!r}: {INSTEAD[closest[0]]}."
+    return f"No such command {name!r}. Did you mean `treerank {closest[0]}`?"
 
 
 def print_error(message: str) -> None:
@@ -190,7 +221,8 @@ def _one_line(error):
     """Return what an error says."""
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
-        said = error.format_message().rstrip(".")
+        is_whole = getattr(error, "message", "").startswith("--")  # it names the option itself
+        said = (error.message if is_whole else error.format_message()).rstrip(".")
         wrong = getattr(error, "option_name", "")
         instead, options = OPTIONS_INSTEAD.get(wrong), Commands.options.values()
         if instead in options and not any(option.startswith(wrong) for option in options):
@@ -204,37 +236,7 @@ def _one_line(error):
         return f"out of memory: {error}"
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
         return str(error)
-    return f"{type(error).__name__}: {error} (`treerank --traceback` shows where)"
-
-
-#: Advice to use an option, and what is said instead where a command lacks it.
-_LACKING = (
-    (r"Write (\w+)='NAME' for another\.", "The column must have this name."),
-    (r"(drop)='.*' to leave it out, or list the features", "or drop it by `treerank convert`"),
-    (r"or (drop) it\.", "or drop it by `treerank convert`."),
-)
-
-
-def _in_shell_words(text, options):
-    """Return a message with ``--id sku`` for ``document='sku'``.
-
-    Examples
-    --------
-    >>> _in_shell_words("so check must be given; allow='any' accepts", {"check": "--check"})
-    "so --check must be given; allow='any' accepts"
-    >>> _in_shell_words("Write document='sku', or none.", {"document": "--id"})
-    'Write --id sku, or none.'
-    >>> _in_shell_words("Write session='NAME' for another.", {"document": "--id"})
-    'The column must have this name.'
-    """
-    for advice, other in _LACKING:
-        found = re.search(advice, text)
-        if found and found[1] not in options:
-            text = text.replace(found[0], other)
-    for name, option in options.items():
-        text = re.sub(rf"(?<![-\w.(]){name}='([^']+)'", rf"{option} \1", text)
-        text = re.sub(rf"(^|so ){name} must", rf"\1{option} must", text)
-    return text
+    return f"{type(error).__name__}: {error} ({TRACEBACK} shows where)"
 
 
 def _print_version(is_asked_for: bool) -> None:
@@ -247,7 +249,6 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="The version.")
     ] = False,
-    traceback: Annotated[bool, typer.Option("--traceback", help="Show where errors are.")] = False,
 ) -> None:
     """Learn to rank by comparing two documents at a time.
 
@@ -266,9 +267,9 @@ def _epilog(examples):
 def _make_app():
     """Return the application with the name and the summary of each command."""
     made = typer.Typer(name="treerank", cls=Commands, pretty_exceptions_enable=False, **_SETTINGS)
-    made.callback(epilog=_epilog([command.examples[0] for command in COMMANDS.values()]))(_root)
-    for name, command in COMMANDS.items():
-        made.command(name, help=command.summary)(lambda: None)
+    made.callback(epilog=_epilog([about.examples[0] for about in COMMANDS.values()]))(_root)
+    for name, about in COMMANDS.items():
+        made.command(name, help=about.summary)(lambda: None)
     return made
 
 
@@ -280,7 +281,7 @@ def function_of(name: str) -> Any:
 def _load(name):
     """Return a command with its options."""
     made = typer.Typer(add_completion=False, **_SETTINGS)
-    made.command(name, epilog=_epilog(COMMANDS[name].examples))(function_of(name))
+    made.command(name, cls=Command, epilog=_epilog(COMMANDS[name].examples))(function_of(name))
     return typer.main.get_command(made)
 
 

@@ -1,5 +1,6 @@
 """``treerank compare``: a table of rankers on data with labels, and which differ significantly."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from treerank.metrics.registry import CONVENTIONS
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class
+from treerank.spelling import spelling
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 #: Rankers that can be made without settings: others need a column, trees, or a ranker of stages.
@@ -50,9 +52,20 @@ _HELP = {
     "gap": "Leave out of training what is less than so many days, or units of --time, before.",
     "groups": "Column of what no training set shares with its test set, such as users.",
     "store": "Folder that keeps the fits, to continue after a stop.",
-    "output": "File to write: .txt, .md or .html.",
+    "output": "File to write, with the notes: .txt, .md or .html.",
+    "notes": "Also print what was compared how, and each difference with its interval.",
 }
-_RANKER: Any = shared.choice("ranker", NAMES, _HELP["ranker"], _INSTEAD)
+_RANKER: Any = shared.choice(shared.RANKER, "ranker", NAMES, _HELP["ranker"], _INSTEAD)
+_METRIC = shared.metric_option(shared.OUTPUT, _HELP["metric"])
+_CONVENTION = shared.choice(shared.OUTPUT, "convention", CONVENTIONS, "How metrics are computed")
+
+
+def _split(name: str, metavar: str, **rules: Any) -> Any:
+    return shared.option(shared.SPLITS, _HELP[name], metavar=metavar, **rules)
+
+
+def _file(panel: str, name: str) -> Any:
+    return shared.option(panel, _HELP[name], f"--{name}", metavar="PATH")
 
 
 def compare(
@@ -61,24 +74,23 @@ def compare(
         typer.Argument(help=_HELP["paths"], metavar="PATH", show_default=False),
     ],
     ranker: Annotated[list[str] | None, _RANKER] = None,
-    metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,
-    convention: Annotated[
-        str, shared.choice("convention", CONVENTIONS, "How metrics are computed")
-    ] = "treerank",
-    folds: Annotated[int | None, typer.Option(min=2, help=_HELP["folds"])] = None,
-    hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
-    time: Annotated[str | None, typer.Option(help=_HELP["time"])] = None,
-    gap: Annotated[float | None, typer.Option(min=0, help=_HELP["gap"])] = None,
-    groups: Annotated[str | None, typer.Option(help=_HELP["groups"])] = None,
-    store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
-    output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
-    label: shared.Label = None,
-    query: shared.Query = None,
+    store: Annotated[Path | None, _file(shared.RANKER, "store")] = None,
+    folds: Annotated[int | None, _split("folds", "N", min=2)] = None,
+    hold_outs: Annotated[int | None, _split("hold_outs", "N", min=2)] = None,
+    time: Annotated[str | None, _split("time", "COLUMN")] = None,
+    gap: Annotated[float | None, _split("gap", "DAYS", min=0)] = None,
+    groups: Annotated[str | None, _split("groups", "COLUMN")] = None,
+    metric: Annotated[list[str] | None, _METRIC] = None,
+    convention: Annotated[str, _CONVENTION] = "treerank",
+    notes: Annotated[bool, shared.option(shared.OUTPUT, _HELP["notes"], "--notes")] = False,
+    output: Annotated[Path | None, _file(shared.OUTPUT, "output")] = None,
+    label: shared.LabelOfModel = None,
+    query: shared.QueryOfModel = None,
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
     random_state: shared.RandomState = 0,
-    n_jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    n_jobs: Annotated[int, shared.option("Options", "Processes.", min=1, metavar="N")] = 1,
     quiet: shared.Quiet = False,
 ) -> None:
     """Compare models, or rankers fitted to the same splits: which differences are significant.
@@ -86,8 +98,8 @@ def compare(
     Models alone are scored on all of the data. Beside rankers that are to be fitted, they are
     scored on the same test sets.
 
-    Below the table is each difference with its interval, and how many queries would show it.
-    A ranker that fails on a split is reported, and the others continue.
+    With --notes, or in a file, each difference is below the table, with its interval and how many
+    queries would show it. A ranker that fails on a split is reported, and the others continue.
     """
     *models, data = paths
     if not models and not ranker:
@@ -112,7 +124,9 @@ def compare(
     columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
-    named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
+    columns_given = {"label": label, "query": query}
+    named = shared.given(document=document, features=features, drop=drop)
+    named |= shared.columns_for(models, data, **columns_given)
     if is_one_data_set(data) or not data.is_dir():
         _refuse_model(data)
         width = _width_for(fitted, data, has_others=bool(ranker))
@@ -126,7 +140,8 @@ def compare(
         name: ranker_class(name)() if name in RANKERS else engine_ranker(name)
         for name in ranker or []
     }
-    with reporter.counting(f"comparing {', '.join(rankers)}") as show, listening(show):
+    doing = f"comparing {', '.join(rankers)}"
+    with reporter.step(doing, brief=False) as step, listening(step):
         comparison = compare_rankers(
             rankers,
             documents,
@@ -137,11 +152,14 @@ def compare(
             store=store,
             random_state=random_state,
         )
+        n_splits = len(comparison.splits)
+        test_sets = f"{n_splits} splits" if n_splits > 1 else "one test set"
+        step.done = f"compared {', '.join(rankers)} on {test_sets}"
     if not comparison.outcomes:
         done = "fitted" if ranker else "scored"
         raise ValueError(f"no ranker could be {done}; the warnings above say why.")
     summary = comparison.summary()
-    typer.echo(summary)
+    typer.echo(summary if notes else replace(summary, notes=()).to_text().rstrip())
     if output is not None:
         summary.save(output)
         reporter.say(f"wrote {output}")
@@ -198,14 +216,7 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
     if format_of(path) is not PARQUET or not is_one_data_set(path):
         hint = ", ".join(f"--{word}" for word in names)
         raise typer.BadParameter("must come with one table, which is split.", param_hint=hint)
-    from treerank.datasets.parquet_files import ParquetFiles, as_ids
-
-    found = {}
-    for word, name in names.items():
-        ids = [] if word == "time" else [name]
-        files = ParquetFiles.open(path, None, name, [name], arguments={name: word}, ids=ids)
-        (column,) = files.columns([name])
-        found[word] = as_ids(str(path), name, column)
+    found = {word: shared.column_of(path, name, word) for word, name in names.items()}
     if "time" in found:
         found["time"] = checked_times(f"{path}, column {names['time']!r}: times", found["time"])
     return found | {"gap": gap}
@@ -227,7 +238,5 @@ def _splits(
         cv = QueryTimeSplit(columns["time"], n_splits=folds or 5, gap=gap)
     elif hold_outs is None:
         cv = QueryKFold(folds or 5, shuffle=True, random_state=seed)
-    try:
+    with spelling({"n_splits": "--folds"}):
         return list(cv.split(data.X, data.y, data.qid, groups=columns.get("groups")))
-    except ValueError as error:
-        raise ValueError(str(error).replace("n_splits", "--folds")) from error

@@ -6,14 +6,32 @@ plain lines, and tables are tab-separated.
 
 import csv
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 
 from treerank.evaluation.layouts import aligned
-from treerank.progress import Listener
 from treerank.progress_bar import make_console, progress_bar
+
+
+class Step:
+    """A part of the work of a command, whose bar moves when it is called.
+
+    Attributes
+    ----------
+    done : str
+        What is said at its end, with its time; nothing where it is empty.
+    """
+
+    def __init__(self, move: Any) -> None:
+        self._move, self.done = move, ""
+
+    def __call__(self, n_done: int, n_total: int | None, note: Any) -> None:
+        """Show the progress."""
+        self._move(n_done, n_total, note)
 
 
 class Reporter:
@@ -30,9 +48,32 @@ class Reporter:
         """Print a line on the work at hand."""
         self.say(f"  {text}")
 
-    def counting(self, text: str) -> AbstractContextManager[Listener]:
-        """Show a bar on a terminal, or a few lines; see :mod:`treerank.progress_bar`."""
-        return progress_bar(text, self.console)
+    @contextmanager
+    def step(self, doing: str, *, brief: bool = True) -> Iterator[Step]:
+        """Show a bar while something is done, and then a line on what was done, with its time.
+
+        Work that is not ``brief`` is announced in pipes, too, and its bar stays.
+        """
+        began = time.perf_counter()
+        with progress_bar(doing, self.console, brief=brief) as move:
+            step = Step(move)
+            yield step
+        if step.done:
+            self.say(f"{step.done}, {duration(time.perf_counter() - began)}")
+
+
+def duration(seconds: float) -> str:
+    """Return a time as text.
+
+    Examples
+    --------
+    >>> duration(0.36), duration(36.4), duration(185)
+    ('0.4 s', '36 s', '3 min 5 s')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -24,6 +24,13 @@ _HELP = {
 }
 
 
+def _file(name: str) -> Any:
+    return shared.option("Feature log", _HELP[name], metavar="FILE")
+
+
+_N_FEATURES = shared.option(shared.DATA, _HELP["n_features"], min=1, metavar="N")
+
+
 def convert(
     data: shared.DataFile,
     target: Annotated[Path, typer.Argument(help=f"File to write: {format_names()}.")],
@@ -32,9 +39,9 @@ def convert(
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
-    judgments: Annotated[Path | None, typer.Option(help=_HELP["judgments"])] = None,
-    feature_set: Annotated[Path | None, typer.Option(help=_HELP["feature_set"])] = None,
-    n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
+    judgments: Annotated[Path | None, _file("judgments")] = None,
+    feature_set: Annotated[Path | None, _file("feature_set")] = None,
+    n_features: Annotated[int | None, _N_FEATURES] = None,
     quiet: shared.Quiet = False,
 ) -> None:
     """Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.
@@ -58,11 +65,11 @@ def convert(
         raise typer.BadParameter(wrong, param_hint="a feature log")
     else:
         batches = Batches([_judged(reporter, data, judgments, feature_set)])
-    with reporter.counting(f"writing {target}"):
+    with reporter.step(f"writing {target}") as step:
         n_rows: list[int] = []
         counted = _counted(batches, n_rows)
         load_object(writer.batch_writer)(target, counted, **writing)
-    reporter.say(f"wrote {target}: {sum(n_rows)} documents")
+        step.done = f"wrote {target}: {sum(n_rows):,} documents"
 
 
 def _judged(
@@ -72,7 +79,7 @@ def _judged(
     read = load_object("treerank.search_engines.feature_logs:read_feature_log")
     log = read(path, read_judgments(judgments).merged(), features=feature_set)
     data = log.judged()
-    reporter.say(f"{path}: {len(log)} documents, {len(log) - len(data)} of them not judged")
+    reporter.say(f"{path}: {len(log):,} documents, {len(log) - len(data):,} of them not judged")
     return replace(data, comments=np.full(len(data), "", dtype=object))
 
 

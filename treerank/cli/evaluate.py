@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import typer
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
+from treerank.files.archive import is_archive
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import BESIDE, METRICS, get_metric
 
@@ -19,16 +21,17 @@ _METRIC_HELP = (
     f"{', '.join([*METRICS, *BESIDE])}, with @k for a cutoff; may be repeated. "
     f"By default {', '.join(DEFAULT_METRICS)}."
 )
+_PER_QUERY, _JSON = "Also print each query.", "Print JSON instead of a table, all digits of it."
 
 
 def evaluate(
     model: shared.ModelFile,
-    data: shared.DataFile,
-    metric: Annotated[list[str] | None, shared.metric_option(_METRIC_HELP)] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Also print each query.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    label: shared.Label = None,
-    query: shared.Query = None,
+    data: Annotated[list[Path], typer.Argument(help=shared.DATA_HELP, metavar="DATA")],
+    metric: Annotated[list[str] | None, shared.metric_option(shared.OUTPUT, _METRIC_HELP)] = None,
+    per_query: Annotated[bool, shared.option(shared.OUTPUT, _PER_QUERY, "--per-query")] = False,
+    as_json: Annotated[bool, shared.option(shared.OUTPUT, _JSON, "--json")] = False,
+    label: shared.LabelOfModel = None,
+    query: shared.QueryOfModel = None,
     document: shared.Document = None,
     memory: Memory = None,
     sparse: shared.Sparse = False,
@@ -39,19 +42,27 @@ def evaluate(
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    reading = {"sparse": sparse} | shared.given(label=label, query=query, document=document)
+    *others, path = data
+    if others or all(each.is_file() and is_archive(each) for each in (model, path)):
+        raise typer.BadParameter(
+            f"must be one data file; `treerank compare {' '.join(map(str, [model, *data]))}` "
+            "compares models, which stand before the data.",
+            param_hint="DATA",
+        )
+    columns = shared.columns_for([model], path, label=label, query=query)
+    reading = {"sparse": sparse} | columns | shared.given(document=document)
     reporter = Reporter(quiet)
-    scores, documents = score_data(reporter, model, data, memory, **reading)
+    scores, documents = score_data(reporter, model, path, memory, **reading)
     y, qid = documents.y, documents.qid
     warn_of_unjudged(judged_share(y, scores, qid))
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]
     queries = np.unique(qid).tolist()
-    with reporter.counting("measuring"):
+    with reporter.step("measuring"):
         columns = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}
         means = {m.name: m(y, scores, qid) for m in chosen}
     rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}
     if as_json:
-        about: dict[str, Any] = {"model": str(model), "data": str(data)}
+        about: dict[str, Any] = {"model": str(model), "data": str(path)}
         about |= {"documents": len(y), "queries": len(queries)}
         about["metrics"] = _by_metric(means, means.values())
         if per_query:

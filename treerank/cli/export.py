@@ -21,19 +21,25 @@ _HELP = {
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
     "name": "Name in a search engine, whose request the file then is, or of functions in C.",
 }
-_CHECKED: Any = {"callback": shared.checked(check_reason), "metavar": "NAME"}
+_FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file")
+_CHECK = shared.option(shared.DATA, _HELP["check"], metavar="FILE")
+_ALLOW = shared.option(
+    shared.OUTPUT, _HELP["allow"], callback=shared.checked(check_reason), metavar="REASON"
+)
+_FEATURES = shared.option(shared.OUTPUT, _HELP["features"], metavar="FILE")
+_NAME = shared.option(shared.OUTPUT, _HELP["name"], metavar="NAME")
 
 
 def export(
     model: shared.ModelFile,
     output: Annotated[Path, typer.Argument(help="File to write.")],
-    format: Annotated[str, shared.choice("format", FORMATS, "Format of the file")],
-    check: Annotated[Path | None, typer.Option(help=_HELP["check"])] = None,
-    allow: Annotated[list[str] | None, typer.Option(help=_HELP["allow"], **_CHECKED)] = None,
-    features: Annotated[Path | None, typer.Option(help=_HELP["features"])] = None,
-    name: Annotated[str | None, typer.Option(help=_HELP["name"])] = None,
-    label: shared.Label = None,
-    query: shared.Query = None,
+    format: Annotated[str, _FORMAT],
+    check: Annotated[Path | None, _CHECK] = None,
+    allow: Annotated[list[str] | None, _ALLOW] = None,
+    features: Annotated[Path | None, _FEATURES] = None,
+    name: Annotated[str | None, _NAME] = None,
+    label: shared.LabelOfModel = None,
+    query: shared.QueryOfModel = None,
     document: shared.Document = None,
     sparse: shared.Sparse = False,
     quiet: shared.Quiet = False,
@@ -59,13 +65,14 @@ def export(
     reporter, ranker = Reporter(quiet), shared.read_model(model)
     documents: tuple[Any, ...] | None = None
     if check is not None:
-        options = {"sparse": sparse} | shared.given(label=label, query=query, document=document)
+        columns = shared.columns_for([model], check, label=label, query=query)
+        options = {"sparse": sparse} | columns | shared.given(document=document)
         try:
             documents = tuple(shared.read_for(ranker, reporter, check, **options))
         except ValueError:  # labels are not needed, only told of
             if label is not None:
                 raise
-            X, _, qid = shared.read_for(ranker, reporter, check, label=None, **options)
+            X, _, qid = shared.read_for(ranker, reporter, check, **options | {"label": None})
             documents = X, None, qid
     allowed = allow or ()
     report = export_ranker(ranker, output, format=format, check=documents, allow=allowed, name=name)

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from treerank.checks import check_number
 from treerank.cli import options as shared
-from treerank.cli.console import Reporter
+from treerank.cli.console import Reporter, Step
 from treerank.cli.memory import Memory, in_batches
 from treerank.datasets.formats import PARQUET, format_names, format_of
 from treerank.feature_parts.base import traits_of
@@ -17,18 +18,22 @@ from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 from treerank.progress import listening
 from treerank.rankers.direct_ranker import objective_for_labels
+from treerank.rankers.model_file import save
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
-#: Feature parts of leaves; networks and lines are for Python.
+#: Feature parts of leaves; networks and linear models are for Python.
 _TREES = ("lightgbm", "xgboost", "histogram", "streaming")
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
-_FOUND = "By default found from the numbers of documents, queries and features."
+_FOUND = "By default chosen from the numbers of documents, queries and features."
 _HELP = {
+    "model": "Model file to write.",
     "feature_part": "Feature part that grows trees; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
     "valid": "Data file that decides how many trees are kept, but not with --best, and fits pair "
     f"probabilities: {format_names()}. Or a share of the queries of TRAIN, such as 0.2, which are "
     "held out.",
+    "position": "Column of the positions at which documents were shown, from 1. The label is then "
+    "whether one was clicked, 0 or 1, and the position bias is estimated.",
     "stop": "Stop after so many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
     "trees": f"Number of trees. {_FOUND}",
@@ -38,55 +43,75 @@ _HELP = {
     "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
+#: So many propensities are shown, from the first position.
+_N_SHOWN = 5
 
-FeaturePart = Annotated[str, shared.choice("feature_part", _TREES, _HELP["feature_part"])]
 _check_rate = shared.checked(lambda rate: check_number("learning_rate", rate, above=0))
-LearningRate = Annotated[float | None, typer.Option(callback=_check_rate, help=_HELP["rate"])]
+_MODEL = shared.option(shared.OUTPUT, _HELP["model"], "--model", "-m", metavar="FILE")
+_VALID = shared.option(shared.DATA, _HELP["valid"], metavar="FILE|SHARE")
+_POSITION = shared.option(shared.DATA, _HELP["position"], metavar="COLUMN")
+_N_FEATURES = shared.option(shared.DATA, _HELP["n_features"], min=1, metavar="N")
+_BEST = shared.option(shared.RANKER, _HELP["best"], "--best")
+_LOSS = shared.choice(shared.RANKER, "loss", LOSSES, "Loss")
+_WEIGHT = shared.choice(shared.RANKER, "weight", PAIR_WEIGHTS, _HELP["weight"])
+_METRIC = shared.metric_option(shared.RANKER, _HELP["metric"])
+_PART = shared.choice(shared.TREES, "feature_part", _TREES, _HELP["feature_part"])
+_N_TREES = shared.option(shared.TREES, _HELP["trees"], min=1, metavar="N")
+_RATE = shared.option(shared.TREES, _HELP["rate"], callback=_check_rate, metavar="X")
+_LEAVES = shared.option(shared.TREES, _HELP["leaves"], min=2, metavar="N")
+_STOP = shared.option(shared.TREES, _HELP["stop"], min=1, metavar="N")
+_JOBS = shared.option("Options", "Threads; by default all.", min=1, metavar="N")
 
 
 def fit(
     train: shared.DataFile,
-    model: Annotated[Path, typer.Option("--model", "-m", help="Model file to write.")],
-    valid: Annotated[Path | None, typer.Option(help=_HELP["valid"])] = None,
-    best: Annotated[bool, typer.Option("--best", help=_HELP["best"])] = False,
-    feature_part: FeaturePart = _DEFAULTS["feature_part"],
-    loss: Annotated[str, shared.choice("loss", LOSSES, "Loss")] = _DEFAULTS["loss"],
-    weight: Annotated[str | None, shared.choice("weight", PAIR_WEIGHTS, _HELP["weight"])] = None,
-    n_estimators: Annotated[int | None, typer.Option(min=1, help=_HELP["trees"])] = None,
-    learning_rate: LearningRate = None,
-    num_leaves: Annotated[int | None, typer.Option(min=2, help=_HELP["leaves"])] = None,
-    early_stopping_rounds: Annotated[int | None, typer.Option(min=1, help=_HELP["stop"])] = None,
-    metric: Annotated[str, shared.metric_option(_HELP["metric"])] = _DEFAULTS["metric"],
-    n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
+    model: Annotated[Path, _MODEL],
+    valid: Annotated[Path | None, _VALID] = None,
+    position: Annotated[str | None, _POSITION] = None,
     label: shared.Label = None,
     query: shared.Query = None,
     document: shared.Document = None,
     features: shared.Features = None,
     drop: shared.Drop = None,
-    random_state: shared.RandomState = 0,
-    n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
+    n_features: Annotated[int | None, _N_FEATURES] = None,
     memory: Memory = None,
     sparse: shared.Sparse = False,
+    best: Annotated[bool, _BEST] = False,
+    loss: Annotated[str, _LOSS] = _DEFAULTS["loss"],
+    weight: Annotated[str | None, _WEIGHT] = None,
+    metric: Annotated[str, _METRIC] = _DEFAULTS["metric"],
+    feature_part: Annotated[str, _PART] = _DEFAULTS["feature_part"],
+    n_estimators: Annotated[int | None, _N_TREES] = None,
+    learning_rate: Annotated[float | None, _RATE] = None,
+    num_leaves: Annotated[int | None, _LEAVES] = None,
+    early_stopping_rounds: Annotated[int | None, _STOP] = None,
     quiet: shared.Quiet = False,
+    random_state: shared.RandomState = 0,
+    n_jobs: Annotated[int | None, _JOBS] = None,
 ) -> None:
     """Learn a ranker from a data file and write it to a model file.
 
-    An existing model file is replaced only once the new one is whole.
+    An existing model file is replaced only once the new one is whole. It has the names of the
+    label, query and id columns, so that other commands need not be told of them.
     """
     sizes = {"n_estimators": n_estimators, "num_leaves": num_leaves, "learning_rate": learning_rate}
     of_trees = shared.given(early_stopping_rounds=early_stopping_rounds, **sizes)
     part: Any = TreeDirectRanker.best().feature_part if best else make_feature_part(feature_part)
     takes_batches = traits_of(part).accepts_batches
-    is_own_tree = of_trees or feature_part != _DEFAULTS["feature_part"]
-    named = shared.given(label=label, query=query, document=document, features=features, drop=drop)
+    has_settings = of_trees or feature_part != _DEFAULTS["feature_part"]
+    columns = shared.given(label=label, query=query, document=document)
+    share = _share_of(valid)
+    is_table = format_of(train) is PARQUET
     _refuse(
-        (best and is_own_tree, "--best", "without settings of trees"),
+        (best and has_settings, "--best", "without settings of trees"),
         (best and sparse, "--sparse", "without --best"),
         (best and memory, "--memory", "without --best"),
         (memory and not takes_batches, "--memory", "with --feature-part histogram"),
         (early_stopping_rounds and valid is None, "--early-stopping-rounds", "with --valid"),
+        (position and not is_table, "--position", "with a table, which has columns"),
+        (position and memory, "--position", "without --memory"),
+        (position and share, "--position", "with a --valid file of labels, or without --valid"),
     )
-    share = _share_of(valid)
     valid = valid if share is None else None
     jobs = ["0__n_jobs", "1__n_jobs"] if best else ["n_jobs"]
     part.set_params(random_state=random_state, **dict.fromkeys(jobs, n_jobs), **of_trees)
@@ -96,15 +121,50 @@ def fit(
     check_parameters(part)
     objective_for_labels(ranker, [1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    growing = reporter.counting("fitting an ensemble" if best else "growing trees")
+    if position is not None and features is None:
+        drop = [*(drop or ()), position]
+    named = columns | shared.given(features=features, drop=drop)
     reading = {"sparse": sparse, "n_features": n_features} | named
+    clicks: dict[str, Any] = {}
+    if position is not None:
+        clicks["position"] = shared.column_of(train, position, "position")
     data, held_out = _read(reporter, train, valid, memory, **reading)
     eval_set = held_out if share is None else share
-    with growing as show, listening(show, reporter.tell):
-        ranker.fit(*(data if memory is None else [data]), eval_set=eval_set)
-    ranker.save(model)
-    n_trees = f"{part.n_refits} fits of {len(part.parts)} parts" if best else _n_trees(ranker)
-    reporter.say(f"wrote {model}: {n_trees}")
+    doing = "fitting an ensemble" if best else "growing trees"
+    with reporter.step(doing, brief=False) as step, listening(step, reporter.tell):
+        ranker.fit(*(data if memory is None else [data]), eval_set=eval_set, **clicks)
+        _tell_of_fit(step, ranker, best)
+    if ranker.propensities_ is not None:
+        reporter.tell(_bias_of(ranker.propensities_))
+    roles = {"label": "label", "query": "query"} | columns
+    save(ranker, model, roles if is_table else None)
+    reporter.say(f"wrote {model}")
+
+
+def _tell_of_fit(step: Step, ranker: TreeDirectRanker, best: bool) -> None:
+    """Say how many trees were grown, and why fewer than were to be."""
+    part: Any = ranker.feature_part_
+    if best:
+        step.done = f"fitted {part.n_refits} times {len(part.parts)} parts"
+        return
+    n_trees, n_asked = part.best_iteration_, part.n_estimators_
+    step.done = f"fitted {shared.counted(n_trees, 'tree')}"
+    if n_trees < n_asked:
+        why = "" if ranker.evals_result_ else ", no further split improves the objective"
+        step.done = f"fitted {n_trees:,} of {n_asked:,} trees{why}"
+
+
+def _bias_of(propensities: np.ndarray) -> str:
+    """Return how often users look at the first positions.
+
+    Examples
+    --------
+    >>> _bias_of(np.array([1.0, 0.5, np.nan]))
+    'how often users look at a position, over the first: 1: 1.00, 2: 0.50'
+    """
+    known = [(k, p) for k, p in enumerate(propensities.tolist(), 1) if not np.isnan(p)]
+    shown = ", ".join(f"{k}: {p:.2f}" for k, p in known[:_N_SHOWN])
+    return f"how often users look at a position, over the first: {shown}"
 
 
 def _share_of(valid: Path | None) -> float | None:
@@ -145,13 +205,3 @@ def _refuse(*rules: tuple[Any, str, str]) -> None:
     for is_broken, option, rule in rules:
         if is_broken:
             raise typer.BadParameter(f"must come {rule}.", param_hint=option)
-
-
-def _n_trees(ranker: TreeDirectRanker) -> str:
-    """Return the number of trees as text, and why fewer were grown than were to be."""
-    part: Any = ranker.feature_part_
-    n_trees, n_asked = part.best_iteration_, part.n_estimators_
-    if n_trees == n_asked:
-        return f"{n_trees} trees"
-    reason = "" if ranker.evals_result_ else ": no further split improves the objective"
-    return f"{n_trees} of {n_asked} trees{reason}"

@@ -6,38 +6,45 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from treerank.checks import quote
 from treerank.cli.console import Reporter
-from treerank.cli.options import checked, read_for, read_model, width_for
+from treerank.cli.options import (
+    DATA,
+    checked,
+    option,
+    read_for,
+    read_model,
+    size_of,
+    width_for,
+)
 from treerank.datasets.formats import PARQUET, format_of, read_batches
 from treerank.documents.queries import joined_ids
 from treerank.documents.ranking_data import Batches, RankingData, rows_at_once
 
 #: A batch, with its copies, may take so small a share of the memory.
 _BATCHES_IN_MEMORY = 100
-_UNITS = {"": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def memory_size(text: str) -> int:
-    """Return the number of bytes of a size such as 4GB.
+    """Return the number of bytes of a size such as 4G, 4GB or 4GiB.
 
     Examples
     --------
-    >>> memory_size("4GB") == 4 * 2**30
+    >>> memory_size("4G") == memory_size("4 GB") == memory_size("4gib") == 4 * 2**30
     True
     """
-    match = re.fullmatch(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?B|)", text.strip().upper())
-    size = int(float(match[1]) * _UNITS.get(match[2], 1)) if match else 0
+    match = re.fullmatch(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper())
+    size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
     if size < 2**20:
-        raise ValueError(f"memory must be a size of at least 1MB, such as 4GB; got {quote(text)}.")
+        raise ValueError(f"--memory must be a size of at least 1M, such as 4G; got {quote(text)}.")
     return size
 
 
-_HELP = "Read the data in batches, for files larger than memory; such as 4GB."
+_HELP = "Read the data in batches, for files larger than memory; such as 4G."
 Memory = Annotated[
-    str | None, typer.Option(callback=checked(memory_size), metavar="SIZE", help=_HELP)
+    str | None, option(DATA, _HELP, "--memory", callback=checked(memory_size), metavar="SIZE")
 ]
 
 
@@ -60,11 +67,13 @@ def score_data(
         data = read_for(ranker, reporter, path, **options)
         return ranker.predict(data.X), data
     scores, parts = [], []
-    with reporter.counting(f"reading {path}"):
+    with reporter.step(f"scoring {path}") as step:
         for part in in_batches(path, memory, **width_for(ranker, path), **options):
             scores.append(ranker.predict(part.X))
             parts.append(replace(part, X=None))
-    y, qid = np.concatenate([part.y for part in parts]), joined_ids([part.qid for part in parts])
+        y = np.concatenate([part.y for part in parts])
+        qid = joined_ids([part.qid for part in parts])
+        step.done = f"scored {path}: {size_of(y, qid)}"
     columns = [[getattr(part, name) for part in parts] for name in ("comments", "documents")]
     others = [None if column[0] is None else joined_ids(column) for column in columns]
     return np.concatenate(scores), RankingData(None, y, qid, *others)

@@ -11,6 +11,7 @@ import typer
 from treerank.checks import check_choice
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
+from treerank.datasets.parquet_files import ParquetFiles, as_ids, column_names
 from treerank.documents.features import feature_names_of
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
@@ -20,7 +21,17 @@ from treerank.files.replaced import check_output
 from treerank.forests.reading import READERS, read_forest
 from treerank.metrics.registry import get_metric
 from treerank.rankers.forest_ranker import ForestRanker
+from treerank.rankers.model_file import columns_in
 from treerank.registry import load
+from treerank.spelling import spelled
+
+#: Panels of the help.
+DATA, RANKER, TREES, SPLITS, OUTPUT = "Data", "Ranker", "Trees", "Splits", "Output"
+
+
+def option(panel: str, help: str, *names: str, **settings: Any) -> Any:
+    """Return an option in a panel of the help."""
+    return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 
 
 def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
@@ -39,7 +50,11 @@ def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
 
 
 def choice(
-    name: str, names: Iterable[str], help: str, instead: Mapping[str, str] | None = None
+    panel: str,
+    name: str,
+    names: Iterable[str],
+    help: str,
+    instead: Mapping[str, str] | None = None,
 ) -> Any:
     """Return an option that takes one of some names, which its help lists.
 
@@ -54,11 +69,12 @@ def choice(
             advice = (instead or {}).get(value.lower())
             raise ValueError(f"{error} {advice}." if advice else str(error)) from error
 
-    return typer.Option(
+    return option(
+        panel,
+        f"{help}: {', '.join(allowed)}.",
         f"--{name.replace('_', '-')}",
         callback=checked(check),
         metavar="NAME",
-        help=f"{help}: {', '.join(allowed)}.",
     )
 
 
@@ -79,18 +95,20 @@ def _metrics(values: Any) -> Any:
     return names or None
 
 
-def metric_option(help: str) -> Any:
+def metric_option(panel: str, help: str) -> Any:
     """Return an option that takes the names of metrics."""
-    return typer.Option(callback=_metrics, metavar="NAME", help=help)
+    return option(panel, help, callback=_metrics, metavar="NAME")
 
 
 _MODEL = f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
-_DATA = f"Data file, folder of Parquet files, or - for stdin: {format_names()}."
+DATA_HELP = f"Data file, folder of Parquet files, or - for stdin: {format_names()}."
 ModelFile = Annotated[Path, typer.Argument(help=_MODEL)]
-DataFile = Annotated[Path, typer.Argument(help=_DATA)]
-Sparse = Annotated[bool, typer.Option("--sparse", help="Keep very many features sparse.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
-RandomState = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+DataFile = Annotated[Path, typer.Argument(help=DATA_HELP)]
+Sparse = Annotated[bool, option(DATA, "Keep very many features sparse.", "--sparse")]
+Quiet = Annotated[bool, option(OUTPUT, "Show no progress on stderr.", "--quiet", "-q")]
+RandomState = Annotated[
+    int, option("Options", "Seed of all random numbers.", min=0, metavar="SEED")
+]
 
 
 def _names(values: list[str] | None) -> list[str] | None:
@@ -98,14 +116,25 @@ def _names(values: list[str] | None) -> list[str] | None:
     return [name for value in values for name in value.split(",")] if values else None
 
 
-Label = Annotated[str | None, typer.Option(help="Label column of a table; by default label.")]
-Query = Annotated[str | None, typer.Option(help="Query column of a table; by default query.")]
-Document = Annotated[str | None, typer.Option("--id", help="Column of document ids of a table.")]
+_COLUMN: Any = {"metavar": "COLUMN"}
+_LABEL, _QUERY = "Column of the labels of a table", "Column of the queries of a table"
+Label = Annotated[str | None, option(DATA, f"{_LABEL}; by default label.", **_COLUMN)]
+Query = Annotated[str | None, option(DATA, f"{_QUERY}; by default query.", **_COLUMN)]
+_AS_FITTED = "by default that of the training file of the model, or"
+LabelOfModel = Annotated[
+    str | None, option(DATA, f"{_LABEL}; {_AS_FITTED} label.", "--label", **_COLUMN)
+]
+QueryOfModel = Annotated[
+    str | None, option(DATA, f"{_QUERY}; {_AS_FITTED} query.", "--query", **_COLUMN)
+]
+Document = Annotated[
+    str | None, option(DATA, "Column of the ids of documents of a table.", "--id", **_COLUMN)
+]
 _COLUMNS: Any = {"callback": _names, "metavar": "A,B"}
 Features = Annotated[
-    list[str] | None, typer.Option(help="Columns of features; by default others.", **_COLUMNS)
+    list[str] | None, option(DATA, "Columns of features; by default others.", **_COLUMNS)
 ]
-Drop = Annotated[list[str] | None, typer.Option(help="Columns that are no features.", **_COLUMNS)]
+Drop = Annotated[list[str] | None, option(DATA, "Columns that are no features.", **_COLUMNS)]
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -134,16 +163,36 @@ def check_written(path: Path, *read: Path | None) -> None:
 
 def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
     """Read a data file and show its size."""
-    with reporter.counting(f"reading {path}"):
+    with reporter.step(f"reading {path}") as step:
         data = read_ranking_data(path, **options)
-    n_documents, n_features = data.X.shape
-    n_queries = QueryGroups.from_qid(data.qid).n_queries
-    unjudged = np.isnan(data.y).sum()  # all of them where no column is read as the label
-    said = f", {unjudged} not judged" if 0 < unjudged < n_documents else ""
-    reporter.say(
-        f"{path}: {n_documents} documents{said}, {n_queries} queries, {n_features} features"
-    )
+        n_features = counted(data.X.shape[1], "feature")
+        step.done = f"read {path}: {size_of(data.y, data.qid)}, {n_features}"
     return data
+
+
+def size_of(y: Any, qid: Any) -> str:
+    """Return the numbers of documents and of queries.
+
+    Examples
+    --------
+    >>> size_of([1.0, np.nan, 0.0], ["a", "a", "b"])
+    '3 documents of 2 queries, 1 not judged'
+    """
+    unjudged = np.isnan(y).sum()  # all of them where no column is read as the label
+    n_queries = QueryGroups.from_qid(qid).n_queries
+    gaps = f", {unjudged:,} not judged" if 0 < unjudged < len(y) else ""
+    return f"{counted(len(y), 'document')} of {counted(n_queries, 'query', 'queries')}{gaps}"
+
+
+def counted(n: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1200, "document"), counted(1, "query", "queries")
+    ('1,200 documents', '1 query')
+    """
+    return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
 
 
 def read_model(path: Path) -> Any:
@@ -171,6 +220,36 @@ def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> Ran
             "writes such a file: --label, --query, --id and --drop say what is no feature."
         )
     return data
+
+
+def column_of(path: Path, name: str, role: str) -> np.ndarray:
+    """Return a column of a table that is no feature, such as one of times, groups or positions."""
+    ids = [name] if role == "groups" else []
+    files = ParquetFiles.open(path, None, name, [name], arguments={name: role}, ids=ids)
+    (column,) = files.columns([name])
+    values: np.ndarray = as_ids(str(path), name, column)
+    return values
+
+
+def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dict[str, Any]:
+    """Return the label, query and document columns of a table: as given, or as models have them.
+
+    What a model was fitted with counts where the table has such a column.
+    """
+    columns = given(**given_columns)
+    if format_of(path) is not PARQUET:
+        return columns
+    saved = {model: columns_in(model) for model in models if is_archive(model)}
+    names = set(column_names(path)) if any(saved.values()) else set()
+    for role in ("label", "query", "document"):
+        found = {each[role]: model for model, each in saved.items() if each.get(role) in names}
+        if role in columns or role not in given_columns or not found:
+            continue
+        if len(found) > 1:
+            fitted = " and ".join(f"{model} with {name}" for name, model in found.items())
+            raise ValueError(f"{spelled(role)} must be given: {fitted} was fitted.")
+        columns[role] = next(iter(found))
+    return columns
 
 
 def width_for(ranker: Any, path: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from treerank.checks import quote
 from treerank.cli import options as shared
@@ -20,21 +19,34 @@ from treerank.documents.ranking_data import RankingData
 from treerank.files.replaced import replaced_file
 
 #: A line of each format: query, document, rank and score. To add a format, add to all four.
-LINES = {"tsv": "{}\t{}\t{}\t{!r}\n", "trec": "{} Q0 {} {} {!r} treerank\n"}
+LINES = {"tsv": "{}\t{}\t{}\t{}\n", "trec": "{} Q0 {} {} {} treerank\n"}
 HEADERS = {"tsv": "qid\tdocument\trank\tscore\n", "trec": ""}
 #: What ends a field of each format, so that no id may hold it, and its name in a message.
 ENDS = {"tsv": r"[\t\r\n]", "trec": r"\s"}
 ENDS_NAMED = {"tsv": "tabs and newlines", "trec": "white space"}
 STDOUT = Path("-")
+#: Digits of scores; tools that read lines of TREC sort by the score, and get all of them.
+DIGITS = {"tsv": 7, "trec": 17}
+_HELP = {
+    "output": "File to write, or -.",
+    "top": "Documents to print of a query.",
+    "format": "Table, or lines for trec_eval",
+    "digits": "Significant digits of scores; by default 7, or 17, all of them, for trec.",
+}
+_OUTPUT = shared.option(shared.OUTPUT, _HELP["output"], "--output", "-o", metavar="FILE")
+_TOP = shared.option(shared.OUTPUT, _HELP["top"], min=1, metavar="K")
+_FORMAT = shared.choice(shared.OUTPUT, "format", LINES, _HELP["format"])
+_DIGITS = shared.option(shared.OUTPUT, _HELP["digits"], min=1, max=17, metavar="N")
 
 
 def rank(
     model: shared.ModelFile,
     data: shared.DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write, or -.")] = STDOUT,
-    top: Annotated[int | None, typer.Option(min=1, help="Documents to print of a query.")] = None,
-    format: Annotated[str, shared.choice("format", LINES, "Table, or lines for trec_eval")] = "tsv",
-    query: shared.Query = None,
+    output: Annotated[Path, _OUTPUT] = STDOUT,
+    top: Annotated[int | None, _TOP] = None,
+    format: Annotated[str, _FORMAT] = "tsv",
+    digits: Annotated[int | None, _DIGITS] = None,
+    query: shared.QueryOfModel = None,
     document: shared.Document = None,
     memory: Memory = None,
     sparse: shared.Sparse = False,
@@ -50,7 +62,7 @@ def rank(
         shared.check_written(output, model, data)
     reporter = Reporter(quiet)
     options = {"comments": True, "sparse": sparse, "label": None}
-    options |= shared.given(query=query, document=document)
+    options |= shared.columns_for([model], data, query=query, document=document)
     scores, documents = score_data(reporter, model, data, memory, **options)
     rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))
@@ -59,7 +71,10 @@ def rank(
     _check_ids(format, *columns[:2])
     with _text_output(output) as stream:
         stream.write(HEADERS[format])
-        lines = zip(*(column.tolist() for column in columns), strict=True)
+        *names, ordered = (column.tolist() for column in columns)
+        n_digits = digits or DIGITS[format]
+        texts = [repr(score) if n_digits == 17 else f"{score:.{n_digits}g}" for score in ordered]
+        lines = zip(*names, texts, strict=True)
         stream.writelines(LINES[format].format(*line) for line in lines)
 
 

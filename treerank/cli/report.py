@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
@@ -24,17 +22,26 @@ _HELP = {
 }
 
 
+def _file(panel: str, name: str) -> Any:
+    return shared.option(panel, _HELP[name], f"--{name}", metavar="FILE")
+
+
+_OUTPUT = shared.option(shared.OUTPUT, _HELP["output"], "--output", "-o", metavar="FILE")
+_METRIC = shared.metric_option(shared.OUTPUT, _HELP["metric"])
+_EXAMPLES = shared.option(shared.OUTPUT, _HELP["examples"], min=1, metavar="N")
+
+
 def report(
     model: shared.ModelFile,
     data: shared.DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help=_HELP["output"])] = PAGE,
-    baseline: Annotated[Path | None, typer.Option(help=_HELP["baseline"])] = None,
-    train: Annotated[Path | None, typer.Option(help=_HELP["train"])] = None,
-    metric: Annotated[list[str] | None, shared.metric_option(_HELP["metric"])] = None,
-    texts: Annotated[Path | None, typer.Option(help=_HELP["texts"])] = None,
-    examples: Annotated[int, typer.Option(min=1, help=_HELP["examples"])] = 20,
-    label: shared.Label = None,
-    query: shared.Query = None,
+    output: Annotated[Path, _OUTPUT] = PAGE,
+    baseline: Annotated[Path | None, _file(shared.DATA, "baseline")] = None,
+    train: Annotated[Path | None, _file(shared.DATA, "train")] = None,
+    texts: Annotated[Path | None, _file(shared.DATA, "texts")] = None,
+    metric: Annotated[list[str] | None, _METRIC] = None,
+    examples: Annotated[int, _EXAMPLES] = 20,
+    label: shared.LabelOfModel = None,
+    query: shared.QueryOfModel = None,
     document: shared.Document = None,
     random_state: shared.RandomState = 0,
     sparse: shared.Sparse = False,
@@ -47,9 +54,10 @@ def report(
     shared.check_written(output, model, data, baseline, train, texts)
     if output.suffix.lower() not in ("", ".html", ".htm"):
         raise ValueError(f"{output}: the page is HTML; write a name that ends in .html.")
-    reading = {"sparse": sparse} | shared.given(label=label, query=query)
     reporter, ranker = Reporter(quiet), shared.read_model(model)
-    named = {"comments": True} | shared.given(document=document)
+    columns = shared.columns_for([model], data, label=label, query=query, document=document)
+    named = {"comments": True} | shared.given(document=columns.pop("document", None))
+    reading = {"sparse": sparse} | columns
     test = shared.read_for(ranker, reporter, data, **named, **reading)
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
     others: dict[str, Any] = {}
@@ -65,7 +73,7 @@ def report(
         columns = {"ids of --texts": "id", "texts of --texts": "text"}
         ids, values = named_columns(texts, columns, columns.values())
         others["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
-    with reporter.counting("writing the report"):
+    with reporter.step("writing the report") as step:
         page = make_report(
             ranker,
             *test,
@@ -78,4 +86,4 @@ def report(
             random_state=random_state,
         )
         page.save(output)
-    reporter.say(f"wrote {output}")
+        step.done = f"wrote {output}"

@@ -7,19 +7,21 @@ import numpy as np
 import typer
 
 from treerank.cli.console import Reporter
-from treerank.cli.options import Quiet, RandomState
+from treerank.cli.options import OUTPUT, Quiet, RandomState, option
 from treerank.datasets.letor import write_letor
 from treerank.datasets.web_search import make_web_search
 
 #: Share of the queries in each file.
 SHARES = {"train.txt": 0.6, "vali.txt": 0.2, "test.txt": 0.2}
 
+_QUERIES = option("Options", "Number of queries.", min=5, max=100_000, metavar="N")
+
 
 def sample(
     folder: Annotated[Path, typer.Argument(help="Folder to write to; it is made if need be.")],
-    queries: Annotated[int, typer.Option(min=5, max=100_000, help="Number of queries.")] = 200,
+    queries: Annotated[int, _QUERIES] = 200,
     random_state: RandomState = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, option(OUTPUT, "Replace files that are there.", "--force")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write small files of synthetic web searches: train.txt, vali.txt and test.txt.
@@ -38,4 +40,4 @@ def sample(
     for number, path in enumerate(paths.values()):
         rows = np.searchsorted(ends, qid, side="right") == number
         write_letor(path, X[rows].round(4), y[rows], qid[rows] + 1)
-        reporter.say(f"wrote {path}: {rows.sum()} documents")
+        reporter.say(f"wrote {path}: {rows.sum():,} documents")

@@ -35,6 +35,7 @@ from treerank.documents.number_texts import (
     numbers_among,
 )
 from treerank.files.compression import open_text
+from treerank.spelling import has_spelling, spelled
 
 #: The character between two cells, by the suffix of a file's name.
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
@@ -103,6 +104,14 @@ def csv_as_parquet(
     parquet = io.BytesIO()
     pq.write_table(table, parquet)
     return parquet
+
+
+def csv_header(path: Path) -> list[str]:
+    """Return the names of the columns, which are in the first line."""
+    delimiter = _delimiter_in(path)
+    with open_text(path) as text:
+        first = text.stream.readline(_LONGEST_LINE).decode("utf-8-sig", errors="replace")
+    return next(python_csv.reader([first], delimiter=delimiter), [])
 
 
 def _table(path: Path, delimiter: str, types: dict[str, Any], names: Iterable[str] = ()) -> Any:
@@ -240,7 +249,8 @@ def _missing_advice(column, is_wrong):
 
 def _other_notation(path, name, found, is_label):
     """Return the error of numbers that are written in another way."""
-    drop = "" if is_label else f", or write drop={name!r} to leave the column out"
+    can_drop = not is_label and has_spelling("drop")
+    drop = f", or write {spelled('drop', name)} to leave the column out" if can_drop else ""
     return column_error(
         path,
         name,

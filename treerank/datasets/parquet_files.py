@@ -18,11 +18,12 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from treerank.checks import quote
-from treerank.datasets.csv_files import column_error, csv_as_parquet, is_csv
+from treerank.datasets.csv_files import column_error, csv_as_parquet, csv_header, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
 from treerank.documents.columns import ID_NAMES
 from treerank.files.compression import is_regular_file
 from treerank.numerics.threads import threads_allowed
+from treerank.spelling import has_spelling, spelled
 
 #: Columns of these names are features only if ``features`` names them.
 RESERVED = ("label", "query", "comment", "document")
@@ -207,11 +208,14 @@ class ParquetFiles:
         for name in self.features:
             kind = self.schema.field(name).type
             if name.lower() in ID_NAMES and (types.is_integer(kind) or is_text(kind)):
+                drop = "or drop it by `treerank convert`"
+                if has_spelling("drop"):
+                    drop = f"{spelled('drop', name)} to leave it out, or list the features"
                 raise column_error(
                     path,
                     name,
-                    f"an id must not be a feature by accident. Write document={name!r} if it is "
-                    f"the id of documents, drop={name!r} to leave it out, or list the features.",
+                    f"an id must not be a feature by accident. Write {spelled('document', name)} "
+                    f"if it is the id of documents, {drop}.",
                 )
 
     def _check_columns(
@@ -226,16 +230,37 @@ class ParquetFiles:
             if name not in known:
                 rule = f"must exist; got {quote(self.schema.names)}."
                 if argument != "feature":
-                    rule = f"the column for {argument} {rule} Write {argument}='NAME' for another."
+                    other = "The column must have this name."
+                    if has_spelling(argument):
+                        other = f"Write {spelled(argument, 'NAME')} for another."
+                    rule = f"the column for {argument} {rule} {other}"
                 raise column_error(path, name, rule)
             kind = self.schema.field(name).type
             if name not in dropped and not _is_allowed(role, kind):
                 rule = _RULES.get(role, "numbers, text or dates")
-                advice = " Convert the column to numbers, such as days, or drop it."
+                drop = "drop it" if has_spelling("drop") else "drop it by `treerank convert`"
+                advice = f" Convert the column to numbers, such as days, or {drop}."
                 advice = advice if role == "feature" else ""
                 raise column_error(path, name, f"must hold {rule}; got {kind_name(kind)}.{advice}")
         if not self.features:
             raise ValueError(f"{path}: must have a column of features; got none.")
+
+
+def column_names(path: str | Path) -> list[str]:
+    r"""Return the names of the columns of a table; of a CSV file, the first line alone is read.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "shop.csv"
+    >>> n_bytes = path.write_text("price;label;query\\n1,5;0;q1\\n")
+    >>> column_names(path)
+    ['price', 'label', 'query']
+    """
+    if is_csv(path):
+        return csv_header(Path(path))
+    first = _paths(Path(path))[0]
+    with naming_file(str(first)):
+        return list(pq.read_schema(first).names)
 
 
 @contextmanager

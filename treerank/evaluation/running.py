@@ -43,6 +43,7 @@ from treerank.parameters import Rule, check_arguments, check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import check_settings
+from treerank.spelling import has_spelling
 
 
 @check_arguments
@@ -357,14 +358,15 @@ def _check_labels(names, rankers, grid):
 
 def _warn_of_seen(comparison):
     """Warn of fitted rankers that were fitted to test queries."""
+    in_python = has_spelling("rankers")
+    anew = ", or pass clone(ranker) of sklearn.base to fit it anew" if in_python else ""
     for name in comparison.fitted_before:
         seen = comparison.seen(name)
         total = sum(len(o.queries) for o in comparison.outcomes.values() if o.ranker == name)
         if seen.n_same:
             warn_user(
                 f"rankers[{name!r}] was fitted to {seen.n_same} of the {total} test queries, so "
-                "its values are too good. Compare on queries that no ranker has seen, or "
-                "pass clone(ranker) of sklearn.base to fit it anew."
+                f"its values are too good. Compare on queries that no ranker has seen{anew}."
             )
         if seen.n_cut:
             warn_user(

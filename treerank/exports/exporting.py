@@ -48,6 +48,7 @@ from treerank.files.replaced import check_output, replaced_file
 from treerank.parameters import Finite, check_arguments
 from treerank.rankers.calibration import RelevanceScale
 from treerank.rankers.scoring import scores_of
+from treerank.spelling import spelled
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
@@ -202,7 +203,9 @@ def _refuse_or_warn(format: str, obstacles: dict[str, str], allow: Collection[st
     """Refuse what the program does differently, or warn of what is allowed."""
     for reason, obstacle in obstacles.items():
         if reason not in allow:
-            raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
+            raise ValueError(
+                f"format {format!r} {obstacle}; {spelled('allow', reason)} accepts this."
+            )
         warn_user(f"Format {format!r} {obstacle}.")
 
 
@@ -266,7 +269,8 @@ def _compared(
 ) -> tuple[ExportReport, dict[str, str]]:
     """Return the report, and what the program does differently by reason."""
     if documents is None:
-        unchecked = "may score some documents differently, so check must be given: documents"
+        given = f"{spelled('check')} must be given: documents"
+        unchecked = f"may score some documents differently, so {given}"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
     X, scores, y, groups = documents
     if isinstance(conversion, ForestConversion):

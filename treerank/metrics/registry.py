@@ -35,6 +35,7 @@ from treerank.metrics.threshold_metrics import (
     ThresholdMetric,
 )
 from treerank.parameters import Rule
+from treerank.spelling import spelled
 
 
 @dataclass(frozen=True)
@@ -353,7 +354,7 @@ def with_convention(
         return metric
     if not isinstance(metric, Metric) or metric.stem not in policies:
         raise ValueError(
-            f"metric must be one of {list(policies)} for convention={convention!r}; "
+            f"metric must be one of {list(policies)} for {spelled('convention', convention)}; "
             f"got {metric.name!r}."
         )
     return replace(metric, **policies[metric.stem])

@@ -12,13 +12,15 @@ functions that allow it are copied into the kernels that call them, and never ca
 as they were optimized.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
 from numba import extending
+from numba.core import event
 
 from treerank.numerics.kernel_folder import config, kernel_folder
 from treerank.numerics.one_writer import let_one_process_write
@@ -79,6 +81,45 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         return kernel
 
     return decorate
+
+
+@contextmanager
+def while_compiling(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Call ``tell(True)`` when a kernel begins to be compiled, and ``tell(False)`` at its end.
+
+    Kernels that are read from disk are not compiled. Those that a kernel calls are compiled within
+    it, and other threads may compile some: of all of them, the first and the last are told of.
+
+    Examples
+    --------
+    >>> @njit
+    ... def add_one(x):
+    ...     return x + 1
+    >>> with while_compiling(print):
+    ...     print(add_one(1), add_one(2))
+    True
+    False
+    2 3
+    """
+    with event.install_listener("numba:compile", _Compilations(tell)):
+        yield
+
+
+class _Compilations(event.Listener):
+    """Counts the kernels that are being compiled; numba lets one thread compile at a time."""
+
+    def __init__(self, tell):
+        self.tell, self.n_running = tell, 0
+
+    def on_start(self, event):
+        self.n_running += 1
+        if self.n_running == 1:
+            self.tell(True)
+
+    def on_end(self, event):
+        self.n_running -= 1
+        if self.n_running == 0:
+            self.tell(False)
 
 
 def _is_ours(part):

@@ -22,13 +22,39 @@ from treerank.rankers.saved_values import OBJECT, check_class, restored, saved
 
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
 _SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
+#: Name of the columns of the training file, and what they may be.
+_COLUMNS, _ROLES = "columns", {"label", "query", "document"}
 #: Rankers with more features do not score test documents on loading.
 _MOST_FEATURES = 2**16
 
 
-def save(ranker: Any, path: str | Path) -> None:
-    """Write a fitted ranker to one file."""
-    write_archive(path, saved(ranker))
+def save(ranker: Any, path: str | Path, columns: Mapping[str, str] | None = None) -> None:
+    """Write a fitted ranker to one file.
+
+    ``columns`` are those of its training file that were no features, by what they were: "label",
+    "query" and "document".
+    """
+    named = {} if columns is None else {_COLUMNS: dict(columns)}
+    write_archive(path, saved(ranker) | named)
+
+
+def columns_in(path: str | Path) -> dict[str, str]:
+    """Return the ``columns`` that a model was saved with.
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> path = getfixture("tmp_path") / "m.treerank"
+    >>> save(RankSVM().fit([[1.0], [2.0]], [0, 1]), path, {"label": "grade"})
+    >>> columns_in(path)
+    {'label': 'grade'}
+    """
+    with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
+        columns = read_archive(path).get(_COLUMNS, {})
+        texts = [*columns.keys(), *columns.values()]
+        if not all(isinstance(text, str) for text in texts) or not columns.keys() <= _ROLES:
+            raise ValueError(f"columns must be texts by their role; got {columns!r:.50}")
+    return dict(columns)
 
 
 def read_model(

@@ -15,6 +15,7 @@ from treerank.documents.gains import check_gain
 from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
 from treerank.objectives.pairs.weights import NORMALIZATIONS, PairWeight, Weight, get_pair_weight
 from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
+from treerank.spelling import spelled
 
 #: Gain of a label, as in metrics, which objectives do not know.
 Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
@@ -84,7 +85,5 @@ class PairSettings:
                 continue
             if isinstance(value, GivenPairs):
                 name, value = "given_pairs", len(value.i)
-            raise ValueError(
-                f"{name} must be {field.default!r} for loss={quote(loss)}, which does not read it; "
-                f"got {quote(value)}."
-            )
+            rule = f"must be {field.default!r} for {spelled('loss', loss)}, which does not read it"
+            raise ValueError(f"{spelled(name)} {rule}; got {quote(value)}.")
