@@ -1,13 +1,17 @@
+import contextlib
 import io
+import re
+import time
 
 import pytest
 from example_rankers import ranking_data
+from numba import njit
 from rich.console import Console
 
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, show_progress
 from treerank.baselines import AdaRank, ESRank, LambdaMART, PRank, RankBoost, RankNet
 from treerank.progress import Progress, current_listener, ignore_progress, listening
-from treerank.progress_bar import FIRST, progress_bar
+from treerank.progress_bar import COMPILING, progress_bar
 
 DATA = ranking_data()
 HELD_OUT = 2 * DATA[0], *DATA[1:]
@@ -107,23 +111,80 @@ def test_a_pipe_gets_five_lines_and_the_metric(capsys):
     with show_progress("growing"):
         trees = LightGBMTrees(10, early_stopping_rounds=None)
         TreeDirectRanker(trees, random_state=0).fit(*DATA, eval_set=HELD_OUT)
-    text, sizes, *lines = capsys.readouterr().err.splitlines()
+    written = capsys.readouterr().err.splitlines()
+    text, sizes, *lines = [line for line in written if COMPILING not in line]
     assert text == "growing"
     assert "10 trees of 4 leaves" in sizes
     assert [line.split()[0] for line in lines] == ["2/10", "4/10", "6/10", "8/10", "10/10"]
     assert all(" ndcg@10 0." in line or " ndcg@10 1." in line for line in lines)
 
 
-def test_a_terminal_gets_a_bar_that_says_first_why_it_may_take_long_and_ends_full():
-    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+def terminal(width=100):
+    return Console(file=io.StringIO(), force_terminal=True, width=width, soft_wrap=True)
+
+
+def compile_something():
+    njit(lambda x: x + 1)(1)
+
+
+def frames(console):
+    """Return what a terminal showed, one frame after the other."""
+    return re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue()))
+
+
+def test_a_terminal_gets_a_bar_that_ends_full():
+    console = terminal()
     with progress_bar("growing", console=console) as show:
         show(1, 4, "a note")
         show(3, 4, "[red]")
-    before, told, after = console.file.getvalue().partition("a note")
-    assert "growing" in before + after
-    assert FIRST in before or not told
-    assert FIRST not in after
-    assert "3/4  [red]" in before + after
+    last = [frame for frame in frames(console) if frame.strip()][-1]
+    assert last.startswith("growing ")
+    assert "3/4  [red]" in last
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_bar_says_that_kernels_are_compiled_only_while_they_are(fails):
+    console = terminal()
+    with contextlib.suppress(ValueError), progress_bar("fitting", console=console) as show:
+        if not fails:
+            compile_something()
+            time.sleep(0.3)
+            show(1, 2, "")
+        raise ValueError
+    *_, last = [frame for frame in frames(console) if frame.strip()]
+    assert COMPILING not in last
+    assert "compil" not in last
+
+
+def test_a_pipe_gets_one_line_on_compiling_where_something_is_compiled(capsys):
+    with progress_bar("fitting") as show:
+        compile_something()
+        compile_something()
+        show(1, 1, "")
+    assert capsys.readouterr().err == f"fitting\n  {COMPILING}\n  1/1\n"
+    with progress_bar("fitting") as show:
+        show(1, 1, "")
+    assert capsys.readouterr().err == "fitting\n  1/1\n"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_bar_keeps_its_width_beside_long_texts(width):
+    console = terminal(width)
+    with progress_bar("reading /data/shop/2026/11/searches/train.csv", console=console) as show:
+        show(1, 2, {"ndcg@10": 0.5, "map": 0.25, "mean reciprocal rank at 10": 0.125})
+        show(2, 2, {"ndcg@10": 0.5, "map": 0.25, "mean reciprocal rank at 10": 0.125})
+    last = [frame for frame in frames(console) if frame.strip()][-1]
+    assert last.count("━") == 20
+    assert len(last.rstrip()) <= width
+    assert last.startswith("reading")
+    assert "train.csv" in last or width < 80
+
+
+def test_nothing_is_left_of_brief_work_on_a_terminal():
+    console = terminal()
+    with progress_bar("reading", console=console, brief=True):
+        pass
+    assert console.file.getvalue().rstrip().endswith("\x1b[2K")  # the line is erased
 
 
 def test_work_without_steps_has_a_name_only(capsys):

@@ -122,6 +122,17 @@ FIT, COMPARE = ["fit", "absent", "--model", "m"], ["compare", "absent"]
         ([*FIT, "--best", "--feature-part", "xgboost"], "must come without settings of trees"),
         ([*FIT, "--best", "--sparse"], "--sparse: must come without --best"),
         ([*FIT, "--best", "--memory", "1GB"], "--memory: must come without --best"),
+        (["trian", "x.csv"], "No such command 'trian': `treerank fit` learns a ranker. See"),
+        (["evalute", "m"], "No such command 'evalute'. Did you mean `treerank evaluate`? See"),
+        (["xyz"], "No such command 'xyz'. See `treerank --help`."),
+        (["evaluate", "a.m", "b.m", "x.csv"], "`treerank compare a.m b.m x.csv` compares models"),
+        (["rank", "m", "x", "--digits", "18"], "--digits"),
+        ([*FIT, "--position", "p", "--memory", "1G", "--feature-part", "histogram"], "--position"),
+        (
+            ["fit", "x.csv", "-m", "m", "--position", "p", "--valid", "0.2"],
+            "a --valid file of labe",
+        ),
+        ([*FIT, "--memory", "4X"], "--memory must be a size of at least 1M, such as 4G; got '4X'"),
         ([*FIT, "--memory", "9" * 400], "--memory must be a size of at least 1M, such as 4G"),
         ([*COMPARE, "--ranker", "Oracle"], "got 'Oracle'"),
         ([*COMPARE, "--ranker", "line"], "got 'line'. 'RankSVM' and 'PRank' are linear models. "),
@@ -215,6 +226,11 @@ def test_fewer_trees_than_asked_for_are_explained(tmp_path):
     assert re.search(r"fitted \d of 6 trees, no further split improves the ob", result.stderr)
 
 
-def test_traceback_shows_where_an_error_came_from(files, tmp_path):
-    result = run("--traceback", "rank", files.model, tmp_path / "absent", code=1)
+@pytest.mark.parametrize("index", [0, 1, 3])
+def test_traceback_shows_where_an_error_came_from(files, tmp_path, index):
+    words = ["rank", files.model, tmp_path / "absent"]
+    words.insert(index, "--traceback")
+    result = run(*words, code=1)
     assert isinstance(result.exception, FileNotFoundError)
+    words.insert(0, "--")
+    assert "No such command" in run(*words, code=2).stderr  # a name, behind --

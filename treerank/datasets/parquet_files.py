@@ -252,7 +252,7 @@ def column_names(path: str | Path) -> list[str]:
     Examples
     --------
     >>> path = getfixture("tmp_path") / "shop.csv"
-    >>> n_bytes = path.write_text("price;label;query\\n1,5;0;q1\\n")
+    >>> n_bytes = path.write_text("price;label;query\n1,5;0;q1\n")
     >>> column_names(path)
     ['price', 'label', 'query']
     """

@@ -1,0 +1,97 @@
+"""Columns of tables: a model remembers which were its label, queries and ids; positions of clicks."""
+
+import numpy as np
+import polars as pl
+import pytest
+from command_line import SMALL, refusal, run
+
+import treerank
+from treerank import LightGBMTrees, TreeDirectRanker
+from treerank.clicks import simulate_clicks
+from treerank.rankers.model_file import columns_in
+
+pytestmark = pytest.mark.slow
+NAMED = ["--label", "grade", "--query", "search", "--id", "sku"]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A table with columns of other names, and a model that was fitted to it."""
+    folder = tmp_path_factory.mktemp("shop")
+    X, y, qid = treerank.make_web_search(30, documents_per_query=12, n_features=4, random_state=0)
+    table = pl.DataFrame(X, schema=["a", "b", "c", "d"]).with_columns(
+        grade=y.astype(int), search=qid, sku=pl.Series([f"p{i}" for i in range(len(y))])
+    )
+    table.write_csv(folder / "shop.csv")
+    run("fit", folder / "shop.csv", "-m", folder / "m", *NAMED, *SMALL)
+    return folder, table
+
+
+def test_columns_are_named_once(shop):
+    folder, table = shop
+    model, path = folder / "m", folder / "shop.csv"
+    assert columns_in(model) == {"label": "grade", "query": "search", "document": "sku"}
+    for command in (["evaluate"], ["rank"], ["compare"]):
+        printed = run(*command, model, path, "-q").stdout
+        named = NAMED if command != ["rank"] else NAMED[2:]
+        assert printed == run(*command, model, path, "-q", *named).stdout
+    assert "p0" in run("rank", model, path, "-q").stdout
+    export = ["export", model, folder / "o.json", "--format", "solr", "--check", path]
+    assert "NDCG@10" in run(*export).stdout
+    page = folder / "page.html"
+    run("report", model, path, "-o", page, "-q")
+    assert "p0" in page.read_text(encoding="utf-8")
+
+
+def test_what_is_given_counts_and_what_a_table_lacks_is_its_default(shop):
+    folder, table = shop
+    other = folder / "other.parquet"
+    renamed = table.rename({"search": "query", "grade": "label"}).drop("sku")
+    renamed.with_columns(clicks=pl.lit(0)).write_parquet(other)
+    expected = run("evaluate", folder / "m", folder / "shop.csv", "-q").stdout
+    assert run("evaluate", folder / "m", other, "-q").stdout == expected
+    said = run("evaluate", folder / "m", other, "-q", "--label", "clicks").stdout
+    assert "nan" in said
+    assert run("rank", folder / "m", other, "-q").stdout.splitlines()[1].split("\t")[1].isdigit()
+    said = refusal("evaluate", folder / "m", other, "-q", "--label", "no")
+    assert "the column for label must exist" in said
+    assert "Write --label NAME for another." in said
+
+
+def test_models_of_two_labels_ask_for_one(shop):
+    folder, table = shop
+    path = folder / "both.csv"
+    table.with_columns(sold=(pl.col("grade") > 1).cast(int)).write_csv(path)
+    drop = ["--drop", "grade", "--label", "sold", *NAMED[2:]]
+    run("fit", path, "-m", folder / "sold.m", *drop, *SMALL)
+    said = refusal("compare", folder / "m", folder / "sold.m", path, "-q")
+    assert "--label must be given: " in said
+    assert " with grade and " in said
+    assert "m  " in run("compare", folder / "m", folder / "sold.m", path, "-q", *NAMED[:2]).stdout
+
+
+def test_a_model_of_a_file_without_columns_remembers_none(files):
+    assert columns_in(files.model) == {}
+
+
+def test_clicks_at_positions_teach_what_the_library_learns_from_them(tmp_path):
+    X, y, qid = treerank.make_web_search(40, documents_per_query=15, n_features=5, random_state=0)
+    log = simulate_clicks(y, qid, X[:, 4], random_state=0)
+    rows = log.items.document[log.item]
+    frame = pl.DataFrame(X[rows], schema=["a", "b", "c", "d", "e"])
+    columns = {"clicked": np.asarray(log.clicked, dtype=int), "query": qid[rows]}
+    frame.with_columns(**columns, rank=log.position).write_csv(tmp_path / "clicks.csv")
+    command = ["fit", tmp_path / "clicks.csv", "-m", tmp_path / "m", *SMALL, "--label", "clicked"]
+    result = run(*command, "--position", "rank")
+    trees = LightGBMTrees(6, num_leaves=4, n_jobs=1, random_state=0)
+    ranker = TreeDirectRanker(trees, random_state=0)
+    ranker.fit(frame, columns["clicked"], columns["query"], position=log.position)
+    model = treerank.load(tmp_path / "m")
+    assert model.feature_names_in_.tolist() == frame.columns
+    np.testing.assert_array_equal(model.predict(frame), ranker.predict(frame))
+    np.testing.assert_array_equal(model.propensities_, ranker.propensities_)
+    shown = f"over the first: 1: 1.00, 2: {ranker.propensities_[1]:.2f}, "
+    assert f"  how often users look at a position, {shown}" in result.stderr
+    said = refusal(*command, "--position", "place", "-q")
+    assert "column 'place': the column for position must exist" in said
+    assert "Write --position NAME for another." in said
