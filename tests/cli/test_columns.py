@@ -1,4 +1,4 @@
-"""Columns of tables: a model remembers which were its label, queries and ids; positions of clicks."""
+"""Columns: a model remembers which were its label, queries and ids; positions of clicks."""
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ def shop(tmp_path_factory):
 
 
 def test_columns_are_named_once(shop):
-    folder, table = shop
+    folder, _ = shop
     model, path = folder / "m", folder / "shop.csv"
     assert columns_in(model) == {"label": "grade", "query": "search", "document": "sku"}
     for command in (["evaluate"], ["rank"], ["compare"]):
