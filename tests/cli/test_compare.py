@@ -39,9 +39,9 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
     assert row_of(result.stdout) == row_of(f"{expected}")
     assert result.stdout.splitlines()[3:] == f"{expected}".splitlines()[3:]
     assert run(*command).stdout.splitlines() == result.stdout.splitlines()[:3]
-    assert "differ" not in run(*command).stdout
     assert re.search(
-        r"compared PRank on 3 splits, \d+\.\d s\n$", result.stderr.replace(f"wrote {table}\n", "")
+        r"compared PRank on 3 splits, [0-9. mins]+\n$",
+        result.stderr.replace(f"wrote {table}\n", ""),
     )
     assert "| PRank |" in table.read_text(encoding="utf-8")
     assert "3/3  PRank on 3" in result.stderr
