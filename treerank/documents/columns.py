@@ -102,7 +102,7 @@ class Columns:
 
     @classmethod
     def of_values(cls, table: "TableValues", earlier: Iterable["Columns"] = ()) -> Self:
-        """Return the columns of a table of which the values are known, as :meth:`of` does."""
+        """Return the columns of a table from its distinct values, as :meth:`of` does."""
         columns = cls(names=tuple(table.names) if _is_list_of(str, table.names) else None)
         models = list(earlier)
         return replace(
@@ -128,7 +128,7 @@ class Columns:
         return []
 
     def numbers(self, X: Any) -> Any:
-        """Return a data frame as a float matrix, copied only if necessary; others unchanged."""
+        """Return a data frame as a float matrix, copied only if necessary; other X unchanged."""
         frame = as_frame(X)
         if frame is None:
             refuse_records(X)
@@ -179,7 +179,7 @@ class Columns:
 class TableValues:
     """Names of the columns of a table, and the distinct values of those that hold categories.
 
-    The rows may come in batches, and from several workers, each of which has some of them.
+    The rows may come in batches, and each of several workers may have some of them.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class TableValues:
         self.by_position: dict[int, _Values] = {}
 
     def add(self, frame: nw.DataFrame[Any], categories: Collection[str] | None = None) -> None:
-        """Add some rows; None are the categories of columns that are so by their types."""
+        """Add rows; ``categories`` are names of categorical columns, by default found by type."""
         self.names = frame.columns
         categories = text_columns(frame) if categories is None else categories
         for position, column in enumerate(frame.iter_columns()):
@@ -206,14 +206,14 @@ class TableValues:
                 self.by_position.setdefault(position, _Values(column.name)).add(column)
 
     def as_plain(self) -> list[list[Any]]:
-        """Return what JSON knows: for each column of categories, what it holds."""
+        """Return the values of each categorical column as lists that JSON can hold."""
         return [
             [position, values.n_rows, values.is_text, values.checked()]
             for position, values in self.by_position.items()
         ]
 
     def join(self, tables: Iterable[list[list[Any]]]) -> None:
-        """Replace what these rows hold by what those of all workers do, this one included."""
+        """Replace the values by the values of all workers, including this one."""
         for values in self.by_position.values():
             values.n_rows, values.is_text, values.distinct = 0, False, {}
         for position, n_rows, is_text, distinct in chain.from_iterable(tables):
@@ -241,7 +241,7 @@ class _Values:
         self.sample = column[:0]
 
     def checked(self) -> list[Any]:
-        """Return the values as they came; refuse other kinds than text and numbers."""
+        """Return the values in order of appearance; refuse values that are not text or numbers."""
         if not all(isinstance(value, str | int | float) for value in self.distinct):
             wrong = next(v for v in self.distinct if not isinstance(v, str | int | float))
             name = f"X[{self.name!r}]"
@@ -265,7 +265,7 @@ class _Values:
             return sorted(values, key=lambda value: (str(type(value)), value))
 
     def _refuse_dates(self) -> None:
-        """Refuse dates and times as text: as categories, nothing of their order would be left."""
+        """Refuse dates and times as text: as categories, they would lose their order."""
         example = first_date(sorted(self.distinct))
         if example is not None:
             raise ValueError(
@@ -276,7 +276,7 @@ class _Values:
             )
 
     def _check_numbers(self) -> None:
-        """Refuse numbers as text, and warn of what may be some: categories have no order."""
+        """Refuse numbers as text, and warn of possible ones: categories have no order."""
         texts = sorted(self.distinct)
         numbers = numbers_among(texts)
         if numbers is None or str(self.name).lower() in ID_NAMES:  # which are warned of as ids
@@ -307,7 +307,7 @@ class _Values:
 
 
 def _category_advice(column: Any, levels: Sequence[Any]) -> str:
-    """Return what to write for a column of numbers where ``fit`` had categories."""
+    """Return advice for a column of numbers where ``fit`` had categories."""
     are_text = all(isinstance(level, str) for level in levels)
     if not column.implementation.is_pandas_like() or column.dtype.is_float():
         return f"The categories of fit are {quote([*levels])}."
@@ -342,7 +342,7 @@ def _is_list_of(kinds, values):
 
 
 def as_csr(X: Any) -> csr_matrix:
-    """Return a CSR matrix with sorted and unique entries and no stored zeros; ``X`` stays as it is.
+    """Return a new CSR matrix with sorted and unique entries and without stored zeros.
 
     Examples
     --------
@@ -425,7 +425,7 @@ def text_columns(frame: nw.DataFrame[Any]) -> list[Any]:
 
 
 def as_frame(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
-    """Return a narwhals data frame for a data frame in memory, ``None`` for what is none."""
+    """Return a narwhals data frame for a data frame in memory, ``None`` for other objects."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     frame = nw.from_native(X, pass_through=True)
@@ -464,7 +464,7 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
 
 
 def warn_of_names(X: Any) -> None:
-    """Warn of columns of a data frame that are no features by their names and types."""
+    """Warn of columns of a data frame whose names are usual for ids, labels and clicks."""
     frame: Any = as_frame(X)
     for column in frame.iter_columns():
         name = str(column.name).lower()
@@ -485,7 +485,7 @@ def warn_of_names(X: Any) -> None:
 
 
 def warn_of_new_categories(columns: Columns, X: Any) -> None:
-    """Warn of categories in a data frame that a model, which goes on learning, does not know.
+    """Warn of new categories in a data frame from which a fitted model continues to learn.
 
     Examples
     --------
@@ -529,7 +529,7 @@ def taken_rows(X: Any, rows: ArrayLike) -> Any:
 
 
 def _codes(column, categories):
-    """Return the code of each value; NaN for a value that is no category."""
+    """Return the code of each value; NaN for values that are not among the categories."""
     code_of = {category: float(code) for code, category in enumerate(categories)}
     values = column.to_list()
     return np.fromiter((code_of.get(value, np.nan) for value in values), float, len(values))

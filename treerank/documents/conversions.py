@@ -38,7 +38,7 @@ _OF_OBJECTS = {
 
 
 def shown_type(column: Any) -> str:
-    """Return the type of a column as messages show it, of objects an example.
+    """Return the type of a column for messages; for objects, with an example.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def shown_type(column: Any) -> str:
 
 
 def conversion_of(column: Any) -> str:
-    """Return what to write for a column of a data frame that holds no numbers.
+    """Return advice, with code, for a column of a data frame that is not numeric.
 
     Examples
     --------
@@ -86,7 +86,7 @@ pd.Timedelta('1D')."
 
 
 def text_conversion(column: Any, texts: Sequence[str]) -> str:
-    """Return what to write for a column of numbers as text, or of text and numbers.
+    """Return advice, with code, for a column of numbers as text, or of text and numbers.
 
     Examples
     --------
@@ -156,6 +156,6 @@ def _by_pandas(column: Any) -> bool:
 
 
 def _first(column: Any) -> Any:
-    """Return the first value of a column that tells its kind: text, if there is any."""
+    """Return the first text of a column, or its first value if it has no text."""
     values = [value for value in column.to_list() if not is_missing(value)]
     return next((value for value in values if isinstance(value, str)), next(iter(values), None))

@@ -58,7 +58,7 @@ class EvalSet:
 
     @property
     def X(self) -> Any:
-        """Features of the documents; those that are read in batches stay where they are."""
+        """Features of the documents; batches are not read into memory."""
         return matrix_of(self.documents)
 
     @property
@@ -95,7 +95,7 @@ class EvalSet:
         return self if judged.all() else self.taking(np.flatnonzero(judged))
 
     def taking(self, rows: np.ndarray) -> Self:
-        """Return the given documents alone, without a metric."""
+        """Return some documents by their indices, without a metric."""
         return type(self)(self.documents.take(rows), self.y[rows], self.groups.among(rows))
 
 
@@ -134,8 +134,8 @@ def split_off_share(
     """Return a training set without a share of its queries, and the documents of this share.
 
     Queries are drawn in canonical order, so neither the order of rows nor the names of queries
-    matter. About the same share is drawn of the queries with two different labels and of those
-    without. Queries on which an ``earlier`` fit was trained, which this one continues, are not
+    matter. About the same share of queries with and without two different labels is drawn. Queries
+    on which an ``earlier`` fit was trained, which this one continues, are not
     drawn.
     """
     n_queries, with_pairs = data.groups.n_queries, data.groups.with_two_labels(data.y)
@@ -255,7 +255,7 @@ def first_weighted(labels: dict[str, np.ndarray], weights: Iterable[float]) -> n
 
 
 def hashes_of_sets(sets: Sequence[LabeledSet]) -> list[int]:
-    """Return a hash of each set of documents, the same for any order and spread of its rows."""
+    """Return a hash of each set, which does not depend on the order of rows or on workers."""
     hashes = []
     for rows, labels, groups in sets:
         judged = rows.hashes() ^ row_hashes(np.column_stack([*labels.values()]))
@@ -313,7 +313,7 @@ def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.nd
 
 
 def read_eval_set(ranker: Any, eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:
-    """Return X, y and qid of an ``eval_set``, which may be batches, or name columns."""
+    """Return X, y and qid of an ``eval_set``, whose y and qid may be names of columns of X."""
     if isinstance(eval_set, Batches):
         return documents_of_batches(ranker, eval_set)
     X, y, qid = parts_of_eval_set(eval_set, name)

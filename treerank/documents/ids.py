@@ -71,7 +71,7 @@ def id_hashes(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:
 
 
 def ids_of_queries(qid: ArrayLike, groups: QueryGroups) -> list[Any]:
-    """Return the id of each query, in the order of the groups that were made of ``qid``.
+    """Return the id of each query, in the order of ``groups``, which were made from ``qid``.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def hashes_of(ids: Iterable[Any]) -> np.ndarray:
 
 
 def _text_of(value: Any) -> str:
-    """Return a text for an id that is equal for equal ids."""
+    """Return the text of an id to hash; equal ids have equal texts."""
     kind = type(value)  # the usual kinds first: the checks below take longer than the hash
     if kind is str or kind is np.str_:
         return f"str {value}"

@@ -46,8 +46,8 @@ class NumberTexts(NamedTuple):
 def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
     r"""Return an example of the numbers among distinct texts; None where they are words or codes.
 
-    Numbers are sure where hardly any text is another one, and some number has a fraction, a
-    separator, a sign or a unit. Whole numbers may be codes; so surely are those that begin with 0.
+    Texts are surely numbers if almost all of them are, and at least one has a fraction, a
+    separator, a sign or a unit. Whole numbers may be codes; with a leading 0 they surely are.
 
     Examples
     --------

@@ -125,7 +125,7 @@ class QueryGroups:
         return indices if self.permutation is None else self.permutation[indices]
 
     def with_two_labels(self, y: np.ndarray) -> np.ndarray:
-        """Tell of each query whether it holds two different labels: only then it has pairs."""
+        """Return a mask of the queries with two different labels, which alone have pairs."""
         by_query, start = self.sorted(y), self.indptr[:-1]
         return np.fmax.reduceat(by_query, start) > np.fmin.reduceat(by_query, start)  # no NaN
 
@@ -164,10 +164,10 @@ def _codes(qid):
 
 
 def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qid") -> np.ndarray:
-    """Return an array that is equal where ids are; refuse missing ids and a wrong shape.
+    """Return an array whose entries are equal where ids are; refuse missing ids and wrong shapes.
 
     Ids are equal as in Python: ``1`` and ``1.0`` are, ``1`` and ``"1"`` are not. An array of
-    numbers, of text of a fixed width or of dates is returned as it is. Other ids are numbered in
+    numbers, of text of a fixed width or of dates is returned unchanged. Other ids are numbered in
     ascending order.
 
     Examples
@@ -267,7 +267,7 @@ def _refuse_missing(name, is_missing, values):
 
 
 def warn_without_qid(qid: Any, n_documents: int) -> None:
-    """Warn of one query of many documents: mostly, ``qid`` was forgotten."""
+    """Warn of one query of many documents, where ``qid`` was probably forgotten."""
     if qid is None and n_documents >= _MANY:
         warn_user(
             f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "

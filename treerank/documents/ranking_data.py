@@ -60,7 +60,7 @@ class RankingData:
         return len(self.y)
 
     def __repr__(self) -> str:
-        """Return how many documents, queries and features there are; a table may be of any size."""
+        """Return the numbers of documents, queries and features, whatever the size of the table."""
         n_queries = QueryGroups.from_qid(self.qid, len(self)).n_queries
         n_features = getattr(self.X, "shape", np.shape(self.X[:1]))[1]
         sizes = f"{len(self)} documents, {n_queries} queries, {n_features} features"
@@ -153,7 +153,7 @@ class RankingData:
         return tuple(data.take(part[queries.codes] == number) for number in range(len(counts)))
 
     def _without_time(self, by_time: Any) -> "tuple[RankingData, Any]":
-        """Return the data, without the column that ``by_time`` names if it is text, and times."""
+        """Return the data without the column that ``by_time`` names, and its times."""
         if not isinstance(by_time, str):
             return self, by_time
         frame: Any = as_frame(self.X)
@@ -175,7 +175,7 @@ class RankingData:
 
     @property
     def doc_ids(self) -> np.ndarray:
-        """Document ids: ``documents``, or those in comments such as ``docid = GX0-1``, or ``""``.
+        """Document ids: ``documents``, or the ids in comments such as ``docid = GX0-1``, or ``""``.
 
         Examples
         --------
@@ -234,8 +234,8 @@ class Batches:
     """Rows that are read in batches, anew in every iteration, instead of held in memory.
 
     Trees of LightGBM, of XGBoost and of this package are fitted to more rows than fit into memory,
-    and the model is the same as of these rows in memory. The two engines then need columns without
-    categories, and trees that draw no rows. Every ranker scores and ranks batches.
+    and the model is the same as of these rows in memory. LightGBM and XGBoost then need columns
+    without categories, and trees without subsampling. Every ranker scores and ranks batches.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def checked_comments(comments: ArrayLike | None, n_rows: int) -> np.ndarray | No
 
 
 def rows_at_once(n_features: int) -> int:
-    """Return the number of rows of a batch: they have about four million numbers.
+    """Return the number of rows of a batch, which holds about four million numbers.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def accepted_by(estimator: Any) -> Accepts:
 
 
 def read_documents(estimator: Any, X: Any, y: Any = None, qid: Any = None) -> tuple[Any, Any, Any]:
-    """Return features as a float matrix, and labels and query ids as they are given.
+    """Return features as a float matrix, and labels and query ids unchecked.
 
     ``estimator`` is fitted. ``y`` and ``qid`` may be names of columns of ``X``, which are left out
     of the features.
@@ -98,7 +98,7 @@ def read_pairs(estimator: Any, X_a: Any, X_b: Any) -> tuple[Any, Any]:
 
 
 def _row_of(X: Any) -> Any:
-    """Return a single document, as a row or a series of pandas, as a table of one row."""
+    """Return a single document, given as a row or a series of pandas, as a table of one row."""
     if hasattr(X, "to_frame") and hasattr(X, "iloc"):
         return X.to_frame().T
     is_row = isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1 and len(X)
@@ -177,7 +177,7 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
 
 
 def stacked_rows(parts: Sequence[Any]) -> Any:
-    """Return the rows of arrays, of sparse matrices or of data frames, one after the other."""
+    """Concatenate the rows of arrays, of sparse matrices or of data frames."""
     if len(parts) == 1:
         return parts[0]
     if issparse(parts[0]):
@@ -187,7 +187,10 @@ def stacked_rows(parts: Sequence[Any]) -> Any:
 
 
 def _refuse_other_order(index: Any, name: str, values: Any) -> None:
-    """Refuse a series of pandas whose index has the rows of X, by theirs, in another order."""
+    """Refuse a series of pandas whose index has the rows of X in another order.
+
+    ``index`` is the index of X.
+    """
     other: Any = getattr(values, "index", None)
     if not hasattr(index, "is_unique") or not hasattr(other, "is_unique") or index.equals(other):
         return
@@ -211,7 +214,7 @@ def documents_of_batches(
 
 
 def refuse_arrays(*arrays: Any) -> None:
-    """Refuse arrays next to batches."""
+    """Refuse further arrays where X is batches."""
     if any(array is not None for array in arrays):
         raise ValueError(
             "y, qid, weights, pairs and positions must be None where X is Batches, which hold "
@@ -222,7 +225,7 @@ def refuse_arrays(*arrays: Any) -> None:
 def check_batches(
     estimator: Any, batches: Iterable[Any], *, reset: bool, earlier: Iterable[Columns] = ()
 ) -> tuple[BatchedMatrix, np.ndarray, np.ndarray]:
-    """Return features, labels and query ids of batches ``(X, y, qid)``; reads all of them once."""
+    """Return features, labels and query ids of batches ``(X, y, qid)``, reading each once."""
     if reset:
         _reset_columns(estimator, batches, earlier)
 

@@ -263,7 +263,7 @@ class TrainingQueries:
 
     @classmethod
     def of_state(cls, state: dict[str, np.ndarray] | None) -> "TrainingQueries | None":
-        """Return what :meth:`as_state` returned as an object; refuse anything else."""
+        """Return the object of a state of :meth:`as_state`; refuse an invalid state."""
         if state is None:
             return None
         of_hashes = array("uint64", "n_remembered")
@@ -303,7 +303,7 @@ def overlap_with_training(
 
 
 def warn_of_cut_queries(overlap: QueryOverlap, consequence: str = "the score is too high") -> None:
-    """Warn of queries of which other documents were trained on, or that have no ids.
+    """Warn of queries of which other documents were trained on, and of missing query ids.
 
     Examples
     --------
@@ -408,7 +408,7 @@ def hashes_of_queries(
 
 
 def _may_be_of_two_queries(value: Any) -> bool:
-    """Tell whether text is so short, or a number, that two queries may well have it as id."""
+    """Tell whether a text id, short or a number, may well be the id of two queries."""
     return isinstance(value, str) and (len(value) <= _SHORT or bool(_NUMBER.fullmatch(value)))
 
 

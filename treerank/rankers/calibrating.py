@@ -41,7 +41,7 @@ class Calibrating(Scoring):
 
     @check_arguments
     def threshold_for(self, precision: Share = 0.8, at_least: Finite = 1.0) -> float:
-        """Return the lowest score such that, from there up, this share of documents is relevant.
+        """Return the lowest score above which a share ``precision`` of documents is relevant.
 
         A document is relevant if its label is at least ``at_least``. The share is expected for
         documents like the ones that :meth:`calibrate` got.

@@ -124,8 +124,8 @@ class RelevanceScale:
     """Curves from scores to probabilities, one for each label but the lowest.
 
     ``labels`` are all labels, in ascending order; all but the lowest have a curve. ``steps`` are
-    probabilities by the isotonic fit at ``scores``, between which it is interpolated; ``lines``
-    have slope and intercept of the log odds, used where ``is_line``.
+    the probabilities of the isotonic fit at ``scores``, with linear interpolation between them;
+    ``lines`` are slope and intercept of the log odds, used where ``is_line``.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class RelevanceScale:
 
     @staticmethod
     def of(ranker: Any) -> "RelevanceScale":
-        """Return the curves of a ranker; refuse one that has none."""
+        """Return the curves of a ranker; refuse a ranker that is not calibrated."""
         check_is_fitted(ranker)
         scale = relevance_scale_of(ranker)
         if scale is None:

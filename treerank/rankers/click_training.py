@@ -22,7 +22,7 @@ from treerank.parameters import Rule
 
 
 def _check_clicks(name: str, value: Any) -> None:
-    """Refuse what is not a ``ClickRelevance``, whose module is imported only where there is one."""
+    """Refuse other values than None and a ``ClickRelevance``, which is imported only if needed."""
     if value is None:
         return
     from treerank.clicks.relevance import ClickRelevance
@@ -33,7 +33,7 @@ def _check_clicks(name: str, value: Any) -> None:
 
 @optional
 def check_saved_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is not a propensity for each position; NaN is one without documents."""
+    """Refuse other values than a propensity per position; NaN marks positions without documents."""
     is_column = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1
     if not is_column or np.isinf(value).any() or (value < 0).any():
         raise ValueError(f"{name} must be numbers of at least 0, one for each position.")

@@ -83,7 +83,7 @@ class ColumnRanker(Ranker):
         self.missing_score_ = float(low - ((high - low) or 1.0))
 
     def _index(self) -> int:
-        """Return the number of the column; refuse one that is not there, or holds categories."""
+        """Return the number of the column; refuse missing columns and columns of categories."""
         names, index = feature_names_of(self), self.column
         if isinstance(index, str):
             if names is None:
@@ -101,7 +101,7 @@ class ColumnRanker(Ranker):
         return int(index)
 
     def _values(self, X: Any) -> np.ndarray:
-        """Return the values of the column, of which higher is better."""
+        """Return the values of the column, negated if smaller is better."""
         column = X[:, [self.column_index_]]
         values = (column.toarray() if issparse(column) else column).ravel().astype(np.float64)
         return -values if self.smaller_is_better else values

@@ -87,7 +87,7 @@ class Comparing(Scoring):
     ) -> np.ndarray:
         """Return how much pairs of features contribute to ranking a above b, row by row.
 
-        They are exact where the parts of :meth:`explain` are, whose parameters these are.
+        Interactions are exact where the parts of :meth:`explain` are; see there for the parameters.
 
         Returns
         -------

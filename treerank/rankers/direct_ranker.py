@@ -112,8 +112,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the ranker, and parameters of its feature part as ``feature_part__*``.
 
-        Where the feature part is a name or a list and its parameters are set, an instance replaces
-        it.
+        To set a parameter of a feature part that is a name or a list, it is replaced by an
+        instance.
         """
         if any(name.startswith("feature_part__") for name in params):
             part = params.get("feature_part", self.feature_part)
@@ -187,7 +187,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         self.calibration_slope_ = objective.steepness
 
     def _warn_of_equal_scores(self, documents: Rows) -> None:
-        """Warn if all documents get the same score; in most fits, the first batch shows that not.
+        """Warn if all documents get the same score; mostly, one batch suffices to see.
 
         Rows that are read in batches come in another order.
         """
@@ -316,7 +316,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 def objective_for_labels(ranker: DirectRanker, y: ArrayLike, qid: ByRow = None) -> Objective:
     """Return the objective that ``fit`` would lower for these labels, in the order of rows.
 
-    Wrong settings of the ranker, and those that do not go together, are refused.
+    Wrong settings of the ranker, and settings that contradict each other, are refused.
     """
     ranker._check_settings()
     labels, label_weights = labels_with_weight(ranker._labels_of(y), ranker.label_weights)

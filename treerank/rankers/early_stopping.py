@@ -81,7 +81,7 @@ class RecordedMetrics:
         return [curve(scores) for curve in self.curves.values()]
 
     def __call__(self, scores: np.ndarray) -> float:
-        """Return the value that decides, and record those of all curves."""
+        """Return the value that decides, and record the values of all curves."""
         values = self.values(scores)
         self.history.append(values)
         total = sum(self.weights)
@@ -113,7 +113,7 @@ def hold_out(
 ) -> EvalSet:
     """Return the documents of one ``eval_set`` or several, with all metrics of each of them.
 
-    Queries of the first set that are also in the training set ``data`` are warned of.
+    A warning names queries of the first set that are also in the training set ``data``.
     """
     metrics = metrics_of(ranker, eval_metric)
     is_list = isinstance(eval_set, list) and eval_set
@@ -205,9 +205,9 @@ def _curve(
 def mean_over_all(
     metric: Metric, y: np.ndarray, groups: QueryGroups, documents: Rows
 ) -> Callable[[np.ndarray], float]:
-    """Return the mean of a metric over the queries of all workers, given scores of one of them.
+    """Return the mean of a metric over the queries of all workers, as a function of scores.
 
-    The sum is rounded once, as on one worker.
+    Each worker passes the scores of its own documents. The sum is rounded once, as on one worker.
     """
     ends = np.array([-y.min(), y.max()]) if len(y) else np.full(2, -np.inf)
     below, above = documents.largest(ends)

@@ -83,7 +83,7 @@ class ExplainedMargins(np.ndarray):
 
     @property
     def _is_whole(self) -> bool:
-        """Whether each column has a name still."""
+        """Whether the array has a column for each name, which slices may have lost."""
         return bool(self.ndim in (1, 2) and self.names and self.shape[-1] == len(self.names))
 
 
@@ -157,7 +157,10 @@ def sampled_parts(
 
 
 def _changes_of_score(scores_of, a, b, n_orders, random_state):
-    """Return the change of the score at the step of each feature, by order: means both ways."""
+    """Return the change of the score at the step of each feature, for each order.
+
+    It is the mean over walking the order forward and backward.
+    """
     changes = np.zeros((n_orders, len(a)))
     differing = np.flatnonzero(a != b)  # NaN is among them, and its step changes nothing
     if len(differing) == 0:
@@ -237,6 +240,6 @@ def _walk(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def _row(X: Any, n: int) -> np.ndarray:
-    """Return row ``n`` as a dense array; a matrix of one row has it everywhere."""
+    """Return row ``n`` as a dense array; of a matrix of one row, return this row."""
     row = X[n if X.shape[0] > 1 else 0]
     return row.toarray().ravel() if issparse(row) else row

@@ -152,24 +152,24 @@ class NestedRanker(Ranker):
 
     @property
     def tau(self) -> Tau:  # type: ignore[override]
-        """Function of the differences of scores, as the ranker has it."""
+        """The ranker's function of the differences of scores."""
         tau: Tau = self._of_ranker("tau")
         return tau
 
     @property
     def clicks(self) -> Any:
-        """What estimates relevance from clicks, as the ranker has it, for all stages at once."""
+        """The ranker's estimator of relevance from clicks, used once for all stages."""
         return self._of_ranker("clicks")
 
     @property
     def _accepts(self) -> Accepts:  # type: ignore[override]
-        """What the ranker accepts, but a matrix in memory and a single label."""
+        """What the inner ranker accepts, except batches and several labels."""
         accepts: Accepts = self._of_ranker("_accepts")
         return replace(accepts, batches=False, several_labels=False)
 
     @property
     def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
-        """Columns of the models that the ranker was given."""
+        """Columns of the models from which the inner ranker starts."""
         columns: Sequence[Columns] = self._of_ranker("_given_columns")
         return columns
 
@@ -222,7 +222,7 @@ class _StageEvalSets:
 
     @classmethod
     def of(cls, held_out: EvalSet | None) -> "_StageEvalSets | None":
-        """Return all held-out documents, which the first stage watches."""
+        """Return all held-out documents, which are the evaluation sets of the first stage."""
         if held_out is None or not isinstance(held_out.metric, RecordedMetrics):
             return None
         return cls(held_out.sets, held_out.metric.metrics)

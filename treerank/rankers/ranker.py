@@ -347,7 +347,7 @@ class Ranker(Scored):
         return self
 
     def _sizes(self, n_features: int) -> dict[str, int]:
-        """Return the sizes that the rules of ``_learned`` name."""
+        """Return the sizes to which the rules of ``_learned`` refer."""
         return {"n_features": n_features}
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
@@ -424,7 +424,7 @@ def seed_of(ranker: Ranker) -> int:
 
 
 def _with_pairs(calibrating: EvalSet) -> EvalSet:
-    """Return documents to calibrate on; refuse those without pairs."""
+    """Return documents to calibrate on; refuse documents without pairs."""
     if not calibrating.has_pairs:
         raise ValueError(
             "eval_set must hold out a query with two different labels; got none among "

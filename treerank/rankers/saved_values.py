@@ -154,7 +154,7 @@ def _read_estimator(content: dict[str, Any], classes: Classes) -> Any:
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
-    """Check the parameters of a ranker as ``fit`` does, but for objects that are not in files."""
+    """Check the parameters of a ranker as ``fit`` does, except objects that files do not hold."""
     if issubclass(estimator_class, Scored):
         unsaved = {n for n, v in params.items() if isinstance(v, str) and v.endswith(NOT_SAVED)}
         kept = {name: value for name, value in params.items() if name not in unsaved}
@@ -191,7 +191,7 @@ def _read_random_state(content: Any, classes: Classes) -> np.random.RandomState:
 
 
 def _named(table: Mapping[str, Any]) -> Kind:
-    """Return the kind of objects that this package has under a name."""
+    """Return the kind of the objects of a table of this package; files hold their names."""
     (kind,) = set(map(type, table.values()))
 
     def name_of(value: Any, fitted: bool = False) -> str | None:

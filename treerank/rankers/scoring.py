@@ -126,7 +126,7 @@ class Scoring(BaseEstimator):
         return sample_lists(scores, qid, **options)
 
     def _check_settings(self) -> None:
-        """Refuse wrong settings before training, also those that are used after it."""
+        """Refuse wrong settings before training, also settings for later methods."""
         check_parameters(self)
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -181,7 +181,7 @@ def scores_of(ranker: Any, X: Any) -> np.ndarray:
 
 
 def check_settings(ranker: Any) -> None:
-    """Refuse wrong settings of a ranker before training, also those that are used after it."""
+    """Refuse wrong settings of a ranker before training, also settings for later methods."""
     ranker._check_settings()
 
 
