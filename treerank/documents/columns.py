@@ -342,7 +342,7 @@ def _is_list_of(kinds, values):
 
 
 def as_csr(X: Any) -> csr_matrix:
-    """Return a new CSR matrix with sorted and unique entries and without stored zeros.
+    """Return a CSR matrix with sorted, unique entries and no stored zeros; ``X`` is not changed.
 
     Examples
     --------
