@@ -88,7 +88,9 @@ def test_documents_without_a_log_are_left_out_and_another_field_may_hold_the_id(
     grouped = vespa({"x": LOGGED["boots"]["x"]})
     grouped["root"]["children"].append({"id": "group:root:0", "relevance": 1.0, "children": []})
     for each in (answer, grouped):
-        with pytest.warns(UserWarning, match="1 documents of the answers have no features logged"):
+        with pytest.warns(
+            UserWarning, match="1 documents of the responses have no logged features"
+        ):
             assert read_feature_log({"boots": each}).doc_ids.tolist() == ["x"]
 
 
@@ -120,21 +122,21 @@ DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ([plugin(A)], {}, "queries must name the query of each answer.*: write queries="),
-        ([plugin(A)], {"queries": ["a", "b"]}, "queries must name 1 answers; got 2"),
+        ([plugin(A)], {}, "queries must name the query of each response.*: write queries="),
+        ([plugin(A)], {"queries": ["a", "b"]}, "queries must name 1 responses; got 2"),
         ({"q": plugin(A)}, {"queries": ["a"]}, "queries must be None for a mapping"),
         ({"q": A}, {}, "features must name the values of each document"),
         ({"q": A}, {"features": ["bm25"]}, "features must name the values of each document"),
-        ({"q": {"error": {"type": "t"}}}, {}, "that to 'q': an .* of a search; got .*'t'"),
-        ({"q": {"root": {"errors": [{"code": 8}]}}}, {}, "an answer must be that .*'code'"),
+        ({"q": {"error": {"type": "t"}}}, {}, "that to 'q': a .* of a search; got .*'t'"),
+        ({"q": {"root": {"errors": [{"code": 8}]}}}, {}, "a response must be that .*'code'"),
         ({"q": {"hits": {"hits": []}}}, {}, "must hold a document with features; got none"),
-        ({"q": plugin(A)}, {"entry": "z"}, "a document with features in 'z'; got none. Searches"),
+        ({"q": plugin(A)}, {"entry": "z"}, "a document with features in 'z'; got none. Request"),
         ({"q": {"hits": {"hits": [{}]}}}, {}, "that to 'q': it has no '_id'"),
-        ({"q": 3}, {}, "an answer must be a JSON object"),
+        ({"q": 3}, {}, "a response must be a JSON object"),
         ({"q": NUMBERED}, {}, "that to 'q': the name of a feature must be text; got 1"),
         ({"q": TEXTS}, {}, "feature 'price' must be a number; got 'low'"),
         (DIFFERENT, {"queries": ["q", "q"]}, r"must have one log of \('q', 'a'\); got two"),
-        (7, {}, "source must hold answers of searches; got 7"),
+        (7, {}, "source must hold search responses; got 7"),
         ({"q": EMPTY}, {}, "must hold a document with features; got none"),
         ([plugin(A)], {"queries": [None]}, "queries must not be missing; got None in row 0"),
         ({"q": solr(A, "fv")}, {"entry": "title"}, "features must be name=number"),

@@ -101,7 +101,7 @@ def test_training_sets_tell_the_ids_in_their_comments_and_qrels_may_have_odd_one
         ("{", "a.json", "must be JSON"),
         ({"name": "n"}, "a.json", r"must have one of \['judgmentRatings'"),
         ({"queries": [{"query": "a"}]}, "a.json", "it has no 'ratings'"),
-        ({"queries": [{"query": "a", "ratings": 3}]}, "a.json", "known shape; 'int' object"),
+        ({"queries": [{"query": "a", "ratings": 3}]}, "a.json", "known format; 'int' object"),
     ],
 )
 def test_a_file_that_says_no_judgments_is_refused_by_name(text, name, message, tmp_path):

@@ -1,6 +1,6 @@
-"""Answers of search engines that log the features of the documents they return.
+"""Search responses with logged features of their documents.
 
-The shapes are those of these repositories: o19s/elasticsearch-learning-to-rank
+The formats are those of these repositories: o19s/elasticsearch-learning-to-rank
 ``docs/logging-features.rst`` and ``LoggingFetchSubPhase.java`` (``_ltrlog``, also OpenSearch's),
 elastic/eland ``eland/ml/ltr/feature_logger.py``, apache/solr ``CSVFeatureLogger.java`` and
 vespa-engine/vespa (``matchfeatures``).
@@ -15,9 +15,9 @@ import numpy as np
 
 from treerank.checks import quote
 
-#: Where clients keep the JSON of an answer: those of Elasticsearch, Vespa and requests, pysolr.
+#: Attributes of client objects that hold the JSON of a response.
 _CLIENTS = ("body", "json", "raw_response")
-#: What the plugins name that they add to a log and is no feature.
+#: An entry that plugins add to a log and that is not a feature.
 _EXTRA = "extra_logging"
 _SOLR = re.compile(r"[^=,]+=[^=,]+(,[^=,]+=[^=,]+)*")
 _VESPA = ("matchfeatures", "summaryfeatures", "rankfeatures")
@@ -39,31 +39,31 @@ class LoggedDocument(NamedTuple):
 def logged_documents(
     answer: Any, entry: str | None, document: str | None, names: Sequence[str] | None
 ) -> Iterator[LoggedDocument | None]:
-    """Yield the documents of an answer; None for one that has no features."""
+    """Yield the documents of a response; None for a document without features."""
     if not isinstance(answer, Mapping):
-        raise ValueError(f"an answer must be a JSON object; got {quote(answer)}.")
+        raise ValueError(f"a response must be a JSON object; got {quote(answer)}.")
     kind = next((kind for kind in _ENGINES if isinstance(answer.get(kind), Mapping)), None)
-    found = answer if kind is None else answer[kind]
-    error = found.get("errors", found.get("error"))  # of Vespa, and of the others
-    if error is not None and "children" not in found:
-        raise ValueError(f"an answer must be that of a search; got {quote(error)}.")
+    body = answer if kind is None else answer[kind]
+    error = body.get("errors", body.get("error"))  # of Vespa, and of the other engines
+    if error is not None and "children" not in body:
+        raise ValueError(f"a response must be that of a search; got {quote(error)}.")
     if kind is not None:
-        yield from _ENGINES[kind][1](found, entry, document)
+        yield from _ENGINES[kind][1](body, entry, document)
     else:
         yield from _of_lists(answer, names)
 
 
 def json_of_client(answer: Any) -> Any:
-    """Return what a client wraps, and anything else as it is."""
+    """Return the JSON inside a client's response object; other values are returned unchanged."""
     if isinstance(answer, Mapping):
         return answer
     inner = (getattr(answer, name, None) for name in _CLIENTS)
-    whole = (each() if callable(each) else each for each in inner)
-    return next((each for each in whole if isinstance(each, Mapping)), answer)
+    values = (value() if callable(value) else value for value in inner)
+    return next((value for value in values if isinstance(value, Mapping)), answer)
 
 
 def is_answer(whole: Mapping[str, Any]) -> bool:
-    """Tell whether a mapping is one answer, and not one from queries to answers."""
+    """Return whether a mapping is a response, rather than a mapping from queries to responses."""
     return any(
         isinstance(whole.get(kind), Mapping) and isinstance(whole[kind].get(inner), list | str)
         for kind, (inner, _) in _ENGINES.items()
@@ -71,7 +71,7 @@ def is_answer(whole: Mapping[str, Any]) -> bool:
 
 
 def _of_hits(hits, entry, document):
-    """Yield those of Elasticsearch and OpenSearch: logs of the plugins, or scores of queries."""
+    """Yield documents of Elasticsearch and OpenSearch: plugin logs, or named query scores."""
     # Eland asks for the scores of queries that have the names of features. Where none matches, the
     # hit names none, but others of the answer do.
     has_scores = any(isinstance(hit.get("matched_queries"), Mapping) for hit in hits["hits"])
@@ -81,14 +81,14 @@ def _of_hits(hits, entry, document):
         if logs is not None:
             log = _chosen(logs[0], entry)
             if not isinstance(log, Mapping | None):
-                log = {each["name"]: each.get("value") for each in log if each["name"] != _EXTRA}
+                log = {item["name"]: item.get("value") for item in log if item["name"] != _EXTRA}
             yield _document(name, log)
         else:
             yield _document(name, hit.get("matched_queries", {}) if has_scores else None, False)
 
 
 def _of_docs(response, entry, document):
-    """Yield those of Solr, whose sparse format leaves out what is 0 or else the default."""
+    """Yield documents of Solr, whose sparse format omits defaults."""
     for doc in response["docs"]:
         text = doc.get("[features]") if entry is None else doc.get(entry)
         if text is None and entry is None:  # the field may have another name
@@ -107,38 +107,38 @@ def _pair(text):
 
 
 def _of_root(root, entry, document):
-    """Yield those of Vespa, without tensors and its own numbers."""
+    """Yield documents of Vespa, without tensors and Vespa's internal numbers."""
     for hit in root.get("children", []):
         fields = hit.get("fields", {})  # a group of hits has none
         chosen = _chosen({key: fields[key] for key in _VESPA if key in fields}, entry)
-        own = fields.get("documentid", hit["id"]) if document is None else fields.get(document)
+        name = fields.get("documentid", hit["id"]) if document is None else fields.get(document)
         kept = [key for key in chosen or () if not key.startswith("vespa.")]
         numbers = {key: chosen[key] for key in kept if not isinstance(chosen[key], Mapping)}
-        yield _document(own, None if chosen is None else numbers)
+        yield _document(name, None if chosen is None else numbers)
 
 
 def _of_lists(answer, names):
-    """Yield those of eland: a list of features for each document."""
+    """Yield documents of eland: a list of feature values for each document."""
     for document, values in answer.items():
         if not isinstance(values, Sequence) or isinstance(values, str):
             raise ValueError(
-                "an answer must be one of Elasticsearch, OpenSearch, Solr or Vespa, or lists of "
+                "a response must be one of Elasticsearch, OpenSearch, Solr or Vespa, or lists of "
                 f"features by document; got {quote(answer)}."
             )
         if names is None or len(names) != len(values):
             raise ValueError(
-                "features must name the values of each document, which are but lists; got "
+                "features must name the values of each document, which are plain lists; got "
                 f"{quote(names)} for {quote(values)}."
             )
         yield _document(document, dict(zip(names, values, strict=True)))
 
 
-#: What each engine's answers have at their top and one step below, and what reads them.
+#: By key at the top level of a response: a key one level below, and the reader.
 _ENGINES = {"hits": ("hits", _of_hits), "response": ("docs", _of_docs), "root": ("id", _of_root)}
 
 
 def _chosen(logs, entry):
-    """Return the log of this name, or the only one; None if there is none."""
+    """Return the log of a name, or the only one; None if there is none."""
     if entry is None and len(logs) > 1:
         raise ValueError(f"entry must name one of the logs {quote([*logs])}; got None.")
     return logs.get(entry) if entry is not None else next(iter(logs.values()), None)
