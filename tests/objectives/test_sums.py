@@ -128,7 +128,16 @@ def test_every_feature_part_is_trained_by_a_sum(name):
     assert not np.allclose(outputs(name, 0.5 * alone + 0.5 * OTHER), whole, atol=1e-4)
 
 
-@pytest.mark.parametrize("other", [1, 0.5, "text", None, np.ones(90)])
+class WithoutTaking:
+    """Has derivatives, but those of some rows alone cannot be had."""
+
+    groups, n_outputs = OTHER.groups, 1
+
+    def derivatives(self, scores, *, iteration=0):
+        return scores, np.ones_like(scores)
+
+
+@pytest.mark.parametrize("other", [1, 0.5, "text", None, np.ones(90), WithoutTaking()])
 def test_only_objectives_are_added(other):
     for add in (lambda: OTHER + other, lambda: other + OTHER):
         with pytest.raises(TypeError):
