@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from example_rankers import PARTS, Column, every_part
 from numba import njit
@@ -225,3 +226,10 @@ def test_a_setting_that_holds_a_ranker_is_saved_as_if_it_was_never_fitted(key):
     saved = saved_values.saved
     assert saved({key: fitted}, fitted=False) == saved({key: clone(fitted)}, fitted=False)
     assert saved({key: fitted}) != saved({key: fitted}, fitted=False)
+
+
+@pytest.mark.parametrize("column", [pd.Series([1.5, 2.5]), pl.Series([1.5, 2.5])])
+def test_a_column_of_a_data_frame_is_saved_as_an_array(column):
+    array = saved_values.saved({"gain": column})["gain"]
+    assert isinstance(array, np.ndarray)
+    assert array.tolist() == [1.5, 2.5]
