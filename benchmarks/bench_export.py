@@ -11,7 +11,7 @@ from timing import time_in_turn
 
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.components import Components
 from treerank.forests.forest import Forest
 
 
@@ -57,7 +57,7 @@ def main(n_trees=1000, n_leaves=255):
 
     def write(name):
         """Return the size of the file."""
-        return len(converted(name, Terms(forest), names).content())
+        return len(converted(name, Components(forest), names).content())
 
     for name in FORMATS:
         try:

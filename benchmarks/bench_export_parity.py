@@ -3,7 +3,8 @@
     python benchmarks/bench_export_parity.py 200 1000
 
 Forests have leaves, chains and bushes, categories, missing values, thresholds among the documents,
-denormal, huge and infinite ones, and on half of them a line is added where a format can say it.
+denormal, huge and infinite ones. To half of them a linear model is added where the format can hold
+one.
 """
 
 import ctypes
@@ -19,8 +20,8 @@ import xgboost
 
 from treerank.exports.conversion import converted
 from treerank.exports.formats import format_named
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.components import Components
+from treerank.feature_parts.linear_component import LinearComponent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from drawn_forests import drawn_documents, drawn_forest
@@ -76,18 +77,22 @@ def drawn_case(random, format, n):
         constant=random.random() < 0.5,
     )
     X = drawn_documents(random, forest, n)
-    has_line = "linear" in format_named(format).adds and forest.sum_dtype == "float64"
-    line = LinearTerm(*random.normal(size=(2, 4))) if has_line and random.random() < 0.5 else None
-    return Terms(forest, line), X
+    has_linear = "linear" in format_named(format).adds and forest.sum_dtype == "float64"
+    linear = (
+        LinearComponent(*random.normal(size=(2, 4)))
+        if has_linear and random.random() < 0.5
+        else None
+    )
+    return Components(forest, linear), X
 
 
 def main(n_forests=200, n_documents=1000):
     for format, scores_of in PROGRAMS.items():
         random, n_wrong, n_off = np.random.default_rng(0), 0, 0
         for _ in range(n_forests):
-            terms, X = drawn_case(random, format, n_documents)
-            conversion = converted(format, terms, NAMES, X)
-            model, program = terms.scores(X), conversion.scores(X)
+            components, X = drawn_case(random, format, n_documents)
+            conversion = converted(format, components, NAMES, X)
+            model, program = components.scores(X), conversion.scores(X)
             n_wrong += int((scores_of(conversion.content(), X) != program).sum())
             n_off += int((model != program).sum())
         print(

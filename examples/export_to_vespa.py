@@ -2,8 +2,8 @@
 A ranking expression for Vespa
 ==============================
 
-Vespa evaluates expressions of rank features. The best ranker, a line and trees, becomes one of
-them.
+Vespa evaluates expressions of rank features. The best ranker, a linear model and trees, becomes
+one of them.
 """
 
 # %%

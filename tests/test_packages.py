@@ -157,7 +157,7 @@ def test_a_part_of_ones_own_needs_no_more_than_the_protocol():
     assert (ranker.evals_result_, ranker.best_iteration_) == ({}, None)
     assert ranker.explain(X[:2], X[2:4]).shape == (2, 3)
     with pytest.raises(ValueError, match="feature_part must be trees"):
-        ranker.terms()
+        ranker.components()
 
 
 def test_a_ranker_says_what_it_reads():

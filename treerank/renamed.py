@@ -24,6 +24,7 @@ RENAMED = {
         "Chain": "treerank.feature_parts.Stages",
         "GivenTrees": "treerank.feature_parts.RefitTrees",
         "Line": "treerank.feature_parts.LinearModel",
+        "LinearNetwork": "treerank.feature_parts.MLP",
     },
     "treerank.reranking": {"runs_as_features": "treerank.search_engines.runs_as_features"},
     "treerank.inspection": {

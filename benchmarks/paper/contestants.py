@@ -130,7 +130,7 @@ def other_parts(n_trees, n_epochs):
         "SoftTrees": part("soft_trees", **network),
         "MLP": part("mlp", **network),
         "Polynomial": part("polynomial", **network),
-        "Linear": part("linear_network", **network),
+        "Linear": part("mlp", hidden=(), start="zero", learning_rate=0.01, **network),
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.exports import export
-from treerank.feature_parts import Chain, Line
+from treerank.feature_parts import LinearModel, Stages
 from treerank.rankers.calibration import relevance_scale_of
 
 random = np.random.default_rng(0)
@@ -82,7 +82,7 @@ def test_all_that_a_linker_sees_begins_with_the_name(tmp_path):
 def test_a_file_that_includes_two_models_knows_the_number_of_features_of_each(tmp_path):
     frame = pd.DataFrame({"color": pd.Categorical(np.where(X[:, 0] > 0, "red", "blue"))})
     frame["size"] = X[:, 1]
-    trees = Chain([Line(), LightGBMTrees(5, min_child_samples=2)])
+    trees = Stages([LinearModel(), LightGBMTrees(5, min_child_samples=2)])
     rankers = {"shop": fitted(0), "news": clone(FEW).fit(frame, X[:, 0] > 0.3, qid)}
     rankers["line"] = TreeDirectRanker(trees, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0.3, qid)
     for name, ranker in rankers.items():

@@ -130,7 +130,7 @@ def test_sums_of_trees_of_several_engines_are_exported_and_explained(name, tmp_p
     assert not errors.any()  # exact, and no draws
     np.testing.assert_allclose(np.asarray(pairs).sum(axis=1), scores[:5] - scores[5:10], atol=1e-6)
     if name == "best":
-        with pytest.raises(ValueError, match=r"trees and a line, which 'c', 'json', 'onnx' and 'v"):
+        with pytest.raises(ValueError, match=r"trees and a linear model, which 'c', 'json', 'on"):
             export(parts, tmp_path / "model", format="lightgbm")
     assert formats_for(parts) == formats
 
@@ -141,7 +141,7 @@ def test_numbers_as_categories_of_several_engines_are_refused_with_the_way_out()
     part = Ensemble([LightGBMTrees(5, **settings), HistogramTrees(5, **settings)], n_bags=2)
     ranker = TreeDirectRanker(part, random_state=0).fit(X, Y, np.arange(N) // 20)
     with pytest.raises(ValueError, match=r"column 'f1' of X must be text or categories of a data"):
-        ranker.terms()
+        ranker.components()
 
 
 def test_formats_for_says_which_formats_know_categories(ranker):

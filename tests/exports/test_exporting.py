@@ -27,8 +27,8 @@ from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.feature_parts import LinearModel
+from treerank.feature_parts.components import Components
 from treerank.feature_parts.registry import feature_part_class
-from treerank.feature_parts.terms import Terms
 from treerank.forests.building import GrowingForest
 from treerank.forests.scoring import forest_scores
 from treerank.rankers import ForestRanker
@@ -54,7 +54,7 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         zeros = random.random() < 0.3
         forest = drawn_forest(random, rule=rule, sum_dtype=single, zeros=zeros, constant=True)
         X = drawn_documents(random, forest, 60)
-        conversion = converted(format, Terms(forest), NAMES, X)
+        conversion = converted(format, Components(forest), NAMES, X)
         scores, others = forest_scores(forest, X)[:, 0], conversion.scores(X)
         is_off = np.abs(scores - others) > 1e-5
         found = conversion.deviations(X)
@@ -252,7 +252,7 @@ def test_what_is_not_fitted_has_no_folder_or_is_too_deep_is_refused(fitted, tmp_
         export(fitted, tmp_path / "none" / "model", format="c")
     deep = drawn_forest(np.random.default_rng(2), n_trees=8, most_splits=500)
     with pytest.raises(ValueError, match=r"takes trees of at most 200 splits on a path; got \d+"):
-        converted("solr", Terms(deep), NAMES)
+        converted("solr", Components(deep), NAMES)
 
 
 def test_what_a_reader_returned_is_checked_and_is_in_memory(fitted, tmp_path):
@@ -336,13 +336,13 @@ def test_what_a_format_cannot_say_of_categories_is_named():
     feature[sets.of_node == 0] = 1
     assert sets.of_node[np.argmax(sets.of_node >= 0)] == 0
     with pytest.raises(ValueError, match="has no categories; got some in column 'b'"):
-        converted("ranklib", Terms(replace(forest, feature=feature)), NAMES)
+        converted("ranklib", Components(replace(forest, feature=feature)), NAMES)
     sets.codes[sets.starts[1] - 1] = 2**16 - 1
-    converted("xgboost", Terms(forest), NAMES)
+    converted("xgboost", Components(forest), NAMES)
     for place, code in ((sets.starts[1] - 1, 2**16), (sets.starts[1] - 1, 65535.5), (0, -1)):
         sets.codes[place] = code
         with pytest.raises(ValueError, match=f"whole numbers from 0 to 65535; got {code}"):
-            converted("xgboost", Terms(forest), NAMES)
+            converted("xgboost", Components(forest), NAMES)
 
 
 def test_five_features_that_differ_are_listed(tmp_path):
@@ -358,6 +358,6 @@ def test_five_features_that_differ_are_listed(tmp_path):
 def test_a_program_that_reads_categories_as_the_engine_does_is_exact_and_no_other(part, format):
     codes = np.column_stack([np.arange(240) % 6, X[:, :2]])
     trees = feature_part_class(part)(5, categorical_features=[0], min_child_samples=2)
-    terms = TreeDirectRanker(trees, random_state=0).fit(codes, y, qid).terms()
+    components = TreeDirectRanker(trees, random_state=0).fit(codes, y, qid).components()
     for other in ("onnx", "lightgbm"):
-        assert converted(other, terms, NAMES[:3]).is_exact == (other == format)
+        assert converted(other, components, NAMES[:3]).is_exact == (other == format)

@@ -24,15 +24,15 @@ from treerank import TreeDirectRanker
 from treerank.exports import write_feature_set
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.terms import Terms, no_trees
+from treerank.feature_parts.components import Components, no_trees
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.scoring import forest_scores
 
 NAMES = ["a", "b", "c", "d"]
 
 
 def written(format, forest, X=None):
-    conversion = converted(format, Terms(forest), NAMES, X)
+    conversion = converted(format, Components(forest), NAMES, X)
     return conversion, conversion.content()
 
 
@@ -69,9 +69,9 @@ def test_a_program_scores_its_file_as_expected(format, seed):
     np.testing.assert_array_equal(scores(content, X), conversion.scores(X))
 
 
-@pytest.mark.parametrize("line", [None, LinearTerm(np.zeros(4), np.zeros(4))])
-def test_programs_read_a_model_that_scores_all_documents_alike(line):
-    X, nothing = np.random.default_rng(0).normal(size=(10, 4)), Terms(no_trees(4), line)
+@pytest.mark.parametrize("linear", [None, LinearComponent(np.zeros(4), np.zeros(4))])
+def test_programs_read_a_model_that_scores_all_documents_alike(linear):
+    X, nothing = np.random.default_rng(0).normal(size=(10, 4)), Components(no_trees(4), linear)
     content = {name: converted(name, nothing, NAMES, X).content() for name in FORMATS}
     for format, (scores, _) in READERS.items():
         np.testing.assert_array_equal(scores(content[format], X), np.zeros(10))
@@ -133,28 +133,30 @@ def test_a_model_of_solr_names_the_store_of_its_features(format, tmp_path):
     ranker = TreeDirectRanker("linear").fit([[1.0], [2.0]], [0, 1], [1, 1])
     write_feature_set(ranker, tmp_path / "features.json", format=format)
     (feature,) = json.loads((tmp_path / "features.json").read_text())
-    line, trees = LinearTerm(np.ones(1), np.zeros(1)), Terms(no_trees(1))
-    for terms in (trees, Terms(no_trees(1), line)):
-        model = json.loads(converted(format, terms, ["f0"], np.ones((1, 1))).content())
+    linear, trees = LinearComponent(np.ones(1), np.zeros(1)), Components(no_trees(1))
+    for components in (trees, Components(no_trees(1), linear)):
+        model = json.loads(converted(format, components, ["f0"], np.ones((1, 1))).content())
         assert model["store"] == feature["store"]
 
 
 def test_a_line_in_solr_is_the_sum_of_weights_times_what_its_normalizer_leaves():
     random = np.random.default_rng(0)
-    line = LinearTerm(random.normal(size=4), random.normal(size=4))
+    linear = LinearComponent(random.normal(size=4), random.normal(size=4))
     X = random.normal(size=(20, 4)).astype(np.float32)
-    conversion = converted("solr", Terms(no_trees(4), line), NAMES, X)
+    conversion = converted("solr", Components(no_trees(4), linear), NAMES, X)
     expected = ARITHMETIC["solr"](conversion.content(), X, NAMES)
     np.testing.assert_array_equal(conversion.scores(X), expected)
 
 
 def test_names_that_an_engine_refuses_are_changed():
-    terms = Terms(drawn_forest(np.random.default_rng(0)))
+    components = Components(drawn_forest(np.random.default_rng(0)))
     for name, expected in (("", "_"), ('title: "bm25"\n{a}', "title___bm25___a_")):
-        text = converted("lightgbm", terms, [name, *NAMES[1:]]).content().decode()
+        text = converted("lightgbm", components, [name, *NAMES[1:]]).content().decode()
         assert lightgbm.Booster(model_str=text).feature_name() == [expected, *NAMES[1:]]
     booster = xgboost.Booster()
-    booster.load_model(bytearray(converted("xgboost", terms, ["a[0]<b", *NAMES[1:]]).content()))
+    booster.load_model(
+        bytearray(converted("xgboost", components, ["a[0]<b", *NAMES[1:]]).content())
+    )
     booster.predict(xgboost.DMatrix(np.zeros((1, 4)), feature_names=booster.feature_names))
 
 
@@ -179,18 +181,18 @@ def test_a_ranking_expression_has_the_value_expected(rule):
     random = np.random.default_rng(0)
     for n_trees in (0, 1, 5, 5):
         forest = drawn_forest(random, n_trees=n_trees, rule=rule, constant=n_trees > 0)
-        line = LinearTerm(random.normal(size=4), random.normal(size=4))
+        linear = LinearComponent(random.normal(size=4), random.normal(size=4))
         X = drawn_documents(random, forest, 40)
-        conversion = converted("vespa-expression", Terms(forest, line), NAMES, X)
+        conversion = converted("vespa-expression", Components(forest, linear), NAMES, X)
         scores = ARITHMETIC["vespa-expression"](conversion.content(), X, NAMES)
         np.testing.assert_array_equal(scores, conversion.scores(X))
     with pytest.raises(ValueError, match="names must be rank features of Vespa; got 'a b'"):
-        converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]).content()
+        converted("vespa-expression", Components(forest), ["a b", *NAMES[1:]]).content()
 
 
 @pytest.mark.parametrize("format", ["elastic", "solr", "xgboost"])
 def test_names_of_features_may_be_any_texts(format):
     forest = drawn_forest(np.random.default_rng(0))
-    text = converted(format, Terms(forest), ["the trees", *NAMES[1:]]).content()
+    text = converted(format, Components(forest), ["the trees", *NAMES[1:]]).content()
     assert json.loads(text)
     assert b'"the trees"' in text

@@ -111,7 +111,7 @@ def test_what_it_lacks_is_refused_by_name(tmp_path):
     assert not (tmp_path / "model").exists()
     with pytest.raises(AttributeError, match=r"feature_importances_ .* Descent has none"):
         _ = ranker.feature_importances_
-    with pytest.raises(ValueError, match="feature_part must be trees, a line, a network"):
+    with pytest.raises(ValueError, match="feature_part must be trees, a linear model, a network"):
         ranker.scorer()
     with pytest.raises(ValueError, match="warm_start must be False for feature_part="):
         TreeDirectRanker(Descent(), warm_start=True).fit(X, Y, QID)

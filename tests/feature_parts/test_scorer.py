@@ -8,8 +8,8 @@ from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scipy.sparse import csr_matrix
 
 from treerank import MLP, LightGBMTrees, TreeDirectRanker
+from treerank.feature_parts.components import Components
 from treerank.feature_parts.scorer import Scorer
-from treerank.feature_parts.terms import Terms
 from treerank.forests.scoring import forest_leaves, forest_scores
 from treerank.rankers import ForestRanker
 
@@ -25,7 +25,7 @@ def scores_by_leaves(forest, X):
 
 def assert_scored(forest, X):
     expected = scores_by_leaves(forest, X)
-    np.testing.assert_array_equal(Scorer(Terms(forest))(X), expected)
+    np.testing.assert_array_equal(Scorer(Components(forest))(X), expected)
     np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
 
 
@@ -90,7 +90,7 @@ def test_several_threads_share_a_scorer():
 
 
 def test_what_cannot_be_scored_is_refused():
-    scorer = Scorer(Terms(one_leaf(4)))
+    scorer = Scorer(Components(one_leaf(4)))
     for X in (np.zeros(4), np.zeros((2, 3)), np.zeros((1, 2, 4))):
         with pytest.raises(ValueError, match="X must have 4 columns; got an array of shape"):
             scorer(X)

@@ -5,7 +5,7 @@ import pytest
 
 from treerank import MLP, Ensemble, HistogramTrees, SoftTrees, TreeDirectRanker
 from treerank.baselines import PRank, QuadraticPRank, RankBoost, RankSVM, SortNet
-from treerank.feature_parts import LinearModel, LinearNetwork, Polynomial, Stages
+from treerank.feature_parts import LinearModel, Polynomial, Stages
 from treerank.files.states import array, check_state, count, entries, history, numbers, optional
 from treerank.rankers.nested_ranker import NestedRanker
 
@@ -14,7 +14,7 @@ TREES = HistogramTrees(3, min_child_samples=2, min_child_weight=0, n_jobs=1, **S
 RANKERS = {
     "histogram": TreeDirectRanker(TREES, random_state=0),
     "mlp": TreeDirectRanker(MLP((4,), n_epochs=1), random_state=0),
-    "linear_network": TreeDirectRanker(LinearNetwork(n_epochs=1, n_outputs=2), random_state=0),
+    "one layer": TreeDirectRanker(MLP((), n_epochs=1, n_outputs=2), random_state=0),
     "polynomial": TreeDirectRanker(Polynomial(n_epochs=1), random_state=0),
     "soft_trees": TreeDirectRanker(SoftTrees(2, depth=2, n_epochs=1), random_state=0),
     "linear": TreeDirectRanker(LinearModel()),
@@ -115,7 +115,7 @@ PART_CHANGES = [
     ("mlp", ("n_outputs_",), lambda old: 10**9),
     ("mlp", ("weights", "network.0.weight"), wider),
     ("mlp", ("weights", "network.0.weight"), filled(np.nan)),
-    ("linear_network", ("weights", "head"), shorter),
+    ("one layer", ("weights", "head"), shorter),
     ("polynomial", ("n_features_in_",), lambda old: 2),
     ("soft_trees", ("shape", "depth"), lambda old: 10**12),
     ("soft_trees", ("shape", "n_trees"), lambda old: 10**9),

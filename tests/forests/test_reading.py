@@ -13,7 +13,7 @@ from scoring_programs import lightgbm_scores, xgboost_scores
 import treerank
 from treerank import compare, load, make_web_search, read_forest
 from treerank.exports.conversion import converted
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.components import Components
 from treerank.files.archive import read_archive, write_archive
 from treerank.forests.scoring import forest_scores
 from treerank.rankers import ForestRanker
@@ -48,7 +48,7 @@ def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
     dtype = "float32" if format == "ranklib" else random.choice(["float64", "float32"])
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype=dtype, constant=True)
     X = drawn_documents(random, forest, 100, missing=format != "ranklib")
-    conversion = converted(format, Terms(forest), NAMES, X)
+    conversion = converted(format, Components(forest), NAMES, X)
     content = conversion.content()
     found = read(tmp_path, content, n_features=4)
     scored = PROGRAMS.get(format, lambda _, X: conversion.scores(X))
@@ -94,7 +94,7 @@ def test_a_model_of_ranklib_is_weighted_and_its_missing_values_are_zero(tmp_path
     assert read(tmp_path, TREE, n_features=7).n_features == 7
 
 
-OURS = json.loads(converted("json", Terms(one_leaf(4)), NAMES).content())
+OURS = json.loads(converted("json", Components(one_leaf(4)), NAMES).content())
 CATS = {"features_info": {"float_features": [{"feature_index": 0, "flat_feature_index": 0}]}}
 DAMAGED = {
     "empty": "",
@@ -177,7 +177,7 @@ def test_a_changed_file_is_refused_or_scores_some_numbers(format, tmp_path):
     random = np.random.default_rng(0)
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype="float32")
     X = drawn_documents(random, forest, 20)
-    text = converted(format, Terms(forest), NAMES, X).content()
+    text = converted(format, Components(forest), NAMES, X).content()
     n_read = 0
     for _ in range(150):
         changed = bytearray(text)

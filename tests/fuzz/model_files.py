@@ -37,11 +37,12 @@ _MANIFEST = "treerank.json"
 _SETS = {"categorical_features": [3]}
 #: LightGBM splits by categories of few rows only with these.
 _FEW_ROWS = {"min_data_per_group": 1, "cat_smooth": 1.0}
-_PLAIN = "histogram", "mlp", "linear_network", "polynomial", "soft_trees", "lightgbm", "xgboost"
+_PLAIN = "histogram", "mlp", "polynomial", "soft_trees", "lightgbm", "xgboost"
 #: Feature parts under TreeDirectRanker, by name: a name in the registry and parameters.
 _PARTS = {name: (name, {}) for name in _PLAIN} | {
     "histogram sets": ("histogram", _SETS | {"min_child_samples": 2}),
     "histogram large": ("histogram", {"num_leaves": 600, "min_child_samples": 1}),
+    "mlp without hidden layers": ("mlp", {"hidden": (), "start": "zero"}),
     "mlp with a head": ("mlp", {"n_outputs": 3, "activation": "relu", "dropout": 0.1}),
     "lightgbm sets": ("lightgbm", _SETS | {"engine_params": _FEW_ROWS}),
     "xgboost sets": ("xgboost", _SETS),
@@ -61,7 +62,7 @@ _TEXTS = (
     "\ud83d\ude00",
     "/etc/passwd",
     "tanh",
-    "linear_network",
+    "polynomial",
     "my_loss (not saved)",
     "cuda",
 )

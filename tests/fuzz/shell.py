@@ -46,7 +46,7 @@ FITTING = {
     "--ranker": ["PRank", "RankSVM", "TreeDirectRanker", "NestedRanker", "RankBoost"],
     "--loss": ["logistic", "hinge", "listnet", "exponential"],
     "--weight": ["ndcg", "uniform", "map", "mrr"],
-    "--feature-part": ["lightgbm", "xgboost", "histogram", "linear_network", "streaming"],
+    "--feature-part": ["lightgbm", "xgboost", "histogram", "mlp", "streaming"],
     "--format": ["tsv", "trec"],
     "--convention": ["treerank", "letor4"],
 }

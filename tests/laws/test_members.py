@@ -26,7 +26,13 @@ from treerank.clicks.click_data import ClickData
 from treerank.documents.ranking_data import Batches
 from treerank.documents.reading import accepted_by
 from treerank.feature_parts import Ensemble, RefitTrees, Stages
-from treerank.feature_parts.base import FeaturePart, PartTraits, importances_of, terms_of, traits_of
+from treerank.feature_parts.base import (
+    FeaturePart,
+    PartTraits,
+    components_of,
+    importances_of,
+    traits_of,
+)
 from treerank.feature_parts.registry import FEATURE_PARTS, reads_sparse
 from treerank.feature_parts.stages import _MetricFromStart
 from treerank.metrics import NDCG
@@ -172,16 +178,16 @@ def best_iteration_(each):
     assert best == (traits_of(each.part).best_iteration_ if each.watches else None)
 
 
-def terms(each):
-    """Scores as a sum, of the same terms as those of the part."""
-    alone = traits_of(each.part).terms
+def components(each):
+    """Scores as a sum, of the same components as those of the part."""
+    alone = traits_of(each.part).components
     if alone is None:
         with pytest.raises(ValueError, match=type(each.part).__name__):
-            terms_of(each.whole, np.ones(1))
+            components_of(each.whole, np.ones(1))
         return
     weight = traits_of(each.part).head_weight_
-    found = terms_of(each.whole, np.array([2.0]))
-    expected = terms_of(each.part, np.ones(each.part.n_outputs_) if weight is None else weight)
+    found = components_of(each.whole, np.array([2.0]))
+    expected = components_of(each.part, np.ones(each.part.n_outputs_) if weight is None else weight)
     assert found.kinds == expected.kinds
     scores = 2.0 * each.whole.transform(X)[:, 0]
     np.testing.assert_allclose(found.scores(X), scores, rtol=1e-5, atol=1e-6)
@@ -262,7 +268,7 @@ MEMBERS = {
     member.__name__: member
     for member in (
         *(transform, n_outputs_, n_features_in_, head_weight_, n_threads, given_columns),
-        *(evals_result_, best_iteration_, terms, get_state, set_state, feature_importances_),
+        *(evals_result_, best_iteration_, components, get_state, set_state, feature_importances_),
         *(get_params, set_params, fit, accepts_rows, accepts_batches, settings_by_workers),
     )
 }
@@ -294,7 +300,7 @@ def test_a_composite_reads_sparse_matrices_where_its_part_does(composite, name):
         transform(fitted(name, composite, sparse=True), csr_matrix(X))
 
 
-@pytest.mark.parametrize("member", ["feature_importances_", "n_threads", "get_state", "terms"])
+@pytest.mark.parametrize("member", ["feature_importances_", "n_threads", "get_state", "components"])
 @pytest.mark.parametrize("composite", [Ensemble, Stages])
 def test_a_composite_of_several_parts_is_their_sum(composite, member):
     parts = ["linear", HistogramTrees(4, min_child_samples=5, n_jobs=3), part_named("lightgbm")]
@@ -312,10 +318,10 @@ def test_a_composite_of_several_parts_is_their_sum(composite, member):
         if composite is Stages:
             by_part = [each.transform(TRAIN[0]).std() for each in own]
             np.testing.assert_allclose(whole.spread_, by_part)
-    if member == "terms":
+    if member == "components":
         head = np.ones(1) if composite is Stages else weight
         sums = sum(w * each.transform(X)[:, 0] for w, each in zip(weight, own, strict=True))
-        np.testing.assert_allclose(terms_of(whole, head).scores(X), sums, atol=1e-9)
+        np.testing.assert_allclose(components_of(whole, head).scores(X), sums, atol=1e-9)
     if member == "get_state":
         again = clone(whole).set_state(whole.get_state())
         np.testing.assert_array_equal(again.feature_importances_, whole.feature_importances_)
@@ -366,9 +372,9 @@ def test_a_ranker_has_the_members_of_its_feature_part(name):
     assert ranker.best_iteration_ == traits.best_iteration_
     recorded = traits.evals_result_.get("validation", {})
     assert ranker.evals_result_.get("validation", {}) == recorded
-    if has_methods(ranker.feature_part_, "terms"):
+    if has_methods(ranker.feature_part_, "components"):
         np.testing.assert_allclose(
-            ranker.terms().scores(X), ranker.predict(X), rtol=1e-4, atol=1e-6
+            ranker.components().scores(X), ranker.predict(X), rtol=1e-4, atol=1e-6
         )
     if hasattr(ranker.feature_part_, "feature_importances_"):
         expected = importances_of(ranker.feature_part_)

@@ -270,7 +270,7 @@ def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
 
 
 def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
-    forest = ForestRanker(fitted.terms().forest)
+    forest = ForestRanker(fitted.components().forest)
     with pytest.raises(ValueError, match="position must be None for ForestRanker, which does not"):
         forest.fit(**ROWS)
     write_parquet(tmp_path / "rows.parquet", X, Y, QID)

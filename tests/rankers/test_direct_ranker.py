@@ -100,7 +100,7 @@ def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
 )
 def test_importances_of_a_part_that_has_none_are_refused_with_the_reason(part, lacking):
     ranker = TreeDirectRanker(part, random_state=0).fit(X, Y, QID)
-    reason = rf"must come from trees or lines; {lacking} has none. permutation_importance\(ranker"
+    reason = rf"from trees or linear models; {lacking} has none. permutation_importance\(ranker"
     with pytest.raises(AttributeError, match=reason):
         _ = ranker.feature_importances_
     assert not hasattr(ranker, "feature_importances_")  # as scikit-learn asks

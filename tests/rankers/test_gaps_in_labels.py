@@ -12,7 +12,7 @@ from treerank import (
     make_web_search,
 )
 from treerank.documents.queries import QueryGroups
-from treerank.feature_parts import HistogramTrees, LinearNetwork
+from treerank.feature_parts import MLP, HistogramTrees
 from treerank.metrics import RankingScorer
 from treerank.objectives.sums import SomeRows
 
@@ -24,7 +24,7 @@ MACHINE = np.where(rng.random(len(Y)) < 0.9, np.clip(Y + rng.integers(-1, 2, len
 PARTS = {
     "lightgbm": LightGBMTrees(8, num_leaves=4, n_jobs=1),
     "histogram": HistogramTrees(8, num_leaves=4, n_jobs=1),
-    "network": LinearNetwork(n_epochs=2, batch_size=40),
+    "network": MLP((), start="zero", n_epochs=2, batch_size=40),
 }
 
 
@@ -70,7 +70,7 @@ def test_an_eval_set_may_have_gaps_and_calibrates_by_the_first_label():
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_a_batch_may_have_no_judged_document(n_outputs):
     labels = {"human": np.where(QID < 3, Y, np.nan), "machine": MACHINE}
-    network = LinearNetwork(n_epochs=2, batch_size=12, n_outputs=n_outputs)
+    network = MLP((), start="zero", n_epochs=2, batch_size=12, n_outputs=n_outputs)
     assert np.ptp(TreeDirectRanker(network, random_state=0).fit(X, labels, QID).predict(X)) > 0
 
 

@@ -105,7 +105,7 @@ def _solr_leaf(node, values):
 
 
 def _solr_score(model, values):
-    """Return the score of Solr: trees, or a line of normalized features."""
+    """Return the score of Solr: trees, or a linear model of normalized features."""
     if "trees" in model["params"]:
         return added(_solr_leaf(tree["root"], values) for tree in model["params"]["trees"])
     products = []
@@ -155,7 +155,7 @@ _CODES = {
 
 
 def _json_score(model, x):
-    """Return the score of the forest and the line of treerank's own JSON."""
+    """Return the score of the forest and the linear model of treerank's own JSON."""
     sum_type, sets = np.dtype(model["sum_dtype"]).type, model["categories"]
     total = sum_type(model["constant"])
     for node in model["roots"]:
@@ -170,10 +170,10 @@ def _json_score(model, x):
             goes_left = model["missing_left"][node] if is_missing else is_left
             node = model["left" if goes_left else "right"][node]
         total = sum_type(total + sum_type(model["values"][node]))
-    line = model.get("linear")
-    if line is not None:
-        terms = zip(line["coef"], line["offset"], x, strict=True)
-        return float(total) + sum(a * v + b for a, b, v in terms if not np.isnan(v))
+    linear = model.get("linear")
+    if linear is not None:
+        features = zip(linear["coef"], linear["offset"], x, strict=True)
+        return float(total) + sum(a * v + b for a, b, v in features if not np.isnan(v))
     return float(total)
 
 

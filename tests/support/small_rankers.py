@@ -18,7 +18,6 @@ PART_SETTINGS = {
     "ensemble": {"parts": ("linear", SMALL_TREES), "n_bags": 2},
     "stages": {"parts": ("linear", SMALL_TREES)},
     "mlp": {"hidden": (4,), "n_epochs": 1},
-    "linear_network": {"n_epochs": 1},
     "polynomial": {"n_epochs": 1},
     "soft_trees": {"n_estimators": 2, "depth": 2, "n_epochs": 1},
 }

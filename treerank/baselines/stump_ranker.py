@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.stumps import BinnedFeatures, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.components import Components
 from treerank.files.states import array, count, entries, history
 from treerank.forests.building import GrowingForest
 from treerank.forests.scoring import forest_scores
@@ -91,10 +91,10 @@ class StumpRanker(Ranker):
     metric: AnyMetric = "ndcg@10"
     early_stopping_rounds: Auto | Count | None = "auto"
 
-    def terms(self) -> Terms:
+    def components(self) -> Components:
         """Return the stumps as trees of one split."""
         check_is_fitted(self)
-        return Terms(self._trees)
+        return Components(self._trees)
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""

@@ -5,7 +5,8 @@ and a leaf leads to itself. Eight documents go down a tree together, a step of a
 time, so that the processor works on several at once. Before, missing values are replaced by
 numbers that go to the right side, so that a step is one comparison. Every operation is that of the
 ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
-operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
+operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only linear models have products that
+could be fused with sums).
 All that other files see begins with a prefix, so that several models link into one program, and
 all else is undefined or has the prefix in the end, so that one file may include several of them.
 
@@ -48,10 +49,10 @@ def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
 #: Names of the file, to which a macro gives the prefix, and constants; none is there afterwards.
 _STATIC = (
     *("node_t", "nodes", "values", "roots", "depths", "keys", "set_keys", "set_starts"),
-    *("set_codes", "term_t", "line", "level_texts", "level_codes", "level_starts", "is_in"),
+    *("set_codes", "term_t", "linear", "level_texts", "level_codes", "level_starts", "is_in"),
     *("goes_left", "fill_columns"),
 )
-_CONSTANTS = ("N_COLUMNS", "N_TREES", "N_TOGETHER", "N_LINE")
+_CONSTANTS = ("N_COLUMNS", "N_TREES", "N_TOGETHER", "N_LINEAR")
 #: Columns of several documents up to which these take little of a small stack.
 _MOST_COLUMNS = 1024
 _HEAD = """\
@@ -77,7 +78,7 @@ extern const char *const {prefix}_feature_names[];
 
 typedef struct {{ double threshold; int32_t first, column; }} node_t;
 """
-_CODE_LINES = """
+_CODE_LINEARS = """
    double {prefix}_code(size_t column, const char *category);
        The number that stands for a category of a column."""
 _SETS = """
@@ -139,17 +140,17 @@ void {prefix}_score(const double *x, size_t n, double *scores) {{
                     at[i] = node->first + !is_left;
                 }}
             for (int i = 0; i < N_TOGETHER; i++) total[i] = {add};
-        }}{line}
+        }}{linear}
         for (size_t i = 0; i < N_TOGETHER && begin + i < n; i++) scores[begin + i] = total[i];
     }}
 }}
 """
-#: What is added for the features of a line.
-_LINE = """
-        for (int k = 0; k < N_LINE; k++)
+#: What is added for the features of a linear model.
+_LINEAR = """
+        for (int k = 0; k < N_LINEAR; k++)
             for (int i = 0; i < N_TOGETHER; i++) {
-                double value = rows[i][line[k].feature];
-                if (value == value) total[i] += line[k].factor * value + line[k].offset;
+                double value = rows[i][linear[k].feature];
+                if (value == value) total[i] += linear[k].factor * value + linear[k].offset;
             }"""
 
 _CODE_OF = """
@@ -195,7 +196,7 @@ def _pieces(written: Written) -> Iterator[str]:
         "stack": 1 + n_together * (n_columns + 10) // 128,
     }
     if written.levels:
-        head |= {"code": _CODE_LINES.format(**head), "string": "#include <string.h>\n"}
+        head |= {"code": _CODE_LINEARS.format(**head), "string": "#include <string.h>\n"}
     yield _HEAD.format(**{"code": "", "string": ""} | head)
     yield from _tables(written)
     if written.levels:
@@ -211,7 +212,7 @@ def _pieces(written: Written) -> Iterator[str]:
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
-    adds = {"add": add, "line": _LINE if written.line is not None else ""}
+    adds = {"add": add, "linear": _LINEAR if written.linear is not None else ""}
     adds |= {"prefix": written.prefix, "macro": written.prefix.upper()}
     yield _SCORE.format(is_missing=is_missing, is_left=is_left, constant=constant, **adds)
     if written.log_odds is not None:
@@ -246,11 +247,13 @@ def _tables(written: Written) -> Iterator[str]:
         yield from c_table("int32_t set_keys", set_keys)
         yield from c_table("int32_t set_starts", sets.starts)
         yield from c_table("double set_codes", np.append(sets.codes, 0.0))
-    if written.line is not None:
-        line, features = written.line, written.line.features
-        yield f"\n#define N_LINE {len(features)}"
+    if written.linear is not None:
+        linear, features = written.linear, written.linear.features
+        yield f"\n#define N_LINEAR {len(features)}"
         yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
-        yield from c_table("term_t line", line.coef[features], line.offset[features], features)
+        yield from c_table(
+            "term_t linear", linear.coef[features], linear.offset[features], features
+        )
     if written.levels:
         yield from _levels(written)
     names = ",\n".join(_text(name) for name in written.names) or '""'
@@ -291,7 +294,7 @@ def _text(name: Any) -> str:
 
 C = ExportFormat(
     write_c,
-    adds=("line",),
+    adds=("linear",),
     has_relevance=True,
     names=NameRule(lambda char: char == "\0"),  # where a string ends
     has_prefix=True,

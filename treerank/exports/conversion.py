@@ -8,27 +8,27 @@ from scipy.sparse import issparse
 
 from treerank.exports.adaptation import Deviation, adapted_thresholds, find_deviations, find_missing
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import FORMATS, ExportFormat, LineFile, format_named
+from treerank.exports.formats import FORMATS, ExportFormat, LinearFile, format_named
 from treerank.exports.written import Written
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.components import Components
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.folding import with_constant_tree, without_empty_sets
 from treerank.forests.forest import Forest
 
 _MOST_CODES = 2**16
-_NAMES = {"trees": "trees", "line": "a line", "network": "a network"}
+_NAMES = {"trees": "trees", "linear": "a linear model", "network": "a network"}
 
 
 @dataclass(frozen=True, eq=False)
 class ForestConversion:
-    """Trees, a line and networks, what is written of them, and what the program evaluates.
+    """Trees, a linear model and networks, what is written of them, and what the program evaluates.
 
     ``read`` is what the program evaluates; ``consumer`` is None if it does all as a forest does.
     ``names`` are those of the columns, and ``written`` has those in the file.
     """
 
     target: ExportFormat
-    terms: Terms
+    components: Components
     names: list[str]
     written: Written
     consumer: Consumer | None
@@ -37,7 +37,7 @@ class ForestConversion:
     @property
     def is_exact(self) -> bool:
         """Whether the program scores all documents as the model does."""
-        consumer, forest, read = self.consumer, self.terms.forest, self.read
+        consumer, forest, read = self.consumer, self.components.forest, self.read
         if consumer is None:
             return True
         is_split = ~forest.is_leaf
@@ -72,7 +72,7 @@ class ForestConversion:
         """Return which documents reach other leaves, and why."""
         if self.is_exact:
             return []
-        return find_deviations(self.terms.forest, self.read, X, self.names)
+        return find_deviations(self.components.forest, self.read, X, self.names)
 
     def check_sizes(self, X: Any) -> None:
         """Refuse documents with numbers that are too large for the program."""
@@ -90,16 +90,16 @@ class ForestConversion:
     def scores(self, X: Any) -> np.ndarray:
         """Return the scores of the program."""
         if self.consumer is None or self.is_exact:
-            return self.terms.scores(X)
-        return self.terms.added_to(self.consumer.scores(self.read, X), X)
+            return self.components.scores(X)
+        return self.components.added_to(self.consumer.scores(self.read, X), X)
 
 
 @dataclass(frozen=True, eq=False)
-class LineConversion:
-    """A line alone, for a program that takes missing values as 0."""
+class LinearConversion:
+    """A linear model alone, for a program that takes missing values as 0."""
 
-    file: LineFile
-    line: LinearTerm
+    file: LinearFile
+    linear: LinearComponent
     names: list[str]
 
     is_exact = False
@@ -107,25 +107,25 @@ class LineConversion:
 
     def content(self) -> bytes:
         """Return the content of the file."""
-        return self.file.write(self.line, self.names).encode()
+        return self.file.write(self.linear, self.names).encode()
 
     def deviations(self, X: Any) -> list[Deviation]:
         """Return in which documents a feature is missing."""
-        return find_missing(self.line.features, X, self.names)
+        return find_missing(self.linear.features, X, self.names)
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the scores of the program."""
         rows = X.toarray() if hasattr(X, "toarray") else X
-        return self.file.scores(self.line, np.nan_to_num(rows, nan=0))
+        return self.file.scores(self.linear, np.nan_to_num(rows, nan=0))
 
 
 #: A model in the words of a format.
-Conversion = ForestConversion | LineConversion
+Conversion = ForestConversion | LinearConversion
 
 
 def converted(
     name: str,
-    terms: Terms,
+    components: Components,
     names: list[str],
     X: Any = None,
     log_odds: np.ndarray | None = None,
@@ -144,22 +144,26 @@ def converted(
             f"format {name!r} has no words for relevance, which 'c' and 'onnx' have. threshold_for "
             "of the ranker gives a score that every program can compare with."
         )
-    terms = _terms_for(name, target, terms)
-    if terms.kinds == ["line"] and target.line_alone is not None and terms.line is not None:
-        return LineConversion(target.line_alone, terms.line, names)
-    conversion = _forest_conversion(name, target, terms, names, X)
+    components = _components_for(name, target, components)
+    if (
+        components.kinds == ["linear"]
+        and target.linear_alone is not None
+        and components.linear is not None
+    ):
+        return LinearConversion(target.linear_alone, components.linear, names)
+    conversion = _forest_conversion(name, target, components, names, X)
     in_file = target.names.written(names)
     written = replace(conversion.written, names=in_file, log_odds=log_odds, prefix=prefix)
     return replace(conversion, written=replace(written, levels=levels or {}))
 
 
-def has_words(name: str, terms: Terms, names: list[str]) -> bool:
+def has_words(name: str, components: Components, names: list[str]) -> bool:
     """Tell whether a format, of which what writes it is installed, can hold a model."""
     try:
         target = format_named(name)
-        terms = _terms_for(name, target, terms)
-        if terms.kinds != ["line"] or target.line_alone is None:
-            consumer, forest = target.consumer_of(terms.forest), terms.forest
+        components = _components_for(name, target, components)
+        if components.kinds != ["linear"] or target.linear_alone is None:
+            consumer, forest = target.consumer_of(components.forest), components.forest
             forest = forest if consumer is None else without_empty_sets(forest)
             _check_can_say(name, target, consumer, forest, names)
     except (ImportError, ValueError):
@@ -167,15 +171,15 @@ def has_words(name: str, terms: Terms, names: list[str]) -> bool:
     return True
 
 
-def _terms_for(name: str, target: ExportFormat, terms: Terms) -> Terms:
-    """Return terms of kinds that a format has words for; refuse others, and say which has them."""
-    if "network" in terms.kinds and "network" not in target.adds:
-        terms = terms.with_lines()
-    if terms.line is not None and not len(terms.line.features):
-        terms = replace(terms, line=None)
-    kinds = terms.kinds
-    if (kinds == ["line"] and target.line_alone is not None) or target.says(kinds):
-        return terms
+def _components_for(name: str, target: ExportFormat, components: Components) -> Components:
+    """Return components that a format can hold; refuse others, and name the formats that can."""
+    if "network" in components.kinds and "network" not in target.adds:
+        components = components.with_linear_networks_merged()
+    if components.linear is not None and not len(components.linear.features):
+        components = replace(components, linear=None)
+    kinds = components.kinds
+    if (kinds == ["linear"] and target.linear_alone is not None) or target.says(kinds):
+        return components
     others = [repr(other) for other in FORMATS if _says(other, kinds)]
     listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     named = " and ".join(_NAMES[kind] for kind in kinds)
@@ -184,7 +188,7 @@ def _terms_for(name: str, target: ExportFormat, terms: Terms) -> Terms:
 
 
 def _says(name: str, kinds: list[str]) -> bool:
-    """Tell whether a format has words for kinds of terms, if what writes it is installed."""
+    """Tell whether a format has words for kinds of components, if what writes it is installed."""
     try:
         return format_named(name).says(kinds)
     except ImportError:
@@ -192,23 +196,23 @@ def _says(name: str, kinds: list[str]) -> bool:
 
 
 def _forest_conversion(
-    name: str, target: ExportFormat, terms: Terms, names: list[str], X: Any
+    name: str, target: ExportFormat, components: Components, names: list[str], X: Any
 ) -> ForestConversion:
-    forest, others = terms.forest, (terms.line, terms.networks)
+    forest, others = components.forest, (components.linear, components.networks)
     consumer = target.consumer_of(forest)
     if consumer is not None:
         forest = without_empty_sets(forest)
     _check_can_say(name, target, consumer, forest, names)
     if consumer is None:
         written = Written(forest, forest.threshold, names, *others)
-        return ForestConversion(target, terms, names, written, None, forest)
+        return ForestConversion(target, components, names, written, None, forest)
     is_nothing = forest.n_trees == 0 and not any(others)  # most programs read no empty sum
     forest = with_constant_tree(forest, always=is_nothing)
     thresholds = adapted_thresholds(forest, consumer.rule, X)
     rounded = consumer.rounded(forest)
     read = consumer.evaluated(rounded, thresholds)
     written = Written(rounded, thresholds, names, *others)
-    return ForestConversion(target, Terms(forest, *others), names, written, consumer, read)
+    return ForestConversion(target, Components(forest, *others), names, written, consumer, read)
 
 
 def _check_can_say(

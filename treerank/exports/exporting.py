@@ -70,7 +70,7 @@ def export(
     Parameters
     ----------
     ranker : ranker
-        A fitted ranker of trees, lines, networks or sums of these.
+        A fitted ranker of trees, linear models, networks or sums of these.
     path : str or path
         The file to write.
     format : str
@@ -142,7 +142,7 @@ def export(
     if format in HYBRID_FORMATS:
         if log_odds is not None:
             raise ValueError(f"relevance must be None for format {format!r}; got {relevance!r}.")
-        hybrid = hybrid_conversion(format, ranker.terms(), names)
+        hybrid = hybrid_conversion(format, ranker.components(), names)
         report, obstacles, content = _compared_hybrid(hybrid, check, documents)
         _refuse_or_warn(format, obstacles, allow)
         if name is not None:
@@ -151,8 +151,8 @@ def export(
             file.write(content)
         return report
     levels = ranker.columns_.categories
-    terms = ranker.terms()
-    conversion = converted(format, terms, names, X, log_odds, levels, name or NAME)
+    components = ranker.components()
+    conversion = converted(format, components, names, X, log_odds, levels, name or NAME)
     report, obstacles = _compared(format, conversion, documents)
     _refuse_or_warn(format, obstacles, allow)
     n_negative = {} if X is None else count_negative(format, X, names)
@@ -172,14 +172,14 @@ def export(
 def formats_for(ranker: Any) -> list[str]:
     """Return the names of the formats that can hold a fitted ranker.
 
-    Most formats hold trees alone: no line or network beside them, and no splits by category. So fit
-    a ranker of the same parts with few trees to know before a long fit where it can go. What a
-    program computes otherwise for some documents is told by ``check`` of :func:`export`.
+    Most formats hold trees alone: no linear model or network beside them, and no splits by
+    category. So fit a ranker of the same parts with few trees to know before a long fit where it
+    can go. ``check`` of :func:`export` reports documents whose scores a program computes otherwise.
 
     Parameters
     ----------
     ranker : ranker
-        A fitted ranker of trees, lines, networks or sums of these.
+        A fitted ranker of trees, linear models, networks or sums of these.
 
     Examples
     --------
@@ -189,9 +189,9 @@ def formats_for(ranker: Any) -> list[str]:
     ['c', 'json', 'onnx', 'vespa-expression']
     """
     check_ranker(ranker)
-    terms, names = ranker.terms(), shown_names(ranker)
-    found = [name for name in FORMATS if has_words(name, terms, names)]
-    return found + [name for name in HYBRID_FORMATS if can_weigh(name, terms, names)]
+    components, names = ranker.components(), shown_names(ranker)
+    found = [name for name in FORMATS if has_words(name, components, names)]
+    return found + [name for name in HYBRID_FORMATS if can_weigh(name, components, names)]
 
 
 def check_reason(reason: str) -> None:

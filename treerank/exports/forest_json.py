@@ -4,12 +4,12 @@ The document has the attributes of :class:`~treerank.forests.forest.Forest`. A d
 if its value is at most ``threshold``, both in double precision, or if it is missing (NaN) and
 ``missing_left`` is true. Its score is ``constant`` plus the values of its leaves, tree after tree.
 Infinite thresholds are the texts "inf" and "-inf". ``levels`` has the list of categories of each
-column that has some, by its number as text: a value is the position in the list. With a ``line``,
+column that has some, by its number as text: a value is the position in the list. With ``linear``,
 ``coef * value + offset`` is added for each feature whose value is not missing.
 
 With ``networks``, the score of each is added, too. Features become ``(x - mean) * inverse``, and 0
 where they are missing. Then the layers follow, each with its ``kind`` and with the attributes of
-its class in :mod:`treerank.feature_parts.network_term`, which says what it computes: "affine",
+its class in :mod:`treerank.feature_parts.network_component`, which says what it computes: "affine",
 "function", "products" or "softsplits". The outputs, rounded to single precision, are
 multiplied by ``weight`` and added up.
 """
@@ -28,7 +28,7 @@ from treerank.forests.readers.forest_json import DTYPES, FORMAT, SET_DTYPES
 
 def write_forest_json(written: Written) -> str:
     """Return the arrays of the forest."""
-    forest, line = written.forest, written.line
+    forest, linear = written.forest, written.linear
     sets = forest.categories
     document = {
         "format": FORMAT,
@@ -41,8 +41,8 @@ def write_forest_json(written: Written) -> str:
     }
     if written.levels:
         document["levels"] = written.levels
-    if line is not None:
-        document["line"] = {"coef": line.coef, "offset": line.offset}
+    if linear is not None:
+        document["linear"] = {"coef": linear.coef, "offset": linear.offset}
     if written.networks:
         document["networks"] = written.networks
     return json.dumps(document, default=_plain)
@@ -58,4 +58,4 @@ def _plain(value: Any) -> Any:
     return kind | {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-JSON = ExportFormat(write_forest_json, adds=("line", "network"))
+JSON = ExportFormat(write_forest_json, adds=("linear", "network"))

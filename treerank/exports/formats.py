@@ -14,22 +14,22 @@ from treerank.checks import check_choice
 from treerank.exports.consumer import Consumer
 from treerank.exports.feature_names import ANY_NAME, NameRule
 from treerank.exports.written import Written
-from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object
 
 
 @dataclass(frozen=True)
-class LineFile:
-    """How a line alone is written, for a program that has a model of its own for it.
+class LinearFile:
+    """How a linear model alone is written, for a program that has a model of its own for it.
 
     The program takes missing values as 0.
     """
 
-    #: Returns the content of the file for the line and the names of the features.
-    write: Callable[[LinearTerm, list[str]], str]
-    #: Returns what the program computes for the line and documents without missing values.
-    scores: Callable[[LinearTerm, np.ndarray], np.ndarray]
+    #: Returns the content of the file for the linear model and the names of the features.
+    write: Callable[[LinearComponent, list[str]], str]
+    #: Returns what the program computes for the linear model and documents without missing values.
+    scores: Callable[[LinearComponent, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class ExportFormat:
         Splits on a path that the program, or a reader of nested values, still takes.
     whole_codes : bool, default=False
         Whether categories must be whole numbers from 0 to 65535.
-    adds : collection of {"line", "network"}, default=()
-        Other terms that ``write`` writes, too, and that the program adds in double precision.
-    line_alone : LineFile, default=None
-        How a line without anything else is written, if it has a file of its own.
+    adds : collection of {"linear", "network"}, default=()
+        Other components that ``write`` writes, too, and that the program adds in double precision.
+    linear_alone : LinearFile, default=None
+        How a linear model without anything else is written, if it has a file of its own.
     has_relevance : bool, default=False
         Whether ``write`` writes probabilities of relevance, too.
     names : NameRule, default=ANY_NAME
@@ -68,13 +68,13 @@ class ExportFormat:
     max_depth: int | None = None
     whole_codes: bool = False
     adds: tuple[str, ...] = ()
-    line_alone: LineFile | None = None
+    linear_alone: LinearFile | None = None
     has_relevance: bool = False
     names: NameRule = ANY_NAME
     has_prefix: bool = False
 
     def says(self, kinds: Sequence[str]) -> bool:
-        """Tell whether the format has words for kinds of terms: "trees", "line", "network"."""
+        """Return whether the format holds components of kinds "trees", "linear", "network"."""
         return all(kind in ("trees", *self.adds) for kind in kinds)
 
     def consumer_of(self, forest: Forest) -> Consumer | None:

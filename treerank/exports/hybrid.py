@@ -22,8 +22,8 @@ import numpy as np
 from treerank.checks import quote
 from treerank.documents.columns import as_frame
 from treerank.documents.queries import QueryGroups
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.linear_component import LinearComponent
+from treerank.feature_parts.components import Components
 from treerank.reranking.normalization import check_scores, normalized_by_query, refuse_foreign
 from treerank.search_engines.runs import NORMALIZED
 
@@ -110,7 +110,7 @@ class HybridConversion:
     """A linear model of normalized scores, and what a search engine makes of its weights."""
 
     format: str
-    linear: LinearTerm
+    linear: LinearComponent
     retrievers: list[str]
 
     @property
@@ -155,23 +155,23 @@ class HybridConversion:
         return combined * self.linear.coef.sum() + self.linear.offset.sum()
 
 
-def hybrid_conversion(format: str, terms: Terms, names: list[str]) -> HybridConversion:
+def hybrid_conversion(format: str, components: Components, names: list[str]) -> HybridConversion:
     """Return the conversion of a linear model; refuse what the engine cannot weigh.
 
     Examples
     --------
-    >>> from treerank.feature_parts.terms import no_trees
-    >>> terms = Terms(no_trees(2), LinearTerm(np.array([3.0, 1.0]), np.zeros(2)))
+    >>> from treerank.feature_parts.components import no_trees
+    >>> components = Components(no_trees(2), LinearComponent(np.array([3.0, 1.0]), np.zeros(2)))
     >>> names = ["bm25.min_max", "dense.min_max"]
-    >>> hybrid_conversion("opensearch-hybrid", terms, names).weights
+    >>> hybrid_conversion("opensearch-hybrid", components, names).weights
     {'bm25': 0.75, 'dense': 0.25}
     """
-    terms, target = terms.with_lines(), HYBRID_FORMATS[format]
+    components, target = components.with_linear_networks_merged(), HYBRID_FORMATS[format]
     engine, most = target.engine, target.most_retrievers
-    if terms.kinds != ["line"] or terms.line is None:
+    if components.kinds != ["linear"] or components.linear is None:
         raise ValueError(
             f"format {format!r} must have a linear model, since {engine} adds up the weighted "
-            f"scores of retrievers; got {' and '.join(terms.kinds)}. Write "
+            f"scores of retrievers; got {' and '.join(components.kinds)}. Write "
             "TreeDirectRanker(LinearModel(positive=True)). Trees can go there by its plugin for "
             "learning to rank, and rank the candidates again."
         )
@@ -186,7 +186,7 @@ def hybrid_conversion(format: str, terms: Terms, names: list[str]) -> HybridConv
         raise ValueError(
             f"format {format!r} must have {most} retrievers at most; got {len(names)}."
         )
-    coef, retrievers = terms.line.coef, [name.removesuffix(NORMALIZED) for name in names]
+    coef, retrievers = components.linear.coef, [name.removesuffix(NORMALIZED) for name in names]
     if (coef < 0).any():
         worst = int(np.argmin(coef))
         raise ValueError(
@@ -196,13 +196,13 @@ def hybrid_conversion(format: str, terms: Terms, names: list[str]) -> HybridConv
         )
     if not coef.any():
         raise ValueError(f"format {format!r} must have a weight above 0; got none.")
-    return HybridConversion(format, terms.line, retrievers)
+    return HybridConversion(format, components.linear, retrievers)
 
 
-def can_weigh(format: str, terms: Terms, names: list[str]) -> bool:
+def can_weigh(format: str, components: Components, names: list[str]) -> bool:
     """Tell whether a search engine can take a model as the weights of its retrievers."""
     try:
-        hybrid_conversion(format, terms, names)
+        hybrid_conversion(format, components, names)
     except ValueError:
         return False
     return True

@@ -7,8 +7,8 @@ the column: the code of a category is its position in the list, from 0, and anot
 Trees that are added in single precision are evaluated in single precision: the graph rounds the
 values first, and goes left if ``value < threshold`` as XGBoost does. The trees are added one after
 the other if the runtime uses one thread; with several threads it may add them in another order,
-which can change last bits. Then the features of a line are added, one after the other, and last the
-outputs of networks, whose matrix products have no fixed order of sums.
+which can change last bits. Then the features of a linear model are added, one after the other, and
+last the outputs of networks, whose matrix products have no fixed order of sums.
 
 onnxruntime before 1.24 scores some of these forests wrongly, without an error.
 """
@@ -24,8 +24,8 @@ from treerank.exports.formats import ExportFormat
 from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
 from treerank.exports.split_rule import AT_MOST, BELOW_SINGLE
 from treerank.exports.written import Written
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.network_term import Affine, Function, Network, Products, SoftSplits
+from treerank.feature_parts.linear_component import LinearComponent
+from treerank.feature_parts.network_component import Affine, Function, Network, Products, SoftSplits
 
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 
@@ -33,7 +33,7 @@ _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 def write_onnx(written: Written) -> bytes:
     """Return the model."""
     graph = Graph()
-    others = [] if written.line is None else [_add_line(graph, written.line)]
+    others = [] if written.linear is None else [_add_linear(graph, written.linear)]
     others += [_add_network(graph, network) for network in written.networks]
     if not others:
         _add_trees(graph, written, "scores")
@@ -99,12 +99,12 @@ def _trees(written: Written) -> Iterator[tuple[str, Any]]:
         yield "membership_values", np.concatenate(members).astype(dtype)
 
 
-def _add_line(graph: Graph, line: LinearTerm) -> str:
-    """Add what each feature of a line adds to the score; return columns."""
-    features = line.features
+def _add_linear(graph: Graph, linear: LinearComponent) -> str:
+    """Add what each feature of a linear model adds to the score; return columns."""
+    features = linear.features
     values = graph.add("Gather", "X", features, axis=1)
-    products = graph.add("Mul", values, line.coef[features])
-    shifted = graph.add("Add", products, line.offset[features])
+    products = graph.add("Mul", values, linear.coef[features])
+    shifted = graph.add("Add", products, linear.offset[features])
     return graph.add("Where", graph.add("IsNaN", values), np.float64(0), shifted)
 
 
@@ -168,7 +168,7 @@ ONNX = ExportFormat(
     write_onnx,
     Consumer(AT_MOST, categories="exact"),
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="exact"),
-    adds=("line", "network"),
+    adds=("linear", "network"),
     has_relevance=True,
     names=NameRule(lambda char: char == "\n"),  # which parts the names in the file
 )

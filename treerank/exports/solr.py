@@ -1,9 +1,9 @@
-"""Solr: trees and lines as models of its learning to rank, JSON documents.
+"""Solr: trees and linear models as models of its learning to rank, JSON documents.
 
 Solr reads values, thresholds and leaves as floats, and goes left if ``value <= threshold + 1e-6``.
 From 9.2 on, missing values go to the side that each split names; before, they are 0. It has no
-categories. Of a line, features are shifted by a ``StandardNormalizer``. Solr adds one product after
-the other, and takes a missing value as 0.
+categories. A ``StandardNormalizer`` shifts the features of a linear model. Solr adds one product
+after the other, and takes a missing value as 0.
 """
 
 import json
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import ExportFormat, LineFile
+from treerank.exports.formats import ExportFormat, LinearFile
 from treerank.exports.split_rule import AT_MOST_WITH_SLACK
 from treerank.exports.written import Node, Written, nested
-from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.linear_component import LinearComponent
 
 #: Name of the model, and of the store of its features.
 NAME = "treerank"
@@ -55,29 +55,29 @@ def _root(tree: list[Node], names: list[str], sides: tuple[_Words, _Words]) -> _
     return nested(tree, lambda node: {"value": repr(node.value)}, split)
 
 
-def write_line(line: LinearTerm, names: list[str]) -> str:
+def write_linear(linear: LinearComponent, names: list[str]) -> str:
     """Return a ``LinearModel`` as JSON."""
-    kept, kind = line.features, f"{_PACKAGE}.norm.StandardNormalizer"
-    chosen, centers = [names[j] for j in kept.tolist()], line.center[kept].tolist()
+    kept, kind = linear.features, f"{_PACKAGE}.norm.StandardNormalizer"
+    chosen, centers = [names[j] for j in kept.tolist()], linear.center[kept].tolist()
     features = [
         {"name": name, "norm": {"class": kind, "params": {"avg": repr(center), "std": "1.0"}}}
         for name, center in zip(chosen, centers, strict=True)
     ]
-    weights = dict(zip(chosen, line.coef[kept].tolist(), strict=True))
+    weights = dict(zip(chosen, linear.coef[kept].tolist(), strict=True))
     whole = {"class": f"{_PACKAGE}.model.LinearModel", "name": NAME, "store": NAME}
     return json.dumps(whole | {"features": features, "params": {"weights": weights}})
 
 
-def line_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
+def linear_scores(linear: LinearComponent, X: np.ndarray) -> np.ndarray:
     """Return the sum of products of floats, one after the other."""
     total = np.zeros(len(X), dtype=np.float32)
-    for j in line.features.tolist():
-        shifted = X[:, j].astype(np.float32) - np.float32(line.center[j])
-        total += np.float32(line.coef[j]) * shifted
+    for j in linear.features.tolist():
+        shifted = X[:, j].astype(np.float32) - np.float32(linear.center[j])
+        total += np.float32(linear.coef[j]) * shifted
     return total.astype(np.float64)
 
 
-_LINE = LineFile(write_line, line_scores)
+_LINEAR = LinearFile(write_linear, linear_scores)
 _consumer = partial(Consumer, AT_MOST_WITH_SLACK, leaf_dtype="float32", sum_dtype="float32")
-SOLR = ExportFormat(write_solr, _consumer(missing="side"), max_depth=200, line_alone=_LINE)
-SOLR_8 = ExportFormat(write_solr_8, _consumer(missing="zero"), max_depth=200, line_alone=_LINE)
+SOLR = ExportFormat(write_solr, _consumer(missing="side"), max_depth=200, linear_alone=_LINEAR)
+SOLR_8 = ExportFormat(write_solr_8, _consumer(missing="zero"), max_depth=200, linear_alone=_LINEAR)

@@ -87,7 +87,7 @@ def _plugin_features(names: list[str], name: str, by_trees: bool) -> Any:
 
 
 def _plugin_model(content: str, names: list[str], name: str, kind: str | None = None) -> Any:
-    """A line is a mapping from features to factors, and trees are a list."""
+    """A linear model is a mapping from features to factors, and trees are a list."""
     kind = kind or ("model/linear" if content.startswith("{") else "model/xgboost+json")
     return {"model": {"name": name, "model": {"type": kind, "definition": content}}}
 
@@ -200,7 +200,8 @@ def check_ranker(ranker: Any) -> None:
         raise TypeError(
             f"ranker must be a ranker of treerank; got {quote(ranker)}. For trees of another "
             "program, write ForestRanker(read_forest(model)). In place of a pipeline, fit the "
-            "ranker alone: trees need no scaled columns, and lines and networks scale their own."
+            "ranker alone: trees need no scaled columns, and linear models and networks scale "
+            "their own."
         )
 
 
@@ -243,10 +244,14 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     check_choice("format", format, FEATURE_SETS)
     check_ranker(ranker)
     check_model_name(format, name)
-    names, terms, draft = shown_names(ranker), ranker.terms(), cast(Any, UPLOADS[format].draft)
+    names, components, draft = (
+        shown_names(ranker),
+        ranker.components(),
+        cast(Any, UPLOADS[format].draft),
+    )
     check_unicode(names)
-    features = draft(names, name, "trees" in terms.kinds)
-    n_below = _splits_below_zero(terms.forest, names) if UPLOADS[format].by_query else {}
+    features = draft(names, name, "trees" in components.kinds)
+    n_below = _splits_below_zero(components.forest, names) if UPLOADS[format].by_query else {}
     if n_below:
         warn_user(negative_values(n_below, "splits below 0"))
     with replaced_file(path) as file:

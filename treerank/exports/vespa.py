@@ -26,14 +26,14 @@ def write_expression(written: Written) -> str:
 
 
 def _added(written: Written) -> Iterator[str]:
-    """Yield what is added: a tree, or a feature of the line."""
+    """Yield what is added: a tree, or a feature of the linear model."""
     for tree in written.trees():
         yield _tree(tree, written.names)
-    line = written.line
-    if line is None:
+    linear = written.linear
+    if linear is None:
         return
-    for j in line.features.tolist():
-        name, factor, offset = written.names[j], float(line.coef[j]), float(line.offset[j])
+    for j in linear.features.tolist():
+        name, factor, offset = written.names[j], float(linear.coef[j]), float(linear.offset[j])
         yield f"if (isNan({name}), 0, {factor!r} * {name} + {offset!r})"
 
 
@@ -57,5 +57,5 @@ VESPA_EXPRESSION = ExportFormat(
     write_expression,
     Consumer(BELOW_SINGLE_THRESHOLD, leaf_dtype="float32", categories="exact"),
     max_depth=200,
-    adds=("line",),
+    adds=("linear",),
 )

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.network_term import Network
+from treerank.feature_parts.linear_component import LinearComponent
+from treerank.feature_parts.network_component import Network
 from treerank.forests.forest import Forest
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Written:
     forest: Forest
     thresholds: np.ndarray
     names: list[str]
-    line: LinearTerm | None = None
+    linear: LinearComponent | None = None
     networks: tuple[Network, ...] = ()
     log_odds: np.ndarray | None = None
     levels: dict[int, list[Any]] = field(default_factory=dict)

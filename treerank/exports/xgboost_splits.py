@@ -5,8 +5,8 @@ compare floats and go left if ``value < split_condition``. Missing values differ
 OpenSearch from 3.8 on, and in Elasticsearch's plugin since February 2024, they go to ``missing``;
 in OpenSearch 3.2 to 3.7 they go right; before, a missing value was 0.
 
-A line alone is a ``model/linear``: the factors of the features, without constants. So all scores
-are lower by the same number.
+A linear model alone is a ``model/linear``: the coefficients of the features, without offsets. So
+all scores are lower by the same number.
 """
 
 import json
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from treerank.exports.consumer import Consumer
-from treerank.exports.formats import ExportFormat, LineFile
+from treerank.exports.formats import ExportFormat, LinearFile
 from treerank.exports.split_rule import BELOW_SINGLE
 from treerank.exports.written import Node, Written, nested
-from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.linear_component import LinearComponent
 
 
 def write_xgboost_splits(written: Written) -> str:
@@ -44,22 +44,22 @@ def _tree(tree: list[Node], names: list[str]) -> dict[str, Any]:
     return nested(tree, lambda node: {"nodeid": node.number, "leaf": node.value}, split)
 
 
-def write_line(line: LinearTerm, names: list[str]) -> str:
+def write_linear(linear: LinearComponent, names: list[str]) -> str:
     """Return the factors by name."""
-    return json.dumps({names[j]: float(line.coef[j]) for j in line.features.tolist()})
+    return json.dumps({names[j]: float(linear.coef[j]) for j in linear.features.tolist()})
 
 
-def line_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
+def linear_scores(linear: LinearComponent, X: np.ndarray) -> np.ndarray:
     """Return the sum of products of floats, one after the other, and the constant left out."""
-    coef, scores = line.coef.astype(np.float32), np.zeros(len(X), dtype=np.float32)
+    coef, scores = linear.coef.astype(np.float32), np.zeros(len(X), dtype=np.float32)
     for j in range(len(coef)):
         scores += coef[j] * X[:, j].astype(np.float32)
-    return scores.astype(np.float64) + line.offset.sum()
+    return scores.astype(np.float64) + linear.offset.sum()
 
 
 _consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")
-_LINE = LineFile(write_line, line_scores)
-_format = partial(ExportFormat, write_xgboost_splits, max_depth=200, line_alone=_LINE)
+_LINEAR = LinearFile(write_linear, linear_scores)
+_format = partial(ExportFormat, write_xgboost_splits, max_depth=200, linear_alone=_LINEAR)
 BY_SPLIT = _format(_consumer(missing="side"))
 RIGHT = _format(_consumer(missing="right"))
 ZEROS = _format(_consumer(missing="zero"))

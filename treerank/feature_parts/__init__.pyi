@@ -9,7 +9,6 @@ from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTr
 from treerank.feature_parts.linear import LinearModel as LinearModel
 from treerank.feature_parts.networks.mlp import MLP as MLP  # torch
 from treerank.feature_parts.networks.network_part import NetworkPart as NetworkPart  # torch
-from treerank.feature_parts.networks.polynomial import LinearNetwork as LinearNetwork  # torch
 from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial  # torch
 from treerank.feature_parts.networks.soft_tree_part import SoftTrees as SoftTrees  # torch
 from treerank.feature_parts.refit import RefitTrees as RefitTrees

@@ -21,7 +21,7 @@ from treerank.documents.rows import Rows
 from treerank.objectives.base import Objective
 
 if TYPE_CHECKING:
-    from treerank.feature_parts.terms import Terms
+    from treerank.feature_parts.components import Components
 
 #: ``(X_val, metric)`` with ``metric(scores) -> float``; higher values are better.
 Validation = tuple[Any, Callable[[np.ndarray], float]]
@@ -96,9 +96,9 @@ class PartTraits:
         ``{"validation": {name of the metric: one value per step}}``, empty without validation.
     best_iteration_ : int or None
         Number of steps kept.
-    terms : callable or None
-        ``terms(weight)`` returns the weighted sum of the outputs as
-        :class:`~treerank.feature_parts.terms.Terms`, for exports and exact explanations.
+    components : callable or None
+        ``components(weight)`` returns the weighted sum of the outputs as
+        :class:`~treerank.feature_parts.components.Components`, for exports and exact explanations.
     get_state, set_state : callable or None
         Return and restore what ``fit`` has learned, as a dict of plain JSON values, strings and
         arrays; needed by ``save`` and ``load``. Restored predictions are equal bit for bit.
@@ -119,7 +119,7 @@ class PartTraits:
     head_weight_: np.ndarray | None = None
     evals_result_: dict[str, Any] = field(default_factory=dict)
     best_iteration_: int | None = None
-    terms: Callable[..., Any] | None = None
+    components: Callable[..., Any] | None = None
     get_state: Callable[..., Any] | None = None
     set_state: Callable[..., Any] | None = None
 
@@ -234,14 +234,14 @@ def importances_of(part: Any) -> np.ndarray:
     >>> importances_of("a network")
     Traceback (most recent call last):
     ...
-    AttributeError: feature_importances_ must come from trees or lines; str has none. \
+    AttributeError: feature_importances_ must come from trees or linear models; str has none. \
 permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ranker.
     """
     name = "feature_importances_"
     # A list of parts has the attribute, and tells which of them has none.
     if not (hasattr(type(part), name) or name in getattr(part, "__dict__", {})):
         raise AttributeError(
-            f"{name} must come from trees or lines; {type(part).__name__} has none. "
+            f"{name} must come from trees or linear models; {type(part).__name__} has none. "
             "permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ranker."
         )
     found: np.ndarray = part.feature_importances_
@@ -255,7 +255,7 @@ def check_fitted_part(name: str, part: Any, sizes: dict[str, int]) -> None:
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
 
 
-def terms_of(part: Any, weight: np.ndarray) -> "Terms":
+def components_of(part: Any, weight: np.ndarray) -> "Components":
     """Return the sum of the outputs of a fitted feature part, each times its weight.
 
     Examples
@@ -263,13 +263,14 @@ def terms_of(part: Any, weight: np.ndarray) -> "Terms":
     >>> from treerank.feature_parts import LinearModel
     >>> from treerank.objectives import make_objective
     >>> part = LinearModel().fit(np.array([[1.0], [0.0]]), make_objective([1, 0]))
-    >>> terms_of(part, np.array([2.0])).kinds
+    >>> components_of(part, np.array([2.0])).kinds
     ['linear']
     """
-    terms = traits_of(part).terms
-    if terms is None:
+    components = traits_of(part).components
+    if components is None:
         raise ValueError(
-            f"feature_part must be trees, a line, a network or several of these; got {quote(part)}."
+            "feature_part must be trees, a linear model, a network or several of these; got "
+            f"{quote(part)}."
         )
-    found: Terms = terms(weight)
-    return found
+    weighted_sum: Components = components(weight)
+    return weighted_sum

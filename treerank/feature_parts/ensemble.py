@@ -30,17 +30,17 @@ from treerank.feature_parts.base import (
     n_outputs_of,
     params_of,
 )
+from treerank.feature_parts.components import Components, sum_of_components
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
     check_outputs,
     mean_importances,
     weighed,
-    weighed_terms,
+    weighed_components,
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, array, count, history, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
@@ -189,12 +189,14 @@ class Ensemble(PartList):
         check_is_fitted(self)
         return np.stack([_columns(parts, X) @ self.head_weight_ for parts in self.bags_])
 
-    def terms(self, weight: np.ndarray) -> Terms:
+    def components(self, weight: np.ndarray) -> Components:
         """Return the weighted sum of the parts, each the mean of its fits."""
         check_is_fitted(self)
         share = 1 / len(self.bags_)
         fits = [fit for parts in self.bags_ for fit in zip(parts, weight, strict=True)]
-        return total([weighed_terms(part).scaled(share).scaled(factor) for part, factor in fits])
+        return sum_of_components(
+            [weighed_components(part).scaled(share).scaled(factor) for part, factor in fits]
+        )
 
     @property
     def n_outputs_(self) -> int:

@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.components import Components, no_trees
 from treerank.feature_parts.head_fitting import fit_head
-from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
-from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import array, check_state, unshared
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import NotNegative, check_parameters
@@ -31,7 +31,7 @@ class LinearModel(BaseEstimator):
     It minimizes the convex form of the objective plus a penalty, for features that are shifted and
     scaled to mean 0 and standard deviation 1. For a pair loss the convex form is the logistic loss
     of the same pairs. The fit draws nothing at random and needs no torch, unlike
-    :class:`~treerank.feature_parts.networks.polynomial.LinearNetwork`.
+    :class:`~treerank.feature_parts.networks.mlp.MLP` without hidden layers.
 
     A missing value counts as the mean of its feature. Columns of categories are left out, because
     the order of their codes means nothing.
@@ -97,11 +97,11 @@ class LinearModel(BaseEstimator):
         features = Standardization(self.mean_, np.ones_like(self.mean_))(rows, np.float64)
         return (features * self.coef_).sum(axis=1, keepdims=True)
 
-    def terms(self, weight: np.ndarray) -> Terms:
-        """Return the line times a weight."""
+    def components(self, weight: np.ndarray) -> Components:
+        """Return the linear model times a weight."""
         check_is_fitted(self)
-        line = LinearTerm.centered(self.coef_, self.mean_)
-        return Terms(no_trees(self.n_features_in_), line).scaled(weight[0])
+        linear = LinearComponent.centered(self.coef_, self.mean_)
+        return Components(no_trees(self.n_features_in_), linear).scaled(weight[0])
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted weights, means and importances."""

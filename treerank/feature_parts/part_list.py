@@ -13,13 +13,13 @@ from treerank.documents.columns import Columns
 from treerank.feature_parts.base import (
     FeaturePart,
     check_fitted_part,
+    components_of,
     outputs_of,
     params_of,
-    terms_of,
     traits_of,
 )
+from treerank.feature_parts.components import Components
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
-from treerank.feature_parts.terms import Terms
 from treerank.files.states import StateRule, check_state, unshared
 from treerank.objectives.base import Objective
 from treerank.parameters import check_parameters
@@ -134,10 +134,10 @@ def weighed(part: Any, X: Any) -> np.ndarray:
     return outputs if weight is None else outputs * weight
 
 
-def weighed_terms(part: Any) -> Terms:
+def weighed_components(part: Any) -> Components:
     """Return the score of a fitted part: its outputs, each times its weight if it has weights."""
     weight = traits_of(part).head_weight_
-    return terms_of(part, np.ones(1) if weight is None else weight)
+    return components_of(part, np.ones(1) if weight is None else weight)
 
 
 def mean_importances(importances: Sequence[np.ndarray], spread: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.components import Components
 from treerank.feature_parts.rows import as_rows
-from treerank.feature_parts.terms import Terms
 from treerank.files.states import check_state
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.recoding import recoded
@@ -62,7 +62,7 @@ class RefitTrees(BaseEstimator):
     >>> from treerank.objectives import make_objective
     >>> X, y, qid = make_web_search(40, documents_per_query=10, random_state=0)
     >>> old, new = (make_objective(y[q], qid[q]) for q in (qid < 20, qid >= 20))
-    >>> trees = HistogramTrees(10, random_state=0).fit(X[qid < 20], old).terms(np.ones(1)).forest
+    >>> trees = HistogramTrees(10, random_state=0).fit(X[qid < 20], old).forest()
     >>> given = RefitTrees(trees).fit(X[qid >= 20], new)
     >>> before, after = (forest_scores(t, X[qid >= 20])[:, 0] for t in (trees, given.trees_))
     >>> new(after)[0] < new(before)[0]
@@ -101,10 +101,10 @@ class RefitTrees(BaseEstimator):
         rows = as_rows(X, self.n_features_in_, sparse=True)
         return forest_scores(self.trees_, rows.array(), n_threads=self.n_threads)
 
-    def terms(self, weight: np.ndarray) -> Terms:
+    def components(self, weight: np.ndarray) -> Components:
         """Return the trees times a weight."""
         check_is_fitted(self)
-        return Terms(self.trees_).scaled(weight[0])
+        return Components(self.trees_).scaled(weight[0])
 
     @property
     def given_columns(self) -> list[Columns]:

@@ -19,7 +19,6 @@ FEATURE_PARTS = {
     "histogram": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
-    "linear_network": "treerank.feature_parts.networks.polynomial:LinearNetwork",
     "linear": "treerank.feature_parts.linear:LinearModel",
     "ensemble": "treerank.feature_parts.ensemble:Ensemble",
     "stages": "treerank.feature_parts.stages:Stages",

@@ -1,4 +1,4 @@
-"""Scorer: trees and a line, ready to score the documents of one query after another."""
+"""Scorer: trees and a linear model, ready to score the documents of one query after another."""
 
 from threading import local
 from typing import Any
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from treerank.checks import as_numbers, naming
 from treerank.documents.columns import Columns, as_frame, fitted_columns, refuse_records
 from treerank.documents.features import has_infinite
-from treerank.feature_parts.linear_term import add_line
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.components import Components
+from treerank.feature_parts.linear_component import add_linear
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import check_width, scoring_arguments, scoring_buffers, write_scores
 
@@ -30,8 +30,8 @@ class Scorer:
 
     Parameters
     ----------
-    terms : Terms
-        Trees of one output, and a line.
+    components : Components
+        Trees of one output, and a linear model.
     columns : Columns, default=None
         Names of the columns, by which those of data frames are found, and their categories.
 
@@ -45,13 +45,13 @@ class Scorer:
     True
     """
 
-    def __init__(self, terms: Terms, columns: Columns | None = None) -> None:
-        if terms.networks:
-            raise ValueError("terms must be trees and a line; got a network, too.")
-        self.terms, self.forest, line = terms, terms.forest, terms.line
+    def __init__(self, components: Components, columns: Columns | None = None) -> None:
+        if components.networks:
+            raise ValueError("components must be trees and a linear model; got a network, too.")
+        self.components, self.forest, linear = components, components.forest, components.linear
         self.columns = columns or Columns()
         self._arguments = scoring_arguments(self.forest)
-        self._line = () if line is None else (line.features, line.coef, line.offset)
+        self._linear = () if linear is None else (linear.features, linear.coef, linear.offset)
         self._own = _Buffers(self.forest)
 
     def __call__(self, X: ArrayLike) -> np.ndarray:
@@ -69,8 +69,8 @@ class Scorer:
         rows = self._checked(X)
         scores = np.empty(len(rows))
         write_scores(rows, self._arguments, self._own.arrays, scores[:, None])
-        if self._line:
-            add_line(rows, *self._line, scores)
+        if self._linear:
+            add_linear(rows, *self._linear, scores)
         return scores
 
     def _checked(self, X: Any) -> np.ndarray:
@@ -93,4 +93,4 @@ class Scorer:
         return rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (self.terms, self.columns)
+        return Scorer, (self.components, self.columns)

@@ -19,17 +19,17 @@ from treerank.feature_parts.base import (
     n_outputs_of,
     traits_of,
 )
+from treerank.feature_parts.components import Components, sum_of_components
 from treerank.feature_parts.part_list import (
     PartList,
     check_fitted_parts,
     check_outputs,
     mean_importances,
     weighed,
-    weighed_terms,
+    weighed_components,
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.feature_parts.terms import Terms, total
 from treerank.files.states import StateRule, array, count, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.sums import FromStart
@@ -145,10 +145,12 @@ class Stages(PartList):
         check_is_fitted(self)
         return reduce(np.add, (_score(part, X) for part in self.parts_))
 
-    def terms(self, weight: np.ndarray) -> Terms:
+    def components(self, weight: np.ndarray) -> Components:
         """Return the sum over all parts, times a weight."""
         check_is_fitted(self)
-        return total([weighed_terms(part).scaled(weight[0]) for part in self.parts_])
+        return sum_of_components(
+            [weighed_components(part).scaled(weight[0]) for part in self.parts_]
+        )
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -26,13 +26,13 @@ from treerank.documents.rows import Rows
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.base import (
     check_fitted_part,
+    components_of,
     fit_part,
     importances_of,
     n_outputs_of,
     outputs_of,
     params_of,
     takes_validation,
-    terms_of,
     traits_of,
 )
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
@@ -49,7 +49,7 @@ from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_objective import objective_of
 
 if TYPE_CHECKING:
-    from treerank.feature_parts.terms import Terms
+    from treerank.feature_parts.components import Components
 
 #: What "auto" stands for under losses over pairs; other losses have no such settings.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
@@ -139,22 +139,22 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             raise ValueError(f"The head must have {n_outputs} weights; got {n_weights}.")
         return self
 
-    def terms(self) -> "Terms":
+    def components(self) -> "Components":
         """Return the feature part and the head as a sum of trees, a linear model and networks."""
         check_is_fitted(self)
-        terms = terms_of(self.feature_part_, self.head_.weight)
-        sets = terms.forest.categories
+        components = components_of(self.feature_part_, self.head_.weight)
+        sets = components.forest.categories
         if sets is None or sets.rule != "whole":
-            return terms
-        for feature in terms.forest.features_by_set:
+            return components
+        for feature in components.forest.features_by_set:
             if feature not in self.columns_.categories:
                 raise ValueError(
                     f"column {shown_names(self)[feature]!r} of X must be text or categories of a "
                     "data frame where parts are trees of several engines, which take a number that "
                     "is not whole for other categories; got numbers. Or take trees of one engine."
                 )
-        forest = replace(terms.forest, categories=replace(sets, rule="exact"))
-        return replace(terms, forest=forest)
+        forest = replace(components.forest, categories=replace(sets, rule="exact"))
+        return replace(components, forest=forest)
 
     @property
     def _n_features_out(self) -> int:
@@ -199,7 +199,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 return
         n = len(documents)
         reason = "none tells which documents are better"
-        if n < _FEW and traits_of(self.feature_part_).terms is not None:
+        if n < _FEW and traits_of(self.feature_part_).components is not None:
             reason = (
                 "trees need more documents. LightGBMTrees(min_child_samples=1) and "
                 "XGBoostTrees(min_child_weight=0) learn from few"
@@ -256,9 +256,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """Return the objective of the label, or the weighted sum over several labels."""
         if data.labels is None:
             return self._objective_of(data, seed)
-        terms = [self._objective_of_some(data.labeled(name), seed) for name in data.labels]
+        objectives = [self._objective_of_some(data.labeled(name), seed) for name in data.labels]
         assert data.label_weights is not None
-        return weighted_sum(terms, [data.label_weights[name] for name in data.labels])
+        return weighted_sum(objectives, [data.label_weights[name] for name in data.labels])
 
     def _objective_of_some(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of one of several labels; some documents may not have this label."""

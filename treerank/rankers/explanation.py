@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.documents.reading import check_n_pairs
-from treerank.feature_parts.terms import Terms, no_trees
+from treerank.feature_parts.components import Components, no_trees
 from treerank.forests.shapley import margin_parts
 from treerank.rankers.scoring import n_threads_of, scores_of
 
@@ -122,15 +122,15 @@ def parts_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the parts of margins and their standard errors, exact where the score allows it."""
     try:
-        terms = ranker.terms().with_lines()
-    except ValueError:  # the ranker is no sum of terms
+        components = ranker.components().with_linear_networks_merged()
+    except ValueError:  # the ranker is no sum of components
         return sampled_parts(partial(scores_of, ranker), X_a, X_b, n_orders, random_state)
-    exact = margin_parts(terms.forest, X_a, X_b, n_threads=n_threads_of(ranker))
-    if terms.line is not None:
-        exact += terms.line.parts(X_a) - terms.line.parts(X_b)
-    if not terms.networks:
+    exact = margin_parts(components.forest, X_a, X_b, n_threads=n_threads_of(ranker))
+    if components.linear is not None:
+        exact += components.linear.contributions(X_a) - components.linear.contributions(X_b)
+    if not components.networks:
         return exact, np.zeros_like(exact)
-    network_scores = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
+    network_scores = Components(no_trees(X_a.shape[1]), None, components.networks).scores
     parts, errors = sampled_parts(network_scores, X_a, X_b, n_orders, random_state)
     return exact + parts, errors
 

@@ -10,7 +10,7 @@ from treerank.documents.columns import Columns
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.reading import Accepts
 from treerank.documents.training_set import TrainingSet
-from treerank.feature_parts.terms import Terms
+from treerank.feature_parts.components import Components
 from treerank.files.states import unshared
 from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_scores
@@ -88,10 +88,10 @@ class ForestRanker(Ranker):
         check_trees("trees", self.trees)
         return self.trees.split_shares
 
-    def terms(self) -> Terms:
+    def components(self) -> Components:
         """Return the trees."""
         check_trees("trees", self.trees)
-        return Terms(self.trees)
+        return Components(self.trees)
 
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned, as plain values; the trees are a parameter."""

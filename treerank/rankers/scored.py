@@ -7,8 +7,8 @@ from treerank.rankers.calibrating import Calibrating
 from treerank.rankers.comparing import Comparing
 
 if TYPE_CHECKING:  # imported where they are used
+    from treerank.feature_parts.components import Components
     from treerank.feature_parts.scorer import Scorer
-    from treerank.feature_parts.terms import Terms
     from treerank.forests.forest import Forest
 
 
@@ -18,7 +18,7 @@ class Scored(Comparing, Calibrating):
     A subclass has one method, ``_scores(X)``: see :class:`~treerank.rankers.scoring.Scoring`.
     """
 
-    def terms(self) -> "Terms":
+    def components(self) -> "Components":
         """Return the ranker as a sum of trees, a linear model and networks.
 
         A ranker that is no such sum raises a ValueError.
@@ -35,10 +35,10 @@ class Scored(Comparing, Calibrating):
 
         The trees know the names of the columns and their categories, if ``fit`` got a data frame.
         """
-        terms = self.terms()
-        if terms.kinds != ["trees"]:
-            raise ValueError(f"ranker must be a sum of trees; got {terms.kinds}.")
-        trees, columns = terms.forest, self.columns_
+        components = self.components()
+        if components.kinds != ["trees"]:
+            raise ValueError(f"ranker must be a sum of trees; got {components.kinds}.")
+        trees, columns = components.forest, self.columns_
         if (trees.feature_names, trees.levels or {}) == (columns.names, columns.categories):
             return trees
         levels = columns.categories or trees.levels
@@ -54,4 +54,4 @@ class Scored(Comparing, Calibrating):
         """
         from treerank.feature_parts.scorer import Scorer
 
-        return Scorer(self.terms(), self.columns_)
+        return Scorer(self.components(), self.columns_)

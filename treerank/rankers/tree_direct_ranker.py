@@ -44,7 +44,7 @@ class TreeDirectRanker(DirectRanker):
     ----------
     feature_part : str, feature part or list of them, default="lightgbm"
         Function from documents to numbers. One of "lightgbm", "xgboost", "histogram",
-        "streaming", "linear", "ensemble", "stages", "mlp", "linear_network", "polynomial" and
+        "streaming", "linear", "ensemble", "stages", "mlp", "polynomial" and
         "soft_trees", or an instance with its own parameters, such as
         ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted. Or a model of your
         own: a transformer of scikit-learn, :class:`~treerank.feature_parts.NewtonBoosting` of a

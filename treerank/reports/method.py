@@ -12,7 +12,7 @@ _HOW = (
     "given. p is that of a paired randomization test over queries; it is not adjusted for the "
     "number of metrics, and near .05 it may differ from the interval, which is another method.",
     "What a feature adds to a margin is its Shapley value, with the lower document as the "
-    "reference. It is exact for sums of trees and lines, and drawn for others.",
+    "reference. It is exact for sums of trees and linear models, and drawn for others.",
 )
 
 

@@ -97,6 +97,6 @@ def test_products_are_no_line_to_explain_or_export(n_features):
     parts, scores = ranker.explain(X[:3], X[3:4]), ranker.predict(X)
     np.testing.assert_allclose(parts.sum(axis=1), scores[:3] - scores[3], atol=1e-9)
     assert parts.shape == (3, n_features)
-    for call in (ranker.terms, ranker.scorer):
+    for call in (ranker.components, ranker.scorer):
         with pytest.raises(ValueError, match="must be a sum of trees and linear models; got Quadr"):
             call()

@@ -279,7 +279,7 @@ def test_what_it_cannot_is_refused_by_name(tmp_path):
         pytest.raises(ValueError, match="has a checkpoint"),
     ):
         boosted()
-    with pytest.raises(ValueError, match="feature_part must be trees, a line, a network"):
+    with pytest.raises(ValueError, match="feature_part must be trees, a linear model, a network"):
         ranker.scorer()
     with pytest.raises(AttributeError, match="NewtonBoosting has none"):
         _ = ranker.feature_importances_

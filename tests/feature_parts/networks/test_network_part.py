@@ -18,7 +18,7 @@ from small_rankers import made
 
 from treerank import get_metric, load
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.networks.polynomial import LinearNetwork, Monomials, Polynomial
+from treerank.feature_parts.networks.polynomial import Monomials, Polynomial
 from treerank.feature_parts.networks.training import OPTIMIZERS, own_settings
 from treerank.objectives import make_objective
 
@@ -26,7 +26,7 @@ PARTS = {
     "mlp": MLP((8,), n_epochs=3, batch_size=32, random_state=0),
     "dropout": MLP((8, 4), n_outputs=3, output_activation="tanh", dropout=0.3, n_epochs=3,
                    batch_size=32, random_state=0),
-    "linear_network": LinearNetwork(n_epochs=3, batch_size=32, random_state=0),
+    "one layer": MLP((), start="zero", n_epochs=3, batch_size=32, random_state=0),
     "polynomial": Polynomial(2, n_epochs=3, batch_size=32, random_state=0),
 }  # fmt: skip
 X = np.random.default_rng(0).normal(size=(120, 4))
@@ -68,7 +68,7 @@ MODES = [double_precision, no_memory, torch.no_grad, torch.inference_mode]
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ["mlp", "linear_network", "polynomial", "soft_trees", "SortNet"])
+@pytest.mark.parametrize("name", ["mlp", "polynomial", "soft_trees", "SortNet"])
 def test_what_torch_is_set_to_changes_nothing(name, mode):
     ranker = Case(made(name), None).unfitted()
     expected = clone(ranker).fit(X, Y, QID).predict(X)
@@ -172,20 +172,33 @@ def test_early_stopping_goes_back_to_the_best_epoch_by_a_metric_of_scores_of_the
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer_learns(optimizer):
     settings = {"learning_rate": 0.05, "batch_size": 30, "n_epochs": 10}
-    part = LinearNetwork(optimizer=optimizer, random_state=0, **settings)
+    part = MLP((), start="zero", optimizer=optimizer, random_state=0, **settings)
     assert accuracy(part.fit(X, OBJECTIVE).transform(X)) > 0.85
 
 
 def test_one_merged_query_is_learned_in_pieces():
     objective = make_objective(Y, loss="half_squared_tanh", pairs="adjacent")
-    part = LinearNetwork(batch_size=25, learning_rate=0.05, n_epochs=10, random_state=0)
+    part = MLP((), start="zero", batch_size=25, learning_rate=0.05, n_epochs=10, random_state=0)
     assert accuracy(part.fit(X, objective).transform(X)) > 0.85
 
 
-def test_linear_coefficients_are_those_of_the_features_as_given():
-    part = LinearNetwork(n_epochs=5, random_state=0).fit(10 * X, OBJECTIVE)
-    scores = 10 * X @ part.coef_
-    np.testing.assert_allclose(np.diff(scores), np.diff(part.transform(10 * X)[:, 0]), atol=1e-5)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_coefficients_without_hidden_layers_are_those_of_the_features_as_given(n_outputs):
+    part = MLP((), start="zero", n_outputs=n_outputs, n_epochs=5, random_state=0)
+    outputs, coef = part.fit(10 * X, OBJECTIVE).transform(10 * X), np.atleast_2d(part.coef_)
+    assert part.coef_.shape == ((4,) if n_outputs == 1 else (3, 4))
+    np.testing.assert_allclose(
+        np.diff(10 * X @ coef.T, axis=0), np.diff(outputs, axis=0), atol=1e-5
+    )
+    assert np.linalg.matrix_rank(coef) == n_outputs  # outputs that start equal would stay equal
+
+
+@pytest.mark.parametrize("part", [MLP((2,)), MLP((), output_activation="tanh")])
+def test_a_network_that_is_not_linear_has_no_coefficients(part):
+    with pytest.raises(
+        AttributeError, match=r"coef_ needs an MLP without hidden layers and with a"
+    ):
+        _ = part.fit(X, OBJECTIVE).coef_
 
 
 def test_monomials_are_all_products_up_to_the_degree():
@@ -233,7 +246,7 @@ def test_bad_parameters_are_refused_by_name(parameter):
 
 
 def test_what_cannot_be_trained_is_refused():
-    part = LinearNetwork(optimizer="sgd", learning_rate=1e6, n_epochs=20, random_state=0)
+    part = MLP((), start="zero", optimizer="sgd", learning_rate=1e6, n_epochs=20, random_state=0)
     with pytest.raises(ValueError, match="learning_rate must be low enough"):
         part.fit(X, make_objective(Y, QID, loss="half_squared"))
     with pytest.raises(ValueError, match="validation must be given where early_stopping_rounds is"):

@@ -5,7 +5,7 @@ import torch
 
 from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.networks import training
-from treerank.feature_parts.networks.polynomial import LinearNetwork
+from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.networks.training import (
     ScoredNetwork,
     Trainer,
@@ -65,7 +65,7 @@ def times(monkeypatch):
 
 def make_trainer(network=None, *, unit=1.0, seed=0, **settings):
     model = ScoredNetwork(network or Watched(), 1)
-    part = LinearNetwork(**{"learning_rate": 0.1, "batch_size": 5} | settings)
+    part = MLP(**{"learning_rate": 0.1, "batch_size": 5} | settings)
     return Trainer(model, torch.optim.SGD(model.parameters()), part, unit, seed)
 
 
@@ -133,7 +133,7 @@ def test_a_gradient_that_is_not_finite_is_an_error(pull):
     [(None, 1), ("step", 0.25), ("exponential", 0.25**1.5), ("inverse_time", 1 / 1.375)],
 )
 def test_a_rate_falls_by_its_factor_in_every_unit_of_time(decay, expected):
-    part = LinearNetwork(learning_rate=2.0, decay=decay, decay_rate=0.25, decay_epochs=10)
+    part = MLP(learning_rate=2.0, decay=decay, decay_rate=0.25, decay_epochs=10)
     assert rate_at(part, 15) == pytest.approx(2 * expected)
 
 

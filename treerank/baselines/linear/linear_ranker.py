@@ -15,8 +15,8 @@ from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.training_set import TrainingSet
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.terms import Terms, no_trees
+from treerank.feature_parts.components import Components, no_trees
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.files.states import StateRule, array
 from treerank.numerics.threads import threads_for
 from treerank.rankers.ranker import Ranker
@@ -64,11 +64,11 @@ class LinearRanker(Ranker):
         """Return the weight of each standard feature."""
         raise NotImplementedError
 
-    def terms(self) -> Terms:
-        """Return the weights as a line."""
+    def components(self) -> Components:
+        """Return the weights as a linear model."""
         check_is_fitted(self)
-        line = LinearTerm.centered(self.coef_, self.mean_)
-        return Terms(no_trees(len(self.coef_)), line)
+        linear = LinearComponent.centered(self.coef_, self.mean_)
+        return Components(no_trees(len(self.coef_)), linear)
 
     def _scores(self, X):
         with threads_for(len(X)):

@@ -181,7 +181,7 @@ class QuadraticPRank(PRank):
 
     _learned: ClassVar = PRank._learned | {"inverse_": array("float64", "n_features")}
     _quadratic: ClassVar[bool] = True
-    terms = Ranker.terms  # products of features are no line
+    components = Ranker.components  # products of features are no linear model
 
     def _learn(self, data, held_out, seed):
         with threads_for(len(data.y)):

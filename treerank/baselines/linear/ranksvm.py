@@ -3,8 +3,8 @@ r"""RankSVM: linear weights that keep every pair of different labels a margin of
 .. math:: \min_w \; \tfrac12 \|w\|^2 + C \, \frac{\sum_{ij} v_{ij} \max(0, 1 - w^T (x_i - x_j))^2}
     {\sum_{ij} v_{ij}}
 
-over all pairs of a query with :math:`y_i > y_j`, or over your own pairs. It is a line under the
-pair loss "squared_hinge" (:func:`~treerank.feature_parts.head_fitting.fit_head`).
+over all pairs of a query with :math:`y_i > y_j`, or over your own pairs. It is a linear model under
+the pair loss "squared_hinge" (:func:`~treerank.feature_parts.head_fitting.fit_head`).
 """
 
 from dataclasses import KW_ONLY, dataclass

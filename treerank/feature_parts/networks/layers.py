@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from treerank.checks import quote
-from treerank.feature_parts.network_term import Affine, Function, Layer
+from treerank.feature_parts.network_component import Affine, Function, Layer
 
 
 def layers_of(module: nn.Module) -> list[Layer]:

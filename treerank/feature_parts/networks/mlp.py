@@ -1,5 +1,7 @@
 """Multilayer perceptron: the neural feature part of RankNet and of the DirectRanker paper.
 
+Without hidden layers it is a linear model trained by gradient descent.
+
 To add an activation or a way to draw the first weights, list it in ``ACTIVATIONS`` or ``STARTS``.
 """
 
@@ -7,10 +9,11 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Annotated
 
+import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_counts, check_number
 from treerank.feature_parts.networks.limits import MOST_UNITS, check_n_weights
@@ -38,25 +41,50 @@ def _draw_small(layers, generator, first=0.01):
         torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
 
 
-#: Ways to draw the weights before training; zero is that of RankNet, section 5.1.
+def _draw_zero(layers, generator):
+    """Draw small weights after a first layer of zeros (RankNet, section 5.1).
+
+    The only layer of a linear model starts as :func:`start_linear` says.
+    """
+    if len(layers) > 1:
+        _draw_small(layers, generator, first=0.0)
+    else:
+        start_linear(layers[0], generator)
+
+
+def start_linear(layer: torch.nn.Linear, generator: torch.Generator) -> None:
+    """Set the weights of a linear model to zero, or draw them if it has several outputs.
+
+    From zero, the first step is the same for every seed. Several outputs that start equal would
+    stay equal.
+    """
+    bound = 0.0 if layer.out_features == 1 else layer.in_features**-0.5
+    torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+
+
+#: Ways to draw the weights before training.
 STARTS: dict[str, Callable[..., None]] = {
     "small": _draw_small,
     "glorot": _draw_glorot,
-    "zero": partial(_draw_small, first=0.0),
+    "zero": _draw_zero,
 }
 
 
 @dataclass(eq=False, repr=False)
 class MLP(NetworkPart):
-    """A fully connected network.
+    """A fully connected network (multilayer perceptron).
 
-    All other parameters, and the attributes, are those of
+    ``MLP((), start="zero", learning_rate=0.01)``, without hidden layers, is a linear model trained
+    by gradient descent; :class:`~treerank.feature_parts.linear.LinearModel` finds the optimum of a
+    convex loss without torch.
+
+    All other parameters and attributes are those of
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
 
     Parameters
     ----------
     hidden : sequence of int, default=(64, 32)
-        Units of each hidden layer.
+        Number of units of each hidden layer; ``()`` is a linear model.
     activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
         Function after each hidden layer.
     output_activation : {"tanh", "sigmoid", "relu", "linear"}, default="linear"
@@ -67,7 +95,13 @@ class MLP(NetworkPart):
         Weights before training. "small": small random weights, smallest in the first layer; the
         network is almost linear at first and tends to fit less noise. "glorot": random weights
         that keep the variance of signals. "zero": as in RankNet, zero in the first layer and
-        small in the others.
+        small in the others; a single layer with several outputs starts at random.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weight of each feature, in the units of ``X``; only without hidden layers and with a linear
+        output.
 
     Examples
     --------
@@ -78,6 +112,9 @@ class MLP(NetworkPart):
     >>> part = MLP((16,), n_epochs=100, learning_rate=0.02, random_state=0).fit(X, objective)
     >>> part.transform(np.array([[1.0, 1.0], [1.0, -1.0]]))[:, 0].argmax()
     np.int64(0)
+    >>> linear = MLP((), start="zero", learning_rate=0.01, random_state=0).fit(X, objective)
+    >>> linear.coef_.shape
+    (2,)
     """
 
     hidden: Annotated[Sequence[int], Rule(check_counts, at_most=MOST_UNITS)] = (64, 32)
@@ -86,6 +123,19 @@ class MLP(NetworkPart):
     output_activation: Annotated[str, Rule.one_of(ACTIVATIONS)] = "linear"
     dropout: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
     start: Annotated[str, Rule.one_of(STARTS)] = "small"
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weight of each feature as given, of shape (n_features,) or (n_outputs, n_features)."""
+        if len(self.hidden) > 0 or self.output_activation != "linear":
+            raise AttributeError(
+                "coef_ needs an MLP without hidden layers and with a linear output: MLP(()); got "
+                f"hidden={self.hidden!r} and output_activation={self.output_activation!r}."
+            )
+        check_is_fitted(self)
+        weight = self.network_.get_parameter("0.weight").detach().double().numpy()
+        weight = weight / self._standardization.scale
+        return weight[0] if len(weight) == 1 else weight
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         layers: list[torch.nn.Module] = []

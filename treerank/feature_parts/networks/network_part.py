@@ -20,13 +20,13 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
-from treerank.feature_parts.network_term import Network
+from treerank.feature_parts.components import Components, no_trees
+from treerank.feature_parts.network_component import Network
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.layers import layers_of
 from treerank.feature_parts.networks.limits import KEPT, STATE_RULES, Units, checked_weights
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
-from treerank.feature_parts.terms import Terms, no_trees
 from treerank.files.states import check_state, unshared
 from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import Auto, Count, LearningRate, NotNegative, Rule, Seed, check_parameters
@@ -177,13 +177,13 @@ class NetworkPart(BaseEstimator):
             parts = [self._evaluate(self._double_network, block) for block in blocks]
         return np.concatenate([np.zeros((0, self.n_outputs_)), *parts])
 
-    def terms(self, weight: np.ndarray) -> Terms:
+    def components(self, weight: np.ndarray) -> Components:
         """Return the network with a weight for each output."""
         check_is_fitted(self)
         inputs = self._standardization
         layers = tuple(layers_of(self.network_))
         network = Network(inputs.mean, 1 / inputs.scale, layers, np.asarray(weight))
-        return Terms(no_trees(self.n_features_in_), networks=(network,))
+        return Components(no_trees(self.n_features_in_), networks=(network,))
 
     @property
     def head_weight_(self) -> np.ndarray:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from treerank.feature_parts.network_term import Layer, SoftSplits
+from treerank.feature_parts.network_component import Layer, SoftSplits
 from treerank.feature_parts.networks.layers import array_of
 from treerank.feature_parts.networks.soft_tree_kernels import (
     N_GROUPS,

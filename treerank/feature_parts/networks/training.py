@@ -82,13 +82,13 @@ class Trainer:
 
     Examples
     --------
-    >>> from treerank.feature_parts.networks.polynomial import LinearNetwork
+    >>> from treerank.feature_parts.networks.mlp import MLP
     >>> from treerank.objectives import make_objective
     >>> X, objective = torch.tensor([[1.0], [0.0]]), make_objective([1, 0])
     >>> model = ScoredNetwork(torch.nn.Linear(1, 1, bias=False), n_outputs=1)
     >>> before = model.network.weight.item()
     >>> optimizer = torch.optim.Adam(model.parameters())
-    >>> trainer = Trainer(model, optimizer, LinearNetwork(learning_rate=0.1), unit=1.0, seed=0)
+    >>> trainer = Trainer(model, optimizer, MLP(learning_rate=0.1), unit=1.0, seed=0)
     >>> trainer.run_epoch(X, objective, epoch=0)
     >>> round(model.network.weight.item() - before, 3)
     0.1

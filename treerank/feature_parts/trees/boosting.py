@@ -20,8 +20,8 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_sequence
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
+from treerank.feature_parts.components import Components
 from treerank.feature_parts.rows import as_rows
-from treerank.feature_parts.terms import Terms
 from treerank.feature_parts.trees.arguments import Groups, Signs, SomeColumns, column_indices
 from treerank.feature_parts.trees.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.trees.fixed_point import LARGEST, FixedPointDerivatives
@@ -270,9 +270,9 @@ class BoostedTrees(BaseEstimator):
         check_is_fitted(self)
         return self._forest
 
-    def terms(self, weight: np.ndarray) -> Terms:
+    def components(self, weight: np.ndarray) -> Components:
         """Return the trees with a weight for each output, which are scores."""
-        return Terms(folded(self.forest(), weight))
+        return Components(folded(self.forest(), weight))
 
     @cached_property
     def _forest(self) -> Forest:

@@ -22,7 +22,7 @@ def read_forest_json(document: dict[str, Any]) -> Forest:
     """Return the forest of a document."""
     if document["format"] != FORMAT:
         raise ValueError(f"A forest must be of format {FORMAT!r}; got {document['format']!r:.50}.")
-    others = [name for name in ("line", "networks") if name in document]
+    others = [name for name in ("linear", "networks") if name in document]
     if others:
         raise ValueError(f"A forest must be trees only; got {' and '.join(others)}, too.")
     names, sets, roots = (document[key] for key in ("feature_names", "categories", "roots"))

@@ -1,4 +1,4 @@
-"""Terms: sums of trees, lines and networks with the scores of the rankers that they stand for."""
+"""Components: sums of trees, a linear model and networks have the scores of their rankers."""
 
 import json
 import shutil
@@ -18,14 +18,13 @@ from treerank.feature_parts import (
     HistogramTrees,
     LightGBMTrees,
     LinearModel,
-    LinearNetwork,
     Polynomial,
     Stages,
 )
-from treerank.feature_parts.linear_term import LinearTerm
-from treerank.feature_parts.network_term import Affine, Function, Network, Products, SoftSplits
+from treerank.feature_parts.components import Components, no_trees, sum_of_components
+from treerank.feature_parts.linear_component import LinearComponent
+from treerank.feature_parts.network_component import Affine, Function, Network, Products, SoftSplits
 from treerank.feature_parts.scorer import Scorer
-from treerank.feature_parts.terms import Terms, no_trees, total
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +37,7 @@ PARTS = {
     "histogram": HistogramTrees(n_estimators=8),
     "stages": Stages([LinearModel(), XGBoostTrees(3), MLP((3,), **NETWORK)]),
     "linear": LinearModel(),
-    "linear_network": LinearNetwork(**NETWORK),
+    "one_layer": MLP((), start="zero", **NETWORK),
     "mlp": MLP((4, 3), activation="relu", n_outputs=2, **NETWORK),
     "polynomial": Polynomial(3, **NETWORK),
     "sigmoid": MLP((4,), activation="sigmoid", output_activation="tanh", **NETWORK),
@@ -60,26 +59,26 @@ def ranker(request):
     return RANKERS[request.param].fit(X, y, qid)
 
 
-def drawn_line(random):
-    """Return a line of four features of which one has no factor."""
+def drawn_linear(random):
+    """Return a linear component of four features, of which one has the coefficient 0."""
     coef, offset = random.normal(size=(2, 4))
-    return LinearTerm(coef * [1, 0, 1e9, 1e-9], offset * [1, 0, 1, 1])
+    return LinearComponent(coef * [1, 0, 1e9, 1e-9], offset * [1, 0, 1, 1])
 
 
-def test_terms_have_the_scores_of_the_ranker_up_to_the_order_of_sums(ranker):
+def test_components_have_the_scores_of_the_ranker_up_to_the_order_of_sums(ranker):
     scores = ranker.predict(X)
     # Outputs of networks are rounded to single precision, which may go the other way.
-    atol = (2e-7 if "network" in ranker.terms().kinds else 1e-14) * np.ptp(scores)
-    np.testing.assert_allclose(ranker.terms().scores(X), scores, rtol=0, atol=atol)
+    atol = (2e-7 if "network" in ranker.components().kinds else 1e-14) * np.ptp(scores)
+    np.testing.assert_allclose(ranker.components().scores(X), scores, rtol=0, atol=atol)
 
 
 def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(ranker, tmp_path):
     known = np.nan_to_num(X)
     for format in FORMATS:
-        target, terms = format_named(format), ranker.terms().with_lines()
-        kinds = {*terms.kinds}
-        is_line = kinds == {"linear"} and target.line_alone is not None
-        if is_line or kinds <= {"trees", *target.adds}:
+        target, components = format_named(format), ranker.components().with_linear_networks_merged()
+        kinds = {*components.kinds}
+        is_linear = kinds == {"linear"} and target.linear_alone is not None
+        if is_linear or kinds <= {"trees", *target.adds}:
             report = export(ranker, tmp_path / format, format=format, check=(known, y, qid))
             assert (report.n_documents, report.n_changed_pairs) == (len(y), 0)
             assert report.ndcg == report.ndcg_of_program
@@ -89,23 +88,23 @@ def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(ran
                 export(ranker, tmp_path / format, format=format, check=known)
 
 
-def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, tmp_path):
+def test_onnxruntime_scores_every_kind_of_component_as_the_ranker(ranker, tmp_path):
     export(ranker, tmp_path / "model", format="onnx", check=np.nan_to_num(X))
-    scores, terms = onnx_scores((tmp_path / "model").read_bytes(), X), ranker.terms()
-    in_single = terms.networks or terms.forest.sum_dtype == "float32"
+    scores, components = onnx_scores((tmp_path / "model").read_bytes(), X), ranker.components()
+    in_single = components.networks or components.forest.sum_dtype == "float32"
     rounding = 2e-7 * np.ptp(scores) if in_single else 0
-    np.testing.assert_allclose(scores, terms.scores(X), rtol=0, atol=rounding)
+    np.testing.assert_allclose(scores, components.scores(X), rtol=0, atol=rounding)
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, tmp_path):
-    terms = ranker.terms()
-    if terms.with_lines().networks:
+def test_compiled_c_scores_every_kind_of_component_as_the_ranker(ranker, tmp_path):
+    components = ranker.components()
+    if components.with_linear_networks_merged().networks:
         pytest.skip("C has no networks")
     export(ranker, tmp_path / "model", format="c")
     scores = compiled((tmp_path / "model").read_bytes(), tmp_path / "compiled")
-    rounding = 1e-6 * np.ptp(ranker.predict(X)) if terms.networks else 0  # which are lines
-    np.testing.assert_allclose(scores(X), terms.scores(X), rtol=0, atol=rounding)
+    rounding = 1e-6 * np.ptp(ranker.predict(X)) if components.networks else 0  # which are linear
+    np.testing.assert_allclose(scores(X), components.scores(X), rtol=0, atol=rounding)
     parts = [scores(X[:1]), scores(X[1:12]), scores(X[12:])]
     np.testing.assert_array_equal(np.concatenate(parts), scores(X))
 
@@ -114,8 +113,8 @@ LAYERS = {kind.__name__.lower(): kind for kind in (Affine, Function, Products, S
 
 
 def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(ranker, tmp_path):
-    terms = ranker.terms()
-    if not terms.networks:
+    components = ranker.components()
+    if not components.networks:
         pytest.skip("has no network")
     export(ranker, tmp_path / "model", format="json")
     document = json.loads((tmp_path / "model").read_text())
@@ -128,45 +127,50 @@ def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(
     def arrays(value, kind):
         return tuple(map(np.array, value)) if kind is Products else np.array(value)
 
-    for found, term in zip(document["networks"], terms.networks, strict=True):
-        assert found.pop("kind") == "network"
-        layers = tuple(map(restored, found.pop("layers")))
-        numbers = {name: np.array(values) for name, values in found.items()}
-        np.testing.assert_array_equal(Network(layers=layers, **numbers).scores(X), term.scores(X))
+    for written, network in zip(document["networks"], components.networks, strict=True):
+        assert written.pop("kind") == "network"
+        layers = tuple(map(restored, written.pop("layers")))
+        numbers = {name: np.array(values) for name, values in written.items()}
+        np.testing.assert_array_equal(
+            Network(layers=layers, **numbers).scores(X), network.scores(X)
+        )
     with pytest.raises(ValueError, match=r"A forest must be trees only; got .*networks, too"):
         read_forest(tmp_path / "model")
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-def test_c_adds_a_line_to_trees_bit_for_bit(tmp_path):
+def test_c_adds_a_linear_model_to_trees_bit_for_bit(tmp_path):
     random = np.random.default_rng(0)
     for n_trees in (0, 7):
         forest = drawn_forest(random, n_trees=n_trees)
-        terms, X = Terms(forest, drawn_line(random)), drawn_documents(random, forest, 300)
-        conversion = converted("c", terms, NAMES, X)
+        components, X = (
+            Components(forest, drawn_linear(random)),
+            drawn_documents(random, forest, 300),
+        )
+        conversion = converted("c", components, NAMES, X)
         scores = compiled(conversion.content(), tmp_path / f"model{n_trees}")(X)
         np.testing.assert_array_equal(scores, conversion.scores(X))
-        np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
+        np.testing.assert_array_equal(Scorer(components)(X), components.scores(X))
 
 
-def test_opensearch_computes_the_scores_of_a_line_that_are_expected():
+def test_opensearch_computes_the_scores_of_a_linear_model_that_are_expected():
     random = np.random.default_rng(0)
-    line = LinearTerm.centered(random.normal(size=4), random.normal(size=4))
+    linear = LinearComponent.centered(random.normal(size=4), random.normal(size=4))
     X = random.normal(size=(50, 4))
-    conversion = converted("opensearch", Terms(no_trees(4), line), NAMES)
+    conversion = converted("opensearch", Components(no_trees(4), linear), NAMES)
     model, rows = json.loads(conversion.content()), X.astype(np.float32)
     scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
-    np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X), rtol=1e-15)
+    np.testing.assert_allclose(scores + linear.offset.sum(), conversion.scores(X), rtol=1e-15)
 
 
-def test_a_sum_of_terms_has_the_sum_of_the_scores():
+def test_a_sum_of_components_has_the_sum_of_the_scores():
     random = np.random.default_rng(0)
     forests = [drawn_forest(random, n_trees=3, constant=True) for _ in range(2)]
-    parts = [Terms(forest, drawn_line(random)) for forest in forests]
-    parts.append(Terms(no_trees(4), replace(parts[0].line)))
+    parts = [Components(forest, drawn_linear(random)) for forest in forests]
+    parts.append(Components(no_trees(4), replace(parts[0].linear)))
     X = drawn_documents(random, forests[0], 50)
     factors = 2, 0.5, 0
     expected = sum(f * part.scores(X) for f, part in zip(factors, parts, strict=True))
-    scaled = total([part.scaled(f) for f, part in zip(factors, parts, strict=True)])
+    scaled = sum_of_components([part.scaled(f) for f, part in zip(factors, parts, strict=True)])
     np.testing.assert_allclose(scaled.scores(X), expected, rtol=1e-12)
-    assert total([part.scaled(0) for part in parts]).kinds == ["trees"]
+    assert sum_of_components([part.scaled(0) for part in parts]).kinds == ["trees"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from treerank.feature_parts.linear_term import LinearTerm
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.scoring import doubles
 
 _BLOCK = 1024  # documents that are computed together, which bounds the memory
@@ -130,15 +130,15 @@ class Network:
     layers: tuple[Layer, ...]
     weight: np.ndarray
 
-    def line(self) -> LinearTerm | None:
-        """Return the network as a line, if it is one but for rounding."""
+    def as_linear(self) -> LinearComponent | None:
+        """Return the network as a linear model, if it is one but for rounding; else ``None``."""
         if not all(isinstance(layer, Affine) for layer in self.layers):
             return None
         constant = self._outputs(np.zeros((1, len(self.mean))))[0] @ self.weight
         if constant != 0:
             return None
         coef = (self._outputs(np.eye(len(self.mean))) @ self.weight) * self.inverse
-        return LinearTerm.centered(coef, self.mean)
+        return LinearComponent.centered(coef, self.mean)
 
     def scaled(self, factor: float) -> "Network":
         """Return a multiple."""
