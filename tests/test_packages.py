@@ -81,7 +81,7 @@ PRIVATE = re.compile(
 #: Each is bounded by versions and has a public way behind it.
 ALLOWED = {
     # One process at a time writes stored kernels; numba has no public way to wait.
-    ("numerics/one_writer.py", 'stored = getattr(kernel, "_cache", None)'),
+    ("numerics/compiling.py", 'stored = getattr(kernel, "_cache", None)'),
     # The manual of numba offers its events to applications, under this name.
     ("numerics/compiling.py", "from numba.core import event"),
 }

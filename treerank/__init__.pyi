@@ -13,7 +13,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTr
 from treerank.feature_parts.networks.mlp import MLP as MLP  # torch
 from treerank.feature_parts.networks.soft_tree_part import SoftTrees as SoftTrees  # torch
 from treerank.feature_parts.trees.lightgbm import LightGBMTrees as LightGBMTrees
-from treerank.feature_parts.trees.xgboost import XGBoostTrees as XGBoostTrees
+from treerank.feature_parts.trees.xgboost import XGBoostTrees as XGBoostTrees  # xgboost
 from treerank.files.checkpoint import checkpointing as checkpointing
 from treerank.forests.reading import read_forest as read_forest
 from treerank.metrics.graded_metrics import NDCG as NDCG

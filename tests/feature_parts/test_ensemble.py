@@ -18,7 +18,7 @@ from treerank.feature_parts import HistogramTrees, LightGBMTrees, LinearModel, e
 from treerank.feature_parts.bags import deal_bags
 from treerank.feature_parts.ensemble import Ensemble, fit_member_weights
 from treerank.feature_parts.rows import as_rows
-from treerank.forests.joining import summed
+from treerank.forests.building import summed
 from treerank.objectives.batches import taken
 from treerank.progress import listening
 

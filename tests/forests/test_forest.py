@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 
+from treerank.forests.building import joined, some_trees
 from treerank.forests.forest import CategorySets
-from treerank.forests.joining import joined, some_trees
 from treerank.forests.scoring import forest_leaves, forest_scores
 
 

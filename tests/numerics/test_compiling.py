@@ -15,7 +15,7 @@ import pytest
 import treerank
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
-from treerank.numerics import kernel_folder, one_writer
+from treerank.numerics import compiling, kernel_folder
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.objectives.pairs.exact_pairs import exact_kernel
 from treerank.objectives.pairs.losses import PAIR_LOSSES
@@ -103,8 +103,12 @@ def test_kernels_are_compiled_anew_after_an_edit_of_a_file_and_in_another_folder
 
 
 def test_kernels_go_to_the_cache_folder_of_the_user(tmp_path):
-    places = {"XDG_CACHE_HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path), "HOME": str(tmp_path)}
-    (line,) = run(GAINS, "", **places)
+    variables = {
+        "XDG_CACHE_HOME": str(tmp_path),
+        "LOCALAPPDATA": str(tmp_path),
+        "HOME": str(tmp_path),
+    }
+    (line,) = run(GAINS, "", **variables)
     assert Path(line.split()[1]).is_relative_to(tmp_path)
 
 
@@ -115,7 +119,7 @@ def test_where_the_folder_cannot_be_written_nothing_is_stored(package, tmp_path)
     assert not [*package.rglob("*.nbi")]
 
 
-def test_folders_that_nobody_uses_are_removed_and_nothing_else(tmp_path):
+def test_folders_that_no_process_uses_are_removed_and_nothing_else(tmp_path):
     old = time.time() - (kernel_folder.DAYS + 1) * 24 * 3600
     for name, used in (("0-numba-1-a", old), ("0-numba-1-b", None), ("other", old)):
         (tmp_path / name).mkdir()
@@ -163,8 +167,8 @@ class LocksOfWindows:
 def test_a_kernel_is_stored_while_no_other_process_stores_one(system, tmp_path, monkeypatch):
     monkeypatch.delenv("TREERANK_PLAIN_NUMBA", raising=False)
     if system == "on Windows":
-        monkeypatch.setattr(one_writer, "fcntl", None)
-        monkeypatch.setattr(one_writer, "msvcrt", LocksOfWindows())
+        monkeypatch.setattr(compiling, "fcntl", None)
+        monkeypatch.setattr(compiling, "msvcrt", LocksOfWindows())
     inside, free = Event(), Event()
 
     def save(types, code):
@@ -174,7 +178,7 @@ def test_a_kernel_is_stored_while_no_other_process_stores_one(system, tmp_path, 
     threads = []
     for _ in range(2):
         stored = SimpleNamespace(cache_path=str(tmp_path), save_overload=save)
-        one_writer.let_one_process_write(SimpleNamespace(_cache=stored))
+        compiling.lock_writes(SimpleNamespace(_cache=stored))
         threads.append(Thread(target=stored.save_overload, args=("types", "code")))
     threads[0].start()
     assert inside.wait(60)
@@ -188,12 +192,12 @@ def test_a_kernel_is_stored_while_no_other_process_stores_one(system, tmp_path, 
 
 
 @pytest.mark.parametrize("plain", ["by name", "by version", "not at all"])
-def test_numba_has_the_part_that_one_writer_replaces_unless_told_or_not_known(plain, monkeypatch):
+def test_numba_has_the_part_that_is_replaced_unless_switched_off_or_untested(plain, monkeypatch):
     """Without it nothing fails, but two processes may write at the same time."""
     monkeypatch.delenv("TREERANK_PLAIN_NUMBA", raising=False)
     if plain == "by name":
         monkeypatch.setenv("TREERANK_PLAIN_NUMBA", "1")
     elif plain == "by version":
-        monkeypatch.setattr(one_writer, "KNOWN", ((0, 0), (0, 0)))
-    is_replaced = "save_overload" in vars(njit(kernel_folder._room)._cache)
+        monkeypatch.setattr(compiling, "TESTED_VERSIONS", ((0, 0), (0, 0)))
+    is_replaced = "save_overload" in vars(njit(kernel_folder._subpackage)._cache)
     assert is_replaced == (plain == "not at all")

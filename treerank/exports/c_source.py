@@ -22,7 +22,7 @@ import numpy as np
 from treerank.exports.feature_names import NameRule
 from treerank.exports.formats import ExportFormat
 from treerank.exports.written import Written
-from treerank.forests.traversal import column_keys
+from treerank.forests.layouts import column_keys
 
 
 def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
@@ -225,9 +225,9 @@ def _pieces(written: Written) -> Iterator[str]:
 def _tables(written: Written) -> Iterator[str]:
     """Yield the arrays of the nodes, of the trees, of the sets and of the names."""
     forest = written.forest
-    order, place = forest.by_tree, forest.place_by_tree
+    order, index = forest.by_tree, forest.index_by_tree
     is_leaf, (keys, column) = forest.is_leaf, column_keys(forest)
-    first = np.where(is_leaf, place, place[forest.left])
+    first = np.where(is_leaf, index, index[forest.left])
     threshold = np.where(is_leaf, np.inf, forest.threshold)
     sets = forest.categories
     if sets is not None:
@@ -235,7 +235,7 @@ def _tables(written: Written) -> Iterator[str]:
         threshold[nodes], column[nodes] = 0.0, -1 - sets.of_node[nodes]
     yield from c_table("node_t nodes", threshold[order], first[order], column[order])
     yield from c_table("double values", forest.values[order, 0])
-    yield from c_table("int32_t roots", place[forest.roots])
+    yield from c_table("int32_t roots", index[forest.roots])
     depths = np.zeros(forest.n_trees, dtype=np.int64)
     for depth, (_, trees) in enumerate(forest.by_depth):
         depths[trees] = depth

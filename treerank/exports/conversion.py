@@ -12,7 +12,7 @@ from treerank.exports.formats import FORMATS, ExportFormat, LinearFile, format_n
 from treerank.exports.written import Written
 from treerank.feature_parts.components import Components
 from treerank.feature_parts.linear_component import LinearComponent
-from treerank.forests.folding import with_constant_tree, without_empty_sets
+from treerank.forests.building import with_constant_tree, without_empty_sets
 from treerank.forests.forest import Forest
 
 _MOST_CODES = 2**16

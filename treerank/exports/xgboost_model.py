@@ -53,7 +53,7 @@ def _trees(written: Written) -> Iterator[dict[str, Any]]:
     """Yield tree after tree, with lists of numbers as arrays."""
     written = _with_sets_right(written)
     forest = written.forest
-    starts = forest.place_by_tree[forest.roots]
+    starts = forest.index_by_tree[forest.roots]
     for number, nodes in enumerate(np.split(forest.by_tree, starts[1:])):
         yield _tree(written, number, nodes)
 
@@ -71,10 +71,10 @@ def _with_sets_right(written: Written) -> Written:
 
 
 def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
-    """Return one tree; children are next to each other, at their place in the forest."""
+    """Return one tree; children are next to each other, as in the forest."""
     forest = written.forest
-    place, is_leaf, by_set = forest.place_by_tree, forest.is_leaf[nodes], forest.is_by_set[nodes]
-    first = np.where(is_leaf, -1, place[forest.left[nodes]] - place[nodes[0]])
+    index, is_leaf, by_set = forest.index_by_tree, forest.is_leaf[nodes], forest.is_by_set[nodes]
+    first = np.where(is_leaf, -1, index[forest.left[nodes]] - index[nodes[0]])
     parents = np.full(len(nodes), _NO_PARENT, dtype=np.int32)
     parents[first[~is_leaf]] = parents[first[~is_leaf] + 1] = np.flatnonzero(~is_leaf)
     conditions = np.where(is_leaf, forest.values[nodes, 0], written.thresholds[nodes])

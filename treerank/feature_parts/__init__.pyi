@@ -15,4 +15,4 @@ from treerank.feature_parts.refit import RefitTrees as RefitTrees
 from treerank.feature_parts.stages import Stages as Stages
 from treerank.feature_parts.trees.boosting import BoostedTrees as BoostedTrees
 from treerank.feature_parts.trees.lightgbm import LightGBMTrees as LightGBMTrees
-from treerank.feature_parts.trees.xgboost import XGBoostTrees as XGBoostTrees
+from treerank.feature_parts.trees.xgboost import XGBoostTrees as XGBoostTrees  # xgboost

@@ -13,9 +13,8 @@ import numpy as np
 
 from treerank.feature_parts.linear_component import LinearComponent
 from treerank.feature_parts.network_component import Network
-from treerank.forests.building import GrowingForest
+from treerank.forests.building import GrowingForest, summed
 from treerank.forests.forest import Forest
-from treerank.forests.joining import summed
 from treerank.forests.scoring import forest_scores
 
 

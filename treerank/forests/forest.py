@@ -1,10 +1,10 @@
-"""Forest: trees in one neutral form, which those of LightGBM, XGBoost and this package turn into.
+"""Forest: trees in one neutral form, into which trees of LightGBM, XGBoost and treerank convert.
 
 A document with value ``x`` goes left at a split if ``x <= threshold`` in double precision. The
 rules of the engines become such thresholds exactly: XGBoost's ``float32(x) < t``, for example, is
-``x <= d`` for the largest double ``d`` that rounds to a number below ``t``. So every user of a
-forest (scoring, export, explanation) knows one comparison only. What remains of an engine is how
-it sums: a score starts as the constant, and the trees are added one after the other, in single or
+``x <= d`` for the largest double ``d`` that rounds to a number below ``t``. So the code that uses a
+forest (scoring, export, explanation) needs one comparison only. The engines still differ in how
+they sum: a score starts as the constant, and the trees are added one after the other, in single or
 double precision.
 
 To add a source of trees, write a function that returns a :class:`Forest`.
@@ -19,8 +19,7 @@ import numpy as np
 from treerank.checks import check_choice, quote
 from treerank.documents.columns import Columns, check_columns
 from treerank.files.states import array, check_state, count, optional
-from treerank.forests.bitvectors import BitVectors, make_bitvectors
-from treerank.forests.traversal import Traversal, make_traversal
+from treerank.forests.layouts import BitVectors, Traversal, make_bitvectors, make_traversal
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single", "whole")
@@ -31,7 +30,7 @@ SUM_DTYPES = ("float64", "float32")
 class CategorySets:
     """Sets of codes: a document goes left at a split by category if its code is in the set.
 
-    All other codes go right, those that no document had in training, too.
+    All other codes go right, including codes that no document had in training.
 
     Attributes
     ----------
@@ -44,7 +43,7 @@ class CategorySets:
     rule : {"exact", "truncated", "single", "whole"}
         How a value becomes a code: the value itself, the value without its fraction (LightGBM),
         or the largest whole number up to the value in single precision (XGBoost). "whole" is the
-        value itself where trees of several engines are added, which agree on whole numbers alone.
+        value itself, for a sum of trees of several engines, which agree on whole numbers only.
     """
 
     of_node: np.ndarray
@@ -57,8 +56,8 @@ class CategorySets:
 class Forest:
     """Trees as arrays over all their nodes.
 
-    A forest checks itself when it is made: whatever arrays it was made from, scoring ends, reads
-    nothing outside of the arrays, and returns finite scores.
+    The constructor refuses arrays that are no trees. So scoring a forest always ends, reads nothing
+    outside the arrays, and returns finite scores.
 
     Attributes
     ----------
@@ -93,7 +92,7 @@ class Forest:
     gain : ndarray of float64, shape (n_nodes,), default=None
         Gain of each split, 0 in leaves, if it is known.
     levels : dict from int to list, default=None
-        The categories of columns, by place, in the order of their codes, if they are known.
+        The categories of columns, by column number, in the order of their codes, if known.
 
     Examples
     --------
@@ -171,7 +170,7 @@ class Forest:
 
     @property
     def columns(self) -> Columns:
-        """Names and categories of the columns, as far as they are known.
+        """Names and categories of the columns, where the forest has them.
 
         Arrays hold codes of categories.
         """
@@ -218,13 +217,13 @@ class Forest:
     @property
     def by_depth(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Nodes of each depth and the numbers of their trees; children are neighbors."""
-        nodes, trees, found = self.roots, np.arange(self.n_trees, dtype=np.int32), []
+        nodes, trees, levels = self.roots, np.arange(self.n_trees, dtype=np.int32), []
         while len(nodes):
-            found.append((nodes, trees))
+            levels.append((nodes, trees))
             is_split = self.feature[nodes] >= 0
             splits, trees = nodes[is_split], np.repeat(trees[is_split], 2)
             nodes = np.stack([self.left[splits], self.right[splits]], axis=1).ravel()
-        return found
+        return levels
 
     @cached_property
     def by_tree(self) -> np.ndarray:
@@ -236,34 +235,34 @@ class Forest:
         return nodes[np.argsort(trees, kind="stable")]
 
     @cached_property
-    def place_by_tree(self) -> np.ndarray:
-        """Place of each node in :attr:`by_tree`."""
-        place = np.empty(self.n_nodes, dtype=np.int64)
-        place[self.by_tree] = np.arange(self.n_nodes)
-        return place
+    def index_by_tree(self) -> np.ndarray:
+        """Index of each node in :attr:`by_tree`."""
+        index = np.empty(self.n_nodes, dtype=np.int64)
+        index[self.by_tree] = np.arange(self.n_nodes)
+        return index
 
     @property
     def preorder(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Place of each node, read depth first and left first; nodes from it on; splits above."""
+        """Position of each node in preorder, the size of its subtree, and its depth."""
         levels = [(nodes, nodes[self.feature[nodes] >= 0]) for nodes, _ in self.by_depth]
-        place, size, depth = np.ones((3, self.n_nodes), dtype=np.int32)
+        position, size, depth = np.ones((3, self.n_nodes), dtype=np.int32)
         for _, splits in reversed(levels):
             size[splits] += size[self.left[splits]] + size[self.right[splits]]
-        place[self.roots] = np.cumsum(size[self.roots]) - size[self.roots]
+        position[self.roots] = np.cumsum(size[self.roots]) - size[self.roots]
         for level, (nodes, splits) in enumerate(levels):
             depth[nodes] = level
             left, right = self.left[splits], self.right[splits]
-            place[left] = place[splits] + 1
-            place[right] = place[left] + size[left]
-        return place, size, depth
+            position[left] = position[splits] + 1
+            position[right] = position[left] + size[left]
+        return position, size, depth
 
     @property
     def tree_of_node(self) -> np.ndarray:
         """Number of the tree of each node."""
-        found = np.empty(self.n_nodes, dtype=np.int64)
+        tree_of_node = np.empty(self.n_nodes, dtype=np.int64)
         for nodes, trees in self.by_depth:
-            found[nodes] = trees
-        return found
+            tree_of_node[nodes] = trees
+        return tree_of_node
 
     @cached_property
     def depth(self) -> int:
@@ -272,17 +271,17 @@ class Forest:
 
     @cached_property
     def bitvectors(self) -> BitVectors | None:
-        """The splits as bit vectors; ``None`` if a tree is too large for them."""
+        """The splits as bit vectors; ``None`` if a tree has more than 64 leaves."""
         return make_bitvectors(self)
 
     @cached_property
     def traversal(self) -> Traversal | None:
-        """The nodes in the order of a traversal; ``None`` if there are splits by category."""
+        """The nodes as a traversal; ``None`` if there are splits by category."""
         return make_traversal(self)
 
     @cached_property
     def of_used_features(self) -> tuple[np.ndarray, "Forest"]:
-        """The features that some split reads, and the same trees on these alone."""
+        """The features that splits read, and the same trees over these features only."""
         used = np.unique(self.feature[~self.is_leaf])
         feature = np.where(self.is_leaf, -1, np.searchsorted(used, self.feature)).astype(np.int32)
         return used, replace(
@@ -298,19 +297,19 @@ class Forest:
         _require("left", is_one.all(), "such that each node has one parent or is a root")
         names = self.feature_names
         texts = [name for name in names or () if isinstance(name, str)]
-        is_whole = names is None or len(names) == len(texts) == self.n_features
-        _require("feature_names", is_whole, "one text for each feature")
+        are_texts = names is None or len(names) == len(texts) == self.n_features
+        _require("feature_names", are_texts, "one text for each feature")
 
     def _check_values(self) -> None:
         width, outputs = self.values.shape[1], self.tree_output
         _require("values", width in (1, self.n_outputs), "one column, or one for each output")
         _require("tree_output", (outputs <= self.n_outputs - width).all(), "an output")
-        sizes = [np.abs(part).max(initial=0.0) for part in (self.values, self.constant)]
+        largest, constant = (np.abs(a).max(initial=0.0) for a in (self.values, self.constant))
         is_number = isinstance(self.missing_up_to, float) and np.isfinite(self.missing_up_to)
         _require("missing_up_to", is_number, "a number")
         with np.errstate(over="ignore"):
-            most = sizes[0] * self.n_trees + sizes[1]
-        is_finite = most < np.finfo(self.sum_dtype).max
+            bound = largest * self.n_trees + constant
+        is_finite = bound < np.finfo(self.sum_dtype).max
         _require("values", is_finite, f"small enough for finite sums in {self.sum_dtype}")
 
     def _check_categories(self, sets: CategorySets) -> None:
@@ -345,7 +344,7 @@ _SET_RULES = {
 
 
 def check_trees(name: str, value: Any) -> None:
-    """Refuse what is no forest of one output."""
+    """Refuse anything but a forest with one output."""
     if not isinstance(value, Forest):
         raise TypeError(f"{name} must be a Forest, as read_forest returns; got {quote(value)}.")
     if value.n_outputs != 1:

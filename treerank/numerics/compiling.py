@@ -1,19 +1,27 @@
 """Compiling: numba's ``njit`` with machine code that is stored in the user's cache folder.
 
-Machine code is stored under a name that no other kernel has, in the folder that
-:mod:`treerank.numerics.kernel_folder` names. Where that folder cannot be written, each process
-compiles what it needs.
+Machine code is stored in the folder that :mod:`treerank.numerics.kernel_folder` names. Where that
+folder cannot be written, each process compiles what it needs.
+
+Machine code is stored under a name that no other kernel has, by one process at a time. numba
+numbers the types for which a kernel was compiled, and reads the last number before it writes the
+next. Two processes that compile a kernel for different types at the same time would give both the
+same number, and the code for one type would run on the other. numba has no public way to prevent
+that, so :func:`lock_writes` replaces one method of the object in which a kernel keeps its stored
+code. With untested versions of numba, and where ``TREERANK_PLAIN_NUMBA`` is set, kernels are stored
+as numba does it.
 
 A process that has just compiled a kernel calls the functions of the kernel where they were compiled
 first; a process that reads the kernel from disk calls the copies inside it, which were optimized
 once more. Sums and products in any order (``reassoc``) would then differ in the last bits. So
-functions that allow it are copied into the kernels that call them, and never called: those of
-:func:`register_jitable` as Python code, before kernels are compiled, and those with ``forceinline``
-as they were optimized.
+functions that allow it are copied into the kernels that call them, and never called: functions of
+:func:`register_jitable` as Python code, before kernels are compiled, and functions with
+``forceinline`` as they were optimized.
 """
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -23,10 +31,21 @@ from numba import extending
 from numba.core import event
 
 from treerank.numerics.kernel_folder import config, kernel_folder
-from treerank.numerics.one_writer import let_one_process_write
+
+fcntl: Any = None
+msvcrt: Any = None
+try:
+    import fcntl
+except ImportError:  # Windows
+    with suppress(ImportError):
+        import msvcrt
 
 #: How the names of the modules of this package begin.
-_OWN = __name__.partition(".")[0] + "."
+_OWN_MODULES = __name__.partition(".")[0] + "."
+#: The file that is locked on Windows, where a folder cannot be locked.
+_LOCK = "treerank.lock"
+#: First version of numba whose kernels are tested to have this object, and the first that is not.
+TESTED_VERSIONS = (0, 61), (0, 70)
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -47,11 +66,11 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for a kernel that uses given functions and flags as constants.
+    """Return a decorator for a kernel whose closure holds functions and flags as constants.
 
-    The parts are part of the name under which machine code is stored. Nothing is stored if a part
-    is a function of the user, which may change while its name does not, or if the kernel is not
-    defined in a file.
+    ``parts`` are these functions and flags; machine code is stored under their names, too. It is
+    not stored if a part is a function of the user, which may change while its name does not, or if
+    the kernel is not defined in a file.
 
     Examples
     --------
@@ -77,7 +96,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
             kernel = numba.njit(cache=True, **options)(function)
         finally:
             config.CACHE_DIR = before
-        let_one_process_write(kernel)
+        lock_writes(kernel)
         return kernel
 
     return decorate
@@ -123,9 +142,9 @@ class _Compilations(event.Listener):
 
 
 def _is_ours(part):
-    """Tell whether a part of a kernel is a flag, or a function of this package."""
+    """Return whether a part of a kernel is a flag, or a function of this package."""
     if isinstance(part, FunctionType):
-        return part.__module__.startswith(_OWN)
+        return part.__module__.startswith(_OWN_MODULES)
     return not callable(part)
 
 
@@ -155,3 +174,41 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
         wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         decorate = extending.register_jitable(**{**wrappers, **options})
     return decorate if function is None else decorate(function)
+
+
+def lock_writes(kernel: Any) -> None:
+    """Make a kernel store its machine code while no other process stores code in its folder."""
+    is_tested = TESTED_VERSIONS[0] <= numba.version_info.short < TESTED_VERSIONS[1]
+    stored = getattr(kernel, "_cache", None)  # None if nothing is compiled
+    has_locks = fcntl is not None or msvcrt is not None
+    if not has_locks or not is_tested or stored is None or "TREERANK_PLAIN_NUMBA" in os.environ:
+        return
+    save = stored.save_overload
+
+    def save_locked(types: Any, code: Any) -> None:
+        with suppress(OSError), _locked(stored.cache_path):  # as on a full disk
+            save(types, code)
+
+    stored.save_overload = save_locked
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Wait until no other process is in such a block for this folder."""
+    os.makedirs(folder, exist_ok=True)
+    if fcntl:
+        lock = os.open(folder, os.O_RDONLY)
+    else:
+        lock = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT)
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            if fcntl:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            else:
+                msvcrt.locking(lock, msvcrt.LK_LOCK, 1)  # waits for ten seconds
+        yield
+    finally:
+        if not fcntl:
+            with suppress(OSError):
+                msvcrt.locking(lock, msvcrt.LK_UNLCK, 1)
+        os.close(lock)

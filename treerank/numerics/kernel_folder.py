@@ -1,13 +1,14 @@
 """Kernel folder: where the machine code of kernels is stored, below the user's cache folder.
 
-That is ``NUMBA_CACHE_DIR``, or the cache folder of the system: ``$XDG_CACHE_HOME`` or ``~/.cache``,
-on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``. ``treerank`` in it has a folder for
-each version of numba and for each state of the source files. So after an update, or an edit of a
-function that is compiled into functions of other files, kernels are compiled anew. Below, numba
-makes a folder for each place where treerank is installed.
+The user's cache folder is ``NUMBA_CACHE_DIR``, or the cache folder of the system:
+``$XDG_CACHE_HOME`` or ``~/.cache``, on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``.
+``treerank`` in it has a folder for each version of numba and for each state of the source files. So
+after an update, or after an edit of a function that is compiled into functions of other files,
+kernels are compiled anew. Within it, numba makes a folder for each location of an installed
+treerank.
 
-A folder that is new removes those that no process has used for some days. What is deleted is
-compiled again when it is needed.
+A process that makes a new folder removes the folders that no process has used for some days.
+Deleted kernels are compiled again when they are needed.
 """
 
 import hashlib
@@ -24,19 +25,19 @@ from typing import Any
 import numba
 
 _PACKAGE = Path(__file__).parents[1]
-#: Settings of numba; its hints do not name all of them.
+#: Settings of numba; its type hints do not name all of them.
 config: Any = numba.config
-#: Folders that nobody has used for so many days are removed.
+#: Folders that no process has used for this number of days are removed.
 DAYS = 3
 
 
 def kernel_folder() -> Path | None:
-    """Return the folder for machine code, None if it cannot be written."""
-    return _made(config.CACHE_DIR or _cache_of_system())
+    """Return the folder for machine code; ``None`` if it cannot be written."""
+    return _make_folder(config.CACHE_DIR or _cache_of_system())
 
 
 def _cache_of_system():
-    """Return the folder in which programs of the user keep what they can make again."""
+    """Return the cache folder of the operating system."""
     with suppress(RuntimeError):  # a user without a home
         if sys.platform == "win32":
             return os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
@@ -47,8 +48,8 @@ def _cache_of_system():
 
 
 @cache
-def _made(parent):
-    """Return the folder of this version below ``parent``, ready to be written, or None."""
+def _make_folder(parent):
+    """Make and return the folder of this version below ``parent``; None if it cannot be written."""
     if not parent:
         return None
     folder = Path(parent, "treerank", f"numba-{numba.__version__}-{_sources()}")
@@ -56,7 +57,7 @@ def _made(parent):
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-        os.utime(folder)  # it is used
+        os.utime(folder)  # marks it as used
     except OSError:
         return None
     if is_new:
@@ -65,7 +66,7 @@ def _made(parent):
 
 
 def remove_unused(parent: Path) -> None:
-    """Remove the folders of versions that no process has used for ``DAYS`` days, where it can."""
+    """Remove folders of versions that no process has used for ``DAYS`` days, as far as allowed."""
     with suppress(OSError):
         for folder in parent.glob("*numba-*"):
             if time.time() - folder.stat().st_mtime > DAYS * 24 * 3600:
@@ -74,15 +75,17 @@ def remove_unused(parent: Path) -> None:
 
 @cache
 def _sources():
-    """Return a digest of the source files of all sub-packages that have kernels."""
+    """Return a digest of the source files of all subpackages that have kernels."""
     texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
-    rooms = {_room(path) for path, text in texts.items() if b"numerics.compiling" in text}
+    subpackages = {
+        _subpackage(path) for path, text in texts.items() if b"numerics.compiling" in text
+    }
     digest = hashlib.sha256()
     for path, text in texts.items():
-        if _room(path) in rooms:
+        if _subpackage(path) in subpackages:
             digest.update(hashlib.sha256(text).digest())
     return digest.hexdigest()[:16]
 
 
-def _room(path):
+def _subpackage(path):
     return path.relative_to(_PACKAGE).parts[0]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from treerank.feature_parts.histogram.streaming import StreamingTrees
-from treerank.forests.joining import some_trees
+from treerank.forests.building import some_trees
 from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.registry import load
 

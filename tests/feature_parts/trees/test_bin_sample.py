@@ -4,7 +4,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from treerank.documents.rows import Rows
-from treerank.feature_parts.trees import bin_sample, lightgbm_boundary, xgboost_boundary
+from treerank.feature_parts.trees import bin_sample
+from treerank.feature_parts.trees import lightgbm as lightgbm_trees
+from treerank.feature_parts.trees import xgboost as xgboost_trees
 from treerank.feature_parts.trees.bin_sample import quantile_rows, sample_of
 
 
@@ -26,11 +28,11 @@ def uneven_columns(n_rows):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("n_drawn", [200, 500])
 def test_the_dataset_is_lightgbms_own_of_the_gathered_rows(tmp_path, monkeypatch, order, n_drawn):
-    monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
+    monkeypatch.setattr(lightgbm_trees.RowSequence, "batch_size", 70)
     X = np.asarray(uneven_columns(500), dtype=np.float32, order=order)
     rows = Rows(X, order=np.random.default_rng(1).permutation(500))
     options = {"params": {"verbosity": -1, "max_bin": 15, "bin_construct_sample_cnt": n_drawn}}
-    ours = lightgbm_boundary.make_dataset(rows, **options)
+    ours = lightgbm_trees.make_dataset(rows, **options)
     theirs = lightgbm.Dataset(rows.array(), label=np.zeros(500, np.float32), **options)
     for name, dataset in (("ours", ours), ("theirs", theirs)):
         dataset.save_binary(tmp_path / name)
@@ -41,7 +43,7 @@ def test_the_dataset_is_lightgbms_own_of_the_gathered_rows(tmp_path, monkeypatch
 def test_lightgbm_makes_trees_of_zeros_too(n_rows):
     rows = Rows(np.zeros((400, 2)), np.arange(n_rows)[::-1])
     params = {"verbosity": -1, "feature_pre_filter": False, "bin_construct_sample_cnt": 250}
-    data = lightgbm_boundary.make_dataset(rows, params=params)
+    data = lightgbm_trees.make_dataset(rows, params=params)
     squares = {"objective": lambda scores, _: (scores - 1, np.ones(n_rows))}
     assert lightgbm.train(params | squares, data, 2).num_trees() == 1
 
@@ -101,7 +103,7 @@ def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, spar
     X = uneven_columns(2000)
     X = csr_matrix(np.where(np.isnan(X), 0, X)) if sparse else X
     rows = Rows(X, np.random.default_rng(1).permutation(2000))
-    matrix = xgboost_boundary.make_matrix(rows, (), max_bin=20, sparse=sparse)
+    matrix = xgboost_trees.make_matrix(rows, (), max_bin=20, sparse=sparse)
     ends, cuts = matrix.get_quantile_cut()
     for column, values in enumerate(quantile_rows(sample_of(rows, 0), 20).T):
         inner = cuts[ends[column] : ends[column + 1]][1:-1]  # without the ends
@@ -115,13 +117,13 @@ def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, spar
 @pytest.mark.parametrize("size", [500, 2000])
 def test_xgboosts_bins_are_the_same_where_rows_have_places_or_columns_few_values(monkeypatch, size):
     few = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)
-    own = xgboost_boundary.make_matrix(Rows(few), (), max_bin=21).get_quantile_cut()
+    own = xgboost_trees.make_matrix(Rows(few), (), max_bin=21).get_quantile_cut()
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
     X = uneven_columns(2000)
-    alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=20).get_quantile_cut()
+    alone = xgboost_trees.make_matrix(Rows(X), (), max_bin=20).get_quantile_cut()
     placed, sampled = Rows(X, global_indices=np.arange(2000)), Rows(few)
     for rows, most, expected in ((placed, 20, alone), (sampled, 21, own)):
-        found = xgboost_boundary.make_matrix(rows, (), max_bin=most).get_quantile_cut()
+        found = xgboost_trees.make_matrix(rows, (), max_bin=most).get_quantile_cut()
         for cuts, right in zip(found, expected, strict=True):
             np.testing.assert_array_equal(cuts, right)
 
@@ -129,7 +131,7 @@ def test_xgboosts_bins_are_the_same_where_rows_have_places_or_columns_few_values
 def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch):
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 20)
     X = np.arange(2000.0)[:, None] // 10  # each of 200 categories ten times
-    matrix = xgboost_boundary.make_matrix(Rows(X), (0,))
+    matrix = xgboost_trees.make_matrix(Rows(X), (0,))
     assert len(matrix.get_quantile_cut()[1]) == 200
 
 
@@ -137,7 +139,7 @@ def test_a_small_share_of_the_rows_is_sampled_without_a_word(capfd):
     rows = Rows(np.arange(300_000.0)[:, None], np.arange(300_000)[::-1])
     params = {"bin_construct_sample_cnt": bin_sample.SAMPLE_SIZE}
     # LightGBM stays as loud as it was last told to be.
-    lightgbm_boundary.make_dataset(rows, params=params | {"verbosity": 1}).construct()
+    lightgbm_trees.make_dataset(rows, params=params | {"verbosity": 1}).construct()
     assert "too small" in capfd.readouterr().out
-    lightgbm_boundary.make_dataset(rows, params=params | {"verbosity": -1}).construct()
+    lightgbm_trees.make_dataset(rows, params=params | {"verbosity": -1}).construct()
     assert capfd.readouterr() == ("", "")

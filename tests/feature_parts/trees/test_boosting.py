@@ -10,7 +10,8 @@ from own_objective import Given, HalfSquare
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
 from treerank.feature_parts import BoostedTrees, HistogramTrees, LightGBMTrees, XGBoostTrees
-from treerank.feature_parts.trees import lightgbm_boundary, xgboost_boundary
+from treerank.feature_parts.trees import lightgbm as lightgbm_trees
+from treerank.feature_parts.trees import xgboost as xgboost_trees
 
 RNG = np.random.default_rng(1)
 HELD_OUT, held_out_fit = VALIDATION
@@ -170,8 +171,8 @@ def test_batches_end_anywhere_and_rows_come_in_any_order(part_class, monkeypatch
     if part_class is LightGBMTrees:  # which reads few rows at once
         more = {"engine_params": {"bin_construct_sample_cnt": 300}}
     whole = fitted(part_class, validation=VALIDATION, **more)
-    monkeypatch.setattr(xgboost_boundary, "_BATCH", 70)
-    monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
+    monkeypatch.setattr(xgboost_trees, "_BATCH", 70)
+    monkeypatch.setattr(lightgbm_trees.RowSequence, "batch_size", 70)
     order = RNG.permutation(600)
     rows = Rows(np.asfortranarray(X[order]), np.argsort(order))
     validation = (Rows(HELD_OUT, np.arange(200)[::-1]), lambda s: held_out_fit(s[::-1]))
@@ -292,7 +293,7 @@ def test_parameters_that_make_no_sense_are_refused(part_class, params, message):
 def test_a_check_of_engine_params_prints_nothing(capsys):
     lightgbm.Dataset(X, params={"verbosity": 1}).construct()  # from now on LightGBM prints
     capsys.readouterr()
-    lightgbm_boundary.with_main_names({"force_col_wise": True, "subsample_for_bin": 500})
+    lightgbm_trees.with_main_names({"force_col_wise": True, "subsample_for_bin": 500})
     assert capsys.readouterr().out == ""
 
 

@@ -16,8 +16,8 @@ from treerank.feature_parts.histogram.splitter import TreeRules
 from treerank.feature_parts.histogram.tree import Data, make_histograms
 from treerank.feature_parts.trees.boosting import GrowthTask
 from treerank.files.scratch import leave_memory
+from treerank.forests.building import joined, some_trees
 from treerank.forests.forest import Forest
-from treerank.forests.joining import joined, some_trees
 from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import in_parts
 

@@ -15,8 +15,8 @@ from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.trees.boosting import MOST
+from treerank.forests.building import some_trees
 from treerank.forests.forest import Forest
-from treerank.forests.joining import some_trees
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 

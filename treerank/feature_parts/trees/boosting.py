@@ -28,7 +28,7 @@ from treerank.feature_parts.trees.fixed_point import LARGEST, FixedPointDerivati
 from treerank.feature_parts.trees.lost_values import warn_of_lost_values
 from treerank.feature_parts.trees.resuming import saver_of
 from treerank.files.states import history, unshared
-from treerank.forests.folding import folded
+from treerank.forests.building import folded
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import kernel_threads, threads_of

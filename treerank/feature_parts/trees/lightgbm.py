@@ -1,11 +1,18 @@
-"""Feature part of trees grown by LightGBM."""
+"""Feature part of trees grown by LightGBM: documents and parameters as it reads them."""
 
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+import lightgbm
 import numpy as np
+from lightgbm.callback import EarlyStopException
+from scipy.sparse import csr_matrix, issparse
 
-from treerank.checks import check_count
+from treerank.checks import check_count, quote
+from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engine_words import answers_engine_words
 from treerank.feature_parts.trees.arguments import (
@@ -19,10 +26,16 @@ from treerank.forests.forest import Forest
 from treerank.forests.readers.lightgbm import read_lightgbm, trees_of_text
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 from treerank.parameters import Auto, Options, Rule
+from treerank.progress import Progress
 
-if TYPE_CHECKING:
-    import lightgbm
-
+#: Parameters of the tiny model that lists the names of all parameters.
+_QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}
+#: Number of rows that LightGBM reads at a time.
+_BATCH = 16_384
+#: LightGBM treats numbers up to this magnitude as zero.
+_ZERO = 1e-35
+#: Parameters that LightGBM drops where it reads rows in batches.
+_KEPT_PARAMETERS = ("num_threads", "verbosity")
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
 _SHARED = (*TREE_PARAMETERS, "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
@@ -94,16 +107,8 @@ class LightGBMTrees(BoostedTrees):
     subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
     engine_params: Options | None = None
 
-    def grow(self, task: GrowthTask) -> "lightgbm.Booster":
+    def grow(self, task: GrowthTask) -> lightgbm.Booster:
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
-        import lightgbm
-
-        from treerank.feature_parts.trees.lightgbm_boundary import (
-            progress_callback,
-            refuse_infinite_leaves,
-            refusing_empty_leaves,
-        )
-
         params, derivatives, progress = self._parameters(task), task.derivatives, task.progress
         data, held_out = self._datasets(task, params)
         with refusing_empty_leaves(params):
@@ -126,7 +131,7 @@ class LightGBMTrees(BoostedTrees):
         """Return features with 0 in place of tiny numbers."""
         return np.where(np.abs(values) <= LIGHTGBM_ZERO, 0.0, values)
 
-    def read_booster(self, booster: "lightgbm.Booster") -> Forest:
+    def read_booster(self, booster: lightgbm.Booster) -> Forest:
         """Return the trees of a booster as a forest."""
         return read_lightgbm(booster.model_to_string())
 
@@ -134,14 +139,12 @@ class LightGBMTrees(BoostedTrees):
         """Return the gain of each feature."""
         return self.booster_.feature_importance("gain")
 
-    def dump_booster(self, booster: "lightgbm.Booster") -> str:
+    def dump_booster(self, booster: lightgbm.Booster) -> str:
         """Return LightGBM's text of the trees, which predicts the same bits."""
         return trees_of_text(booster.model_to_string())
 
-    def restore_booster(self, model: str) -> "lightgbm.Booster":
+    def restore_booster(self, model: str) -> lightgbm.Booster:
         """Return a booster from the text of its trees, which LightGBM reads only if it is whole."""
-        import lightgbm
-
         if not isinstance(model, str):
             raise ValueError(f"A model of LightGBM must be a text; got {type(model)}.")
         read_lightgbm(model, with_objective=False)
@@ -150,7 +153,7 @@ class LightGBMTrees(BoostedTrees):
         except Exception as error:  # LightGBM does not export its class
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
-    def describe(self, booster: "lightgbm.Booster") -> tuple[int, int, int]:
+    def describe(self, booster: lightgbm.Booster) -> tuple[int, int, int]:
         """Return the numbers of features, of outputs and of iterations of a booster."""
         n_outputs = booster.num_model_per_iteration()
         return booster.num_feature(), n_outputs, booster.num_trees() // n_outputs
@@ -161,8 +164,6 @@ class LightGBMTrees(BoostedTrees):
 
     def _datasets(self, task: GrowthTask, params: dict[str, Any]) -> tuple[Any, list[Any] | None]:
         """Return the training rows as LightGBM reads them, and the validation rows in a list."""
-        from treerank.feature_parts.trees.lightgbm_boundary import make_dataset
-
         options: dict[str, Any] = {
             "params": params,
             "whole": task.earlier is not None,
@@ -198,8 +199,6 @@ class LightGBMTrees(BoostedTrees):
         """Return ``engine_params`` under LightGBM's main names."""
         if not self.engine_params:
             return {}
-        from treerank.feature_parts.trees.lightgbm_boundary import with_main_names
-
         taken = {*_SHARED, *_OWN}
         check_engine_params(self.engine_params, taken)
         params = with_main_names(self.engine_params)
@@ -207,3 +206,153 @@ class LightGBMTrees(BoostedTrees):
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params
         return params
+
+
+class RowSequence(lightgbm.Sequence):
+    """Rows in the form that LightGBM reads: single rows to find bins, then batches.
+
+    The bins are those of the rows as one array: LightGBM draws the same sample from both.
+    """
+
+    batch_size = _BATCH
+
+    def __init__(self, rows: Rows):
+        self.rows = rows
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Return one row, or a batch of rows for a slice."""
+        if isinstance(index, slice):
+            return self.rows.batch(index.start, index.stop)
+        return self.rows.row(index).astype(np.float64)  # LightGBM finds bins in doubles only
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+
+class QuietDataset(lightgbm.Dataset):
+    """A dataset of LightGBM that keeps verbosity and number of threads."""
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters of the dataset, with verbosity and number of threads.
+
+        LightGBM leaves these two out where it finds bins from a sequence. It would then warn that
+        the sample is small, and use all cores.
+        """
+        given = self.params or {}
+        kept = {name: given[name] for name in _KEPT_PARAMETERS if name in given}
+        return super().get_params() | kept
+
+
+def make_dataset(
+    rows: Rows,
+    *,
+    params: dict[str, Any],
+    whole: bool = False,
+    reference: lightgbm.Dataset | None = None,
+    **options: Any,
+) -> lightgbm.Dataset:
+    """Return a dataset of the rows; ``whole`` copies them, which a continued fit needs.
+
+    Other rows that come in an order of their own are read in batches, but for sparse ones, of which
+    LightGBM reads no batches, and for so few that LightGBM would copy all of them to find bins.
+    """
+    if not any(_is_some_not_zero(batch) for _, batch in rows.batches(_BATCH)):
+        rows = Rows(_ones_in_first_column(*rows.shape))
+    is_few = reference is None and len(rows) <= params["bin_construct_sample_cnt"]
+    is_whole = rows.order is None or rows.is_sparse or whole or is_few
+    data = rows.array() if is_whole else RowSequence(rows)
+    label = np.zeros(len(rows), dtype=np.float32)  # required, but only the objective has labels
+    return QuietDataset(data, label=label, params=params, reference=reference, **options)
+
+
+def _ones_in_first_column(n_rows: int, n_columns: int) -> csr_matrix:
+    """Return what stands for rows that are all zero, of which LightGBM makes no bins."""
+    columns, starts = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows + 1)
+    return csr_matrix((np.ones(n_rows), columns, starts), shape=(n_rows, n_columns))
+
+
+def _is_some_not_zero(values: Any) -> bool:
+    stored = values.data if issparse(values) else values
+    return bool((~(np.abs(stored) <= _ZERO)).any())
+
+
+def progress_callback(
+    progress: Progress, n_outputs: int, dump: Callable[[Any], Any]
+) -> Callable[[Any], None]:
+    """Return a callback that records each iteration and stops LightGBM when ``progress`` does."""
+
+    def record(env: Any) -> None:
+        if progress.record(env.model.num_trees() // n_outputs, lambda: dump(env.model)):
+            raise EarlyStopException(env.iteration, [])
+
+    return record
+
+
+class EmptyLeafError(ValueError):
+    """A leaf has no documents, or none with a hessian above 0, which LightGBM divides by."""
+
+
+@contextmanager
+def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
+    """Name the parameters that let LightGBM make a leaf of nothing, where it does."""
+    try:
+        yield
+    except Exception as error:  # LightGBM does not export its class
+        if not isinstance(error, EmptyLeafError) and "best_split_info" not in str(error):
+            raise
+        raise ValueError(
+            "min_child_weight must be above 0, or min_child_samples above 1, for documents whose "
+            f"hessians are as small as here; got min_child_weight={params['min_child_weight']!r} "
+            f"and min_child_samples={params['min_child_samples']!r}: LightGBM made a leaf of "
+            "nothing. HistogramTrees take these settings."
+        ) from error
+
+
+def refuse_infinite_leaves(text: str) -> None:
+    """Refuse a model whose leaves have values that are no finite numbers."""
+    for values in re.findall(r"^leaf_value=(.*)$", text, re.MULTILINE):
+        if "n" in values:  # inf and nan, but not 1e-5
+            raise EmptyLeafError("leaves must have finite values")
+
+
+def with_main_names(engine_params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters under LightGBM's main names; refuse what LightGBM does not take.
+
+    LightGBM ignores unknown names. A model's text lists all its parameters under their main names:
+    another name is known if it changes one of them.
+
+    Examples
+    --------
+    >>> with_main_names({"subsample_for_bin": 1000, "max_cat_to_onehot": 4})
+    {'bin_construct_sample_cnt': 1000, 'max_cat_to_onehot': 4}
+    """
+    _parameters_of_model(engine_params)  # refuses their values
+    usual = _parameters_of_model({})
+    found: dict[str, Any] = {}
+    for name, value in engine_params.items():
+        names = [name]
+        if name not in usual:
+            model = _parameters_of_model({name: value})
+            names = [main for main in usual if model[main] != usual[main]]
+        if not names:
+            raise ValueError(
+                "engine_params must be known to LightGBM, and not be a default under another than "
+                f"its main name; got {name!r}."
+            )
+        found |= dict.fromkeys(names, value)
+    return found
+
+
+def _parameters_of_model(params: dict[str, Any]) -> dict[str, str]:
+    """Return all parameters of a model that is made with some, as its text lists them."""
+    data = lightgbm.Dataset(np.zeros((2, 1)), label=np.zeros(2), params=_QUIET)
+    try:
+        model = lightgbm.Booster(_QUIET | params, data)
+    except Exception as error:  # LightGBM does not export the class of its errors
+        reason = str(error).partition(" at /")[0]  # without the place in LightGBM's code
+        raise ValueError(
+            f"engine_params must be what LightGBM takes; got {quote(params)}: {reason}"
+        ) from error
+    lines = model.model_to_string().partition("\nparameters:\n")[2].splitlines()
+    return dict(re.findall(r"^\[(\w+): (.*)\]$", line)[0] for line in lines if line[:1] == "[")

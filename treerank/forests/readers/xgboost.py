@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from treerank.forests.building import some_trees
 from treerank.forests.forest import CategorySets, Forest
-from treerank.forests.joining import some_trees
 from treerank.forests.thresholds import below_in_single
 
 #: Objectives whose ``base_score`` is a score: the others transform it.
