@@ -7,6 +7,7 @@ same, and to ``NOTHING`` if nothing does. Attributes are in ``ATTRIBUTES``.
 import functools
 import inspect
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from treerank.feature_parts.registry import feature_part_class
@@ -200,7 +201,7 @@ def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
 
 def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     """Return how to write a parameter that this class does not have; None if no other has it."""
-    engines = ["lightgbm", "xgboost", "histogram"]
+    engines = ["lightgbm", *["xgboost"] * (find_spec("xgboost") is not None), "histogram"]
     if "feature_part" not in inspect.signature(cls).parameters:  # rankers on histogram trees
         engines.reverse()
     own = [part] if isinstance(part, str) and part in engines else []
