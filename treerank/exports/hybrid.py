@@ -22,8 +22,8 @@ import numpy as np
 from treerank.checks import quote
 from treerank.documents.columns import as_frame
 from treerank.documents.queries import QueryGroups
-from treerank.feature_parts.linear_component import LinearComponent
 from treerank.feature_parts.components import Components
+from treerank.feature_parts.linear_component import LinearComponent
 from treerank.reranking.normalization import check_scores, normalized_by_query, refuse_foreign
 from treerank.search_engines.runs import NORMALIZED
 

@@ -187,7 +187,7 @@ def test_categories_are_columns_of_zeros_and_ones(tmp_path):
     new = frame.assign(shop=np.where(shop == "a", "new", shop))[["shop", "age", "price"]]
     np.testing.assert_array_equal(loaded.predict(new), ranker.predict(new))
     with pytest.raises(ValueError, match="X must have no categories for a module to be exported"):
-        ranker.terms()
+        ranker.components()
 
 
 def test_in_scikit_learn_and_in_comparisons(tmp_path):

@@ -15,9 +15,9 @@ from treerank.documents.rows import Rows
 from treerank.feature_parts.any_model.models import refuse_checkpoint
 from treerank.feature_parts.any_model.numbers import MOST_CATEGORIES, IndicatorColumns
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.components import Components
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.rows import as_rows
-from treerank.feature_parts.terms import Terms
 from treerank.files.archive import NOT_SAVED
 from treerank.objectives.base import Objective
 from treerank.parameters import Rule
@@ -96,7 +96,7 @@ class TorchModule(NetworkPart):
         self._columns = IndicatorColumns.of(rows, self)
         return super().fit(rows, objective, validation=validation)
 
-    def terms(self, weight: np.ndarray) -> Terms:
+    def components(self, weight: np.ndarray) -> Components:
         """Return the module with a weight for each output, if its layers are known."""
         check_is_fitted(self)
         if self._columns.n_categories:
@@ -104,7 +104,7 @@ class TorchModule(NetworkPart):
                 "X must have no categories for a module to be exported; got categories in columns "
                 f"{[*self._columns.n_categories]}. Encode them before."
             )
-        return super().terms(weight)
+        return super().components(weight)
 
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned: weights as arrays, and a few numbers."""
