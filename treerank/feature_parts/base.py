@@ -200,7 +200,8 @@ def outputs_of(part: Any, X: Any) -> np.ndarray:
         )
     if not getattr(part, "accepts_rows", False) and not np.isfinite(outputs).all():
         raise ValueError(
-            f"feature_part must return finite numbers from transform; got others from {quote(part)}."
+            "feature_part must return finite numbers from transform; got others from "
+            f"{quote(part)}."
         )
     return outputs
 
