@@ -92,7 +92,7 @@ def test_some_queries_are_the_training_set_of_these_alone(weight, heavy):
     weights = {} if weight is None else {weight: np.where(some, heavy, 3.0)}
     data = training_set(Rows(X), y, qid, **weights)
     chosen = some[data.rows[data.groups.indptr[:-1]]]
-    found = data.of_queries(chosen)
+    found = data.take_queries(chosen)
     expected = training_set(
         Rows(X[some]), y[some], qid[some], **{name: w[some] for name, w in weights.items()}
     )

@@ -86,7 +86,7 @@ class RefusesDataWithoutPairs(Honest, breaks="little_to_learn"):
 
 
 class PullsScoresToZero(Honest, breaks="shifted_scores"):
-    def make_objective(self, y, qid):
+    def objective(self, y, qid):
         return Pull(make_objective(y, qid))
 
 

@@ -83,4 +83,4 @@ def measurable(data: TrainingSet, metric: Metric | FunctionMetric) -> TrainingSe
     kept = (rankable & data.groups.with_two_labels(gains))[data.groups.codes]
     if kept.all():
         return data
-    return data.taking(np.flatnonzero(kept)) if kept.any() else None
+    return data.take(np.flatnonzero(kept)) if kept.any() else None

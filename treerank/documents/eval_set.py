@@ -72,9 +72,7 @@ class EvalSet:
         if len(self.sizes) < 2:
             return [self]
         ends = np.cumsum(self.sizes)
-        return [
-            self.taking(np.arange(end - n, end)) for n, end in zip(self.sizes, ends, strict=True)
-        ]
+        return [self.take(np.arange(end - n, end)) for n, end in zip(self.sizes, ends, strict=True)]
 
     @property
     def has_pairs(self) -> bool:
@@ -92,11 +90,11 @@ class EvalSet:
     def judged(self) -> Self:
         """Return the documents that have a label."""
         judged = ~np.isnan(self.y)
-        return self if judged.all() else self.taking(np.flatnonzero(judged))
+        return self if judged.all() else self.take(np.flatnonzero(judged))
 
-    def taking(self, rows: np.ndarray) -> Self:
+    def take(self, rows: np.ndarray) -> Self:
         """Return some documents by their indices, without a metric."""
-        return type(self)(self.documents.take(rows), self.y[rows], self.groups.among(rows))
+        return type(self)(self.documents.take(rows), self.y[rows], self.groups.take(rows))
 
 
 def is_share(eval_set: Any) -> bool:
@@ -164,10 +162,10 @@ def split_off_share(
             f"{share!r} with warm_start=True, and {n_queries - may_be_drawn.sum()} of {n_queries} "
             "queries were. Write eval_set=(X, y, qid), or the same share in all fits."
         )
-    held_out = data.of_queries(is_held_out)
+    held_out = data.take_queries(is_held_out)
     if held_out.labels is not None:
         _check_judged(data, is_held_out, share)
-    return data.of_queries(~is_held_out), held_out
+    return data.take_queries(~is_held_out), held_out
 
 
 def _check_judged(data: TrainingSet, is_held_out: np.ndarray, share: float) -> None:
@@ -224,7 +222,7 @@ def checked_set(
     documents = Rows(X, columns=ranker.columns_)
     if names is None and np.isnan(labels[""]).any():
         judged = np.flatnonzero(~np.isnan(labels[""]))
-        return documents.take(judged), {"": labels[""][judged]}, groups.among(judged)
+        return documents.take(judged), {"": labels[""][judged]}, groups.take(judged)
     return documents, labels, groups
 
 
@@ -309,7 +307,7 @@ def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.nd
     y = check_labels(y, X.shape[0], some_unjudged=True)
     groups = QueryGroups.from_qid(qid, len(y))
     judged = np.flatnonzero(~np.isnan(y))
-    return (X, y, groups) if len(judged) == len(y) else (X[judged], y[judged], groups.among(judged))
+    return (X, y, groups) if len(judged) == len(y) else (X[judged], y[judged], groups.take(judged))
 
 
 def read_eval_set(ranker: Any, eval_set: Any, name: str = "eval_set") -> tuple[Any, Any, Any]:

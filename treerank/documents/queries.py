@@ -129,7 +129,7 @@ class QueryGroups:
         by_query, start = self.sorted(y), self.indptr[:-1]
         return np.fmax.reduceat(by_query, start) > np.fmin.reduceat(by_query, start)  # no NaN
 
-    def among(self, rows: np.ndarray) -> "QueryGroups":
+    def take(self, rows: np.ndarray) -> "QueryGroups":
         """Return the groups of some rows, whose indices become 0, 1, 2 and so on."""
         return QueryGroups.from_qid(self.codes[rows])
 

@@ -93,7 +93,7 @@ class TrainingQueries:
     documents: np.ndarray
     sizes: np.ndarray
 
-    def at(self, queries: np.ndarray) -> Self:
+    def take(self, queries: np.ndarray) -> Self:
         """Return some of the queries, by their numbers or by a mask."""
         return type(self)(self.ids[queries], self.documents[queries], self.sizes[queries])
 
@@ -103,7 +103,7 @@ class TrainingQueries:
 
     def smallest(self) -> Self:
         """Return the queries to remember: of many, the ones with the smallest hashes, ascending."""
-        return self.at(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
+        return self.take(np.lexsort((self.documents, self.ids))[:MOST_REMEMBERED])
 
     def and_earlier(self, earlier: "TrainingQueries | None") -> Self:
         """Return these queries and the queries of the fit that this one continues."""
@@ -255,7 +255,7 @@ class TrainingQueries:
         """Return the distinct queries of several parts."""
         ids, documents, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
         first = np.unique(np.column_stack([ids, documents]), axis=0, return_index=True)[1]
-        return type(self)(ids, documents, sizes).at(first).smallest()
+        return type(self)(ids, documents, sizes).take(first).smallest()
 
     def as_state(self) -> dict[str, np.ndarray]:
         """Return the arrays by name, as model files keep them."""
@@ -403,7 +403,7 @@ def hashes_of_queries(
     documents = np.zeros(groups.n_queries, dtype=np.uint64)
     sizes = np.bincount(groups.codes[judged], minlength=groups.n_queries).astype(np.int32)
     rows = np.flatnonzero(judged)
-    documents[sizes > 0] = group_hashes(of_rows[rows], groups.among(rows))
+    documents[sizes > 0] = group_hashes(of_rows[rows], groups.take(rows))
     return documents, sizes
 
 

@@ -129,23 +129,23 @@ class TrainingSet:
         assert self.labels is not None
         return replace(self, y=self.labels[name], labels=None)
 
-    def taking(self, indices: np.ndarray) -> Self:
+    def take(self, indices: np.ndarray) -> Self:
         """Return some documents by their indices, in that order, and the pairs among them."""
         by_row = ("y", "sample_weight", "query_weight", "position")
         columns = {name: value for name, value in vars(self).items() if name in by_row}
         taken: dict[str, Any] = {n: c[indices] for n, c in columns.items() if c is not None}
         labels = self.labels and {name: y[indices] for name, y in self.labels.items()}
         pairs = self.pairs and self.pairs.taking(indices)
-        taken |= {"groups": self.groups.among(indices), "query_hashes": None, "queries": None}
+        taken |= {"groups": self.groups.take(indices), "query_hashes": None, "queries": None}
         taken["documents"] = self.documents.take(indices)
         return replace(self, pairs=pairs, labels=labels, **taken)
 
-    def of_queries(self, mask: np.ndarray) -> Self:
+    def take_queries(self, mask: np.ndarray) -> Self:
         """Return the documents of some queries, given by a mask, in training order."""
         rows = _row_numbers(np.flatnonzero(mask[self.groups.codes]))
         hashes = None if self.query_hashes is None else self.query_hashes[mask]
-        queries = self.queries and self.queries.at(mask)
-        weighed = self.taking(rows)
+        queries = self.queries and self.queries.take(mask)
+        weighed = self.take(rows)
         taken = _without_unit_weights(weighed)
         lost = [w is None for w in (taken.sample_weight, taken.query_weight)]
         if lost != [w is None for w in (self.sample_weight, self.query_weight)]:
@@ -153,7 +153,7 @@ class TrainingSet:
             taken, order = _in_canonical_order(taken, row_hashes(taken.documents.array()))
             query = weighed.groups.codes[order[taken.groups.indptr[:-1]]]
             hashes = None if hashes is None else hashes[query]
-            queries = queries and queries.at(query)
+            queries = queries and queries.take(query)
         return replace(taken, query_hashes=hashes, queries=queries)
 
 
@@ -223,7 +223,7 @@ def training_set(
         of_query = groups.first_of(id_hashes)
     judged = are_judged(y if labels is None else labels)
     queries = TrainingQueries(of_query, *hashes_of_queries(hashes, groups, judged))
-    return replace(ordered, queries=queries.at(query))
+    return replace(ordered, queries=queries.take(query))
 
 
 def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
@@ -240,7 +240,7 @@ def _without_idle_weights(data: TrainingSet) -> tuple[TrainingSet, np.ndarray]:
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
     kept = weighed & ~np.isnan(labels).all(axis=0)
     rows = _row_numbers(np.flatnonzero(kept))
-    return _without_unit_weights(data if kept.all() else data.taking(rows)), rows
+    return _without_unit_weights(data if kept.all() else data.take(rows)), rows
 
 
 def _without_unit_weights(data):
@@ -266,7 +266,7 @@ def _in_canonical_order(
     columns = (*weights, *further_labels, data.position)
     n_features = data.documents.shape[1]
     ordered, hashes = order_by_hashes(of_features, n_features, data.groups, data.y, *columns)
-    taken = data.taking(_row_numbers(ordered.order))
+    taken = data.take(_row_numbers(ordered.order))
     pairs = taken.pairs
     if pairs is not None:
         pairs = pairs.at(np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i)))

@@ -286,7 +286,7 @@ def _compared(
             obstacles[reason] = f"differs: {listed} of {report.n_documents} documents"
     alike = np.delete(np.arange(len(scores)), [row for each in found for row in each.rows])
     near = NEAR_TIE * report.score_range
-    n_changed, _ = count_changed_pairs(scores[alike], others[alike], groups.among(alike), near)
+    n_changed, _ = count_changed_pairs(scores[alike], others[alike], groups.take(alike), near)
     if n_changed:
         obstacles["order"] = f"changes the order of {n_changed} pairs by rounding sums"
         if groups.n_queries == 1:

@@ -100,7 +100,7 @@ def single_features(
     X = check_matrix("X", X)
     y = check_labels(y, X.shape[0], some_unjudged=True)
     judged = np.flatnonzero(~np.isnan(y))
-    X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).among(judged)
+    X, y, qid = X[judged], y[judged], QueryGroups.from_qid(qid, len(y)).take(judged)
     measured = get_metric(metric).prepared(y, qid)
     return np.array([_better_direction(measured, column) for column in columns_of(X)])
 

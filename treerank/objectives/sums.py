@@ -238,7 +238,7 @@ class SomeRows(WrappedObjective):
         shared = np.flatnonzero(number[rows] >= 0)
         if len(shared) == 0:
             return SomeRows(NoDocuments(), shared, groups)
-        objective = self.objective.taking(number[rows[shared]], groups.among(shared))
+        objective = self.objective.taking(number[rows[shared]], groups.take(shared))
         return SomeRows(objective, shared, groups)
 
     def _scattered(self, derivatives: Any, scores: np.ndarray) -> Derivatives:

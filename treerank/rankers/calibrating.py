@@ -23,7 +23,7 @@ class Calibrating(Scoring):
         warn_of_one_query(self, qid, len(scores))
         y = check_labels(y, len(scores), some_unjudged=True)
         judged = np.flatnonzero(~np.isnan(y))
-        groups = QueryGroups.from_qid(qid, len(scores)).among(judged)
+        groups = QueryGroups.from_qid(qid, len(scores)).take(judged)
         scores, y = scores[judged], y[judged]
         slope = fit_calibration_slope(scores, y, groups)
         self._relevance_scale = RelevanceScale.fitted(scores, y, groups)

@@ -265,7 +265,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         judged = np.flatnonzero(~np.isnan(data.y))
         if len(judged) == len(data.y):
             return self._objective_of(data, seed)
-        return SomeRows(self._objective_of(data.taking(judged), seed), judged, data.groups)
+        return SomeRows(self._objective_of(data.take(judged), seed), judged, data.groups)
 
     def _objective_of(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of a single label."""

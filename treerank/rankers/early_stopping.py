@@ -194,7 +194,7 @@ def _curve(
     The scores of this set begin at ``start``.
     """
     judged = np.flatnonzero(~np.isnan(y))
-    judgments = y[judged], groups.among(judged)
+    judgments = y[judged], groups.take(judged)
     if documents.is_shard:
         mean = mean_over_all(metric, *judgments, documents)
         return lambda scores: mean(scores[start + judged])

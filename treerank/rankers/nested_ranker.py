@@ -108,7 +108,7 @@ class NestedRanker(Ranker):
             scores = self._scores_of_unseen(data, eval_sets, seed)
             lowest_first = np.sort(scores)
             threshold = float(lowest_first[-min(size * n_queries, len(scores))])
-            data = data.taking(np.flatnonzero(scores >= threshold))
+            data = data.take(np.flatnonzero(scores >= threshold))
             if not _have_pairs(data).any():
                 break
             eval_sets = eval_sets and eval_sets.reaching(self.rankers_[-1], threshold)
@@ -127,7 +127,7 @@ class NestedRanker(Ranker):
         half = (np.cumsum(teaches) % 2)[data.groups.codes]
         rows, scores = [np.flatnonzero(half == side) for side in (0, 1)], np.empty(len(half))
         for seen, unseen in (rows, rows[::-1]):
-            ranker = _fitted(self._make_ranker(seed), data.taking(seen), eval_sets)
+            ranker = _fitted(self._make_ranker(seed), data.take(seen), eval_sets)
             scores[unseen] = _predicted(ranker, data.documents.take(unseen))
         return scores
 
@@ -270,5 +270,5 @@ def _predicted(ranker, documents):
 def _reaching(held_out, ranker, threshold):
     """Return the held-out documents that reach the next stage, or ``None`` without a pair."""
     reaching = np.flatnonzero(_predicted(ranker, held_out.documents) >= threshold)
-    top = held_out.taking(reaching) if len(reaching) else None
+    top = held_out.take(reaching) if len(reaching) else None
     return top if top is not None and top.has_pairs else None
