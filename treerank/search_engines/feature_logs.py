@@ -135,8 +135,8 @@ def read_feature_log(
         named = "" if entry is None else f" in {quote(entry)}"
         raise ValueError(
             f"{prefix}source must hold a document with features{named}; got none. Request them in "
-            "the search: by ext.ltr_log in Elasticsearch and OpenSearch, fl=[features] in Solr, and "
-            "match-features in Vespa."
+            "the search: by ext.ltr_log in Elasticsearch and OpenSearch, fl=[features] in Solr, "
+            "and match-features in Vespa."
         )
     X = _matrix(list(rows.values()), defaults, prefix)
     qid, doc_ids = (np.array(column) for column in zip(*rows, strict=True))
