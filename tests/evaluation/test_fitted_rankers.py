@@ -185,9 +185,7 @@ def test_fitted_rankers_on_several_test_sets_are_compared_by_query():
     text = str(comparison.summary())
     assert "2 splits, 20 queries tested; ± is the standard error over queries." in text
     assert "nan" not in text
-    with pytest.raises(
-        ValueError, match=r"train must not be None where .* as 'new'; split '0' has"
-    ):
+    with pytest.raises(ValueError, match=r"train must not be None if .* as 'new'; split '0' has"):
         compare({"old": rankers["old"], "new": Weigher()}, splits)
 
 
@@ -226,7 +224,7 @@ def test_test_queries_that_a_ranker_was_fitted_to_are_warned_of():
     assert "rankers['piped'] was fitted to 5 of the 15 test queries" in said[1]
     text = str(comparison.summary())
     assert "trees was fitted to 15 of the test queries: its values are too good." in text
-    assert "Whether line learned from test queries is not known here." in text
+    assert "Whether linear learned from test queries is not known here." in text
     with pytest.warns(UserWarning, match="trees.* fitted to 15 of the 15"):
         compare({"trees": rankers["trees"], "new": Weigher()}, NEW, n_jobs=2)
     new = compare({"old": trees().fit(*OLD)}, NEW)
@@ -266,12 +264,12 @@ def test_searches_that_come_back_with_other_documents_are_not_called_a_fault():
 )
 def test_what_is_for_unfitted_rankers_is_refused(others, instead):
     rankers = {"old": RankSVM().fit(*OLD), **others}
-    rule = "cv must be None where a ranker is fitted, which is scored as it is, as 'old'; got "
+    rule = "cv must be None if a ranker is fitted, and so is only scored, as 'old'; got "
     for cv in (2, QueryKFold(3), [(np.flatnonzero(TRAIN), np.flatnonzero(TEST))]):
         with pytest.raises(ValueError, match=re.escape(rule)) as caught:
             compare(rankers, NEW, cv=cv)
         assert f". {instead}" in str(caught.value)
-    with pytest.raises(ValueError, match=r"grid must be for rankers .* not fitted; got .*old"):
+    with pytest.raises(ValueError, match=r"grid must be for unfitted rankers; got .*old"):
         compare(rankers, NEW, grid={"old": {"C": [1.0]}})
     assert FITS == []
     fitted_anew = {name: clone(ranker) for name, ranker in rankers.items()}

@@ -127,7 +127,7 @@ def test_two_settings_of_a_metric_are_two_columns():
         (["map", "map"], ""),
         (
             [lambda y, scores, qid=None: 0.0, lambda y, scores, qid=None: 1.0],
-            " Name functions apart.",
+            " Give functions different names.",
         ),
     ],
 )

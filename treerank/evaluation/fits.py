@@ -1,10 +1,10 @@
-"""Fits: how an estimator gets queries, a validation set and the best parameters.
+"""Fits: how an estimator gets queries, a validation set and the best hyperparameters.
 
 An estimator needs ``fit(X, y)`` and ``predict(X)``. If its ``fit`` takes ``qid`` (rankers of this
-package, your own), it gets one query id per row. Rankers of this package, those of engines, and
-pipelines that end in one get the validation set as ``eval_set``, too; see
+package, your own), it gets one query id per row. Rankers of this package, those of LightGBM,
+XGBoost and CatBoost, and pipelines that end in one also get the validation set as ``eval_set``; see
 :mod:`treerank.evaluation.engine_rankers` and :mod:`treerank.evaluation.pipelines`. A ranker that
-was fitted before is scored as it is.
+was fitted before is only scored.
 """
 
 import math
@@ -97,19 +97,19 @@ def predict_only(ranker: Any, split: Split) -> Fitted:
 
 
 def _judged(data: RankingData) -> RankingData:
-    """Return the documents that have a label; rankers of several labels leave gaps out."""
+    """Return the judged documents; rankers of several labels skip missing labels themselves."""
     return data if data.y.dtype.names else data.judged()
 
 
 def check_scores(scores: ArrayLike, n_documents: int) -> np.ndarray:
-    """Return scores as float64; refuse scores that do not rank the documents."""
+    """Return scores as float64; they must be finite and not all equal."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (n_documents,):
-        found = f"shape {scores.shape} for {n_documents} documents"
-        raise ValueError(f"predict must return one score per document; got {found}.")
+        got = f"shape {scores.shape} for {n_documents} documents"
+        raise ValueError(f"predict must return one score per document; got {got}.")
     if not np.isfinite(scores).all():
-        found = f"{np.count_nonzero(~np.isfinite(scores))} others among {n_documents}"
-        raise ValueError(f"predict must return finite scores; got {found}.")
+        got = f"{np.count_nonzero(~np.isfinite(scores))} others among {n_documents}"
+        raise ValueError(f"predict must return finite scores; got {got}.")
     if n_documents > 1 and np.ptp(scores) == 0:
         raise ValueError(
             f"predict must return different scores; got {scores[0]:.4g} for all {n_documents}."
@@ -125,7 +125,7 @@ def _eval_set(ranker, validation):
 
 
 def _stacked(train, validation):
-    """Return both sets as one, and the one split of it into the two."""
+    """Return both sets as one, and the single split of it into training and validation."""
     y = np.append(train.y, validation.y)
     qid = np.append(train.qid, validation.qid)  # ids may be in both sets: no fit sees both
     rows = np.arange(len(y))

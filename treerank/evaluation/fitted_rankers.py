@@ -1,4 +1,4 @@
-"""Fitted rankers in a comparison: which ones are, and files of models."""
+"""Fitted rankers in a comparison, also from model files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +16,8 @@ from treerank.registry import load
 
 
 def read_models(rankers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return rankers by name, with those that are paths of model files read from them."""
-    found = {}
+    """Return rankers by name, with paths replaced by the rankers in their files."""
+    loaded = {}
     for name, ranker in rankers.items():
         if isinstance(ranker, str | Path):
             path = Path(ranker)
@@ -29,15 +29,15 @@ def read_models(rankers: Mapping[str, Any]) -> dict[str, Any]:
                 )
             with naming(f"rankers[{name!r}]"):
                 ranker = load(path)
-        found[name] = ranker
-    return found
+        loaded[name] = ranker
+    return loaded
 
 
 def is_fitted(ranker: Any) -> bool:
-    """Tell whether a ranker was fitted; what cannot be fitted is taken as it is.
+    """Return whether a ranker is fitted; an object without ``fit`` counts as fitted.
 
-    By scikit-learn's rule fitted attributes end in an underscore. Attributes that an unfitted copy
-    does not have tell it of classes that do not keep the rule.
+    By scikit-learn's rule, fitted attributes end in an underscore. Classes that break the rule
+    count as fitted if they have attributes that an unfitted copy lacks.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def is_fitted(ranker: Any) -> bool:
 
 
 def needs_fit(ranker: Any) -> bool:
-    """Tell whether a ranker has anything to learn, as scikit-learn's tags say."""
+    """Return whether a ranker requires fitting, by scikit-learn's tags."""
     if isinstance(ranker, Pipeline):
         return any(needs_fit(step) for _, step in ranker.steps if hasattr(step, "fit"))
     return not hasattr(ranker, "__sklearn_tags__") or bool(get_tags(ranker).requires_fit)
@@ -68,11 +68,11 @@ def needs_fit(ranker: Any) -> bool:
 def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the rankers that were fitted before.
 
-    One that has nothing to learn is among them if no other one is to be fitted.
+    Rankers that require no fitting are included if no other ranker is to be fitted.
     """
     fitted = set()
     for name, ranker in rankers.items():
-        with naming(f"rankers[{name!r}]"):  # wrong settings are found here
+        with naming(f"rankers[{name!r}]"):  # raises for wrong settings
             fitted |= {name} if is_fitted(ranker) else set()
     free = {n for n, ranker in rankers.items() if n not in fitted and not needs_fit(ranker)}
     if fitted and fitted | free == set(rankers):

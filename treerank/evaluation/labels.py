@@ -1,6 +1,6 @@
-"""Labels: one or several, by row, and what metrics make of them.
+"""Labels of a comparison: one or several, and their metrics.
 
-Several labels are an array of records here, of which rows are taken as of any array.
+Several labels are a structured array here, so that rows can be taken as from any array.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from treerank.metrics.registry import FunctionMetric
 
 
 def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
-    """Return one label per row as numbers, or several as records; NaN is not judged.
+    """Return one label per row, or several as a structured array; NaN is unjudged.
 
     Examples
     --------
@@ -49,10 +49,10 @@ def values_by_query(
     qid: Any,
     label_weights: Mapping[str, float] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return the values of metrics by query, of several labels their mean and those of each label.
+    """Return metrics by query; with several labels, their weighted mean and each label's own.
 
-    The mean over labels is that of ``ranker.score``: of the means over the queries in which a label
-    has something to find. A query has its share of it, so that the mean over queries is the same.
+    The weighted mean is that of ``ranker.score``, which averages each label over the queries in
+    which it has relevant documents. Values by query are scaled so that their mean equals it.
 
     Examples
     --------
@@ -64,29 +64,29 @@ def values_by_query(
     if not y.dtype.names:
         return {name: metric.per_query(y, scores, qid) for name, metric in metrics.items()}
     weights = weights_of_labels(label_weights, y.dtype.names)
-    found = {}
+    values = {}
     for name, metric in metrics.items():
         by_label = {label: metric.per_query(y[label], scores, qid) for label in y.dtype.names}
-        found[name] = _shares(np.array([*by_label.values()]), np.array(weights))
-        found |= {f"{name} of {label}": values for label, values in by_label.items()}
-    return found
+        values[name] = _shares(np.array([*by_label.values()]), np.array(weights))
+        values |= {f"{name} of {label}": column for label, column in by_label.items()}
+    return values
 
 
 def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return what each query adds to the weighted mean of the means of labels.
+    """Return values by query whose mean is the weighted mean of the labels' means.
 
-    A label without any query that has something to find has no mean, and so there is none of all.
+    If a label has no query with a relevant document, all values are NaN.
     """
     values, weights = values[weights > 0], weights[weights > 0] / weights.sum()
     is_defined = ~np.isnan(values)
     counts = is_defined.sum(axis=1)
     if not counts.all():
         return np.full(values.shape[1], np.nan)
-    some = is_defined.any(axis=0)
-    shares = (weights * some.sum() / counts) @ np.where(is_defined, values, 0.0)
-    return np.where(some, shares, np.nan)
+    is_counted = is_defined.any(axis=0)
+    shares = (weights * is_counted.sum() / counts) @ np.where(is_defined, values, 0.0)
+    return np.where(is_counted, shares, np.nan)
 
 
 def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
-    """Return the share of the first documents that are judged, by any of several labels."""
+    """Return judged@10, where a document is judged if any of its labels is."""
     return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid)

@@ -1,7 +1,7 @@
-"""Pipelines: their last step gets the queries, and the validation set as the others prepare it.
+"""Pipelines in a comparison: the last step gets the queries and the transformed validation set.
 
-scikit-learn's pipelines pass metadata on, but documents of a validation set would reach the last
-step as they are.
+scikit-learn's pipelines route metadata, but the documents of a validation set would reach the last
+step untransformed.
 """
 
 from inspect import signature
@@ -16,10 +16,10 @@ from treerank.rankers.ranker import Ranker
 
 
 def adapted(ranker: Any) -> Any:
-    """Return a ranker whose ``fit`` takes ``qid``, frames and an ``eval_set``, if there is one.
+    """Wrap a ranker so that its ``fit`` takes ``qid``, data frames and an ``eval_set``.
 
-    These are rankers of engines, and pipelines that end in one, or in a ranker of this package, or
-    in one of your own whose ``fit`` takes ``qid``.
+    Rankers of LightGBM, XGBoost and CatBoost are wrapped, and pipelines that end in one, in a
+    ranker of this package, or in any whose ``fit`` takes ``qid``. Others are returned unchanged.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def takes_eval_set(ranker: Any) -> bool:
 
 
 def stops(ranker: Any) -> bool:
-    """Return whether a fitted ranker has used the validation set that its ``fit`` got.
+    """Return whether a fitted ranker used its validation set for early stopping.
 
-    A ranker of this package may be told to keep all of its iterations.
+    Early stopping can be disabled in rankers of this package.
     """
     if not isinstance(ranker, Ranker):
         return bool(getattr(ranker, "stops_", False))
@@ -64,7 +64,7 @@ def takes_qid(ranker: Any) -> bool:
 def request_metadata(ranker: Any) -> Any:
     """Set the requests for ``qid`` and ``eval_set`` of an estimator whose ``fit`` takes them.
 
-    A request for ``qid`` that the user has set is kept.
+    The user's own request for ``qid`` is kept.
     """
     request = get_routing_for_object(ranker)
     requests = getattr(getattr(request, "fit", None), "requests", {})
@@ -84,25 +84,25 @@ class PipelineRanker(Wrapped):
         self.pipeline = pipeline
 
     def fit(self, X: Any, y: Any, qid: Any, *, eval_set: Any = None) -> Self:
-        """Fit a copy of the pipeline; transform the ``eval_set`` by the steps before the last."""
+        """Fit a copy of the pipeline; the steps before the last transform the ``eval_set``, too."""
         pipeline = duplicate(self.pipeline)
         self.front_ = pipeline[:-1] if len(pipeline) > 1 else None
         self.ranker_ = request_metadata(adapted(pipeline[-1]))
         if self.front_ is not None:
             metadata = {"qid": qid} if takes_qid(self.front_) else {}
             X = self.front_.fit_transform(X, y, **metadata)
-        watched = {}
+        validation = {}
         if eval_set is not None:
-            watched["eval_set"] = (self._prepared(eval_set[0]), *eval_set[1:])
+            validation["eval_set"] = (self._transformed(eval_set[0]), *eval_set[1:])
         metadata = {"qid": qid} if takes_qid(self.ranker_) else {}
-        self.ranker_.fit(X, y, **metadata, **watched)
-        self.stops_ = bool(watched) and stops(self.ranker_)
+        self.ranker_.fit(X, y, **metadata, **validation)
+        self.stops_ = bool(validation) and stops(self.ranker_)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the scores of the pipeline."""
-        return self.ranker_.predict(self._prepared(X))
+        return self.ranker_.predict(self._transformed(X))
 
-    def _prepared(self, X: Any) -> Any:
-        """Return documents as the last step gets them."""
+    def _transformed(self, X: Any) -> Any:
+        """Return documents transformed by the steps before the last."""
         return X if self.front_ is None else self.front_.transform(X)

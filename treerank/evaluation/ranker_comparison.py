@@ -1,9 +1,9 @@
-"""Ranker comparison: values per query of several rankers on the same splits, and tests of them.
+"""Comparison: metrics by query of several rankers on the same splits, with significance tests.
 
-What counts as random depends on the test. For the corrected t-test it is the splits, and so the
-training sets: it compares means over splits. For the randomization test it is the queries, and the
-models are given: it compares values by query, each the mean over the splits that test the query.
-An interval is always that of the test.
+Tests differ in what is random. For the corrected resampled t-test, it is the splits and so the
+training sets: it compares means over splits. For the randomization test, it is the queries, given
+the models: it compares values by query, averaged over the splits that test the query. Confidence
+intervals are those of the test.
 """
 
 from dataclasses import dataclass, field
@@ -30,13 +30,28 @@ TestName = Literal["corrected_t", "randomization"]
 class Outcome:
     """The results of one ranker on one split.
 
-    ``queries`` are ids, rising; ``values`` are those of each query by metric, NaN if it has nothing
-    to find. ``test_to_train`` is the number of test queries over that of training queries,
-    ``best_params`` is what the search chose, ``seconds`` are those of search, fit and predict, and
-    ``judged`` is the share of the first 10 documents whose labels are known. ``watched`` tells
-    whether a validation set was used for early stopping, None without one. ``fitted_before`` tells
-    whether the ranker was scored as it is, and ``seen`` how many of the queries it was fitted to
-    then, if it remembers.
+    Attributes
+    ----------
+    ranker, split : str
+        Names.
+    queries : ndarray of shape (n_queries,)
+        Ids of the test queries, ascending.
+    values : dict from str to ndarray of shape (n_queries,)
+        Value of each query by metric; NaN without a relevant document.
+    test_to_train : float
+        Number of test queries over the number of training queries.
+    best_params : dict
+        Hyperparameters that the search chose.
+    seconds : tuple of float
+        Times of search, fit and predict.
+    judged : float
+        judged@10, the share of the top 10 documents that are judged.
+    watched : bool or None
+        Whether a validation set was used for early stopping; None without one.
+    fitted_before : bool
+        Whether the ranker was fitted before, and only scored here.
+    seen : QueryOverlap or None
+        How many test queries a ranker that was fitted before was trained on, if it remembers.
     """
 
     ranker: str
@@ -68,7 +83,7 @@ class Failure:
     Examples
     --------
     >>> print(Failure("linear", "2", "ValueError: no"))
-    line failed on split 2: ValueError: no
+    linear failed on split 2: ValueError: no
     """
 
     ranker: str
@@ -98,7 +113,7 @@ class Comparison:
     failures : tuple of Failure, default=()
         Errors of the rankers and splits without results.
     scoring : str, default=""
-        How the metrics score, in words.
+        Description of the metrics.
 
     Examples
     --------
@@ -144,27 +159,27 @@ class Comparison:
 
     @property
     def complete(self) -> tuple[str, ...]:
-        """Rankers that have a result for every split."""
+        """Rankers with results for all splits."""
         return tuple(r for r in self.rankers if all((r, s) in self.outcomes for s in self.splits))
 
     @property
     def test_to_train(self) -> float:
-        """Number of test queries over number of training queries, the mean over splits.
+        """Mean over splits of the number of test queries over the number of training queries.
 
-        It is NaN where all rankers were fitted before, without any training sets here.
+        NaN if all rankers were fitted before, so that there are no training sets.
         """
         by_split = {o.split: o.test_to_train for o in self.outcomes.values()}
         return float(np.mean(list(by_split.values())))
 
     def seen(self, ranker: str) -> QueryOverlap:
-        """Return to how many of the test queries a ranker was fitted before, as far as is known."""
+        """Return how many test queries a ranker that was fitted before was trained on, if known."""
         seen = [o.seen for o in self.outcomes.values() if o.ranker == ranker and o.seen]
-        counts = [(each.n_queries, each.n_same, each.n_cut) for each in seen]
+        counts = [(overlap.n_queries, overlap.n_same, overlap.n_cut) for overlap in seen]
         return QueryOverlap(*np.sum(counts or [(0, 0, 0)], axis=0).tolist())
 
     @cached_property
     def fitted_before(self) -> tuple[str, ...]:
-        """Rankers that were fitted before, and were scored as they are."""
+        """Rankers that were fitted before, and only scored here."""
         names = {o.ranker for o in self.outcomes.values() if o.fitted_before}
         return tuple(name for name in self.rankers if name in names)
 
@@ -175,14 +190,15 @@ class Comparison:
         for (ranker, split), outcome in self.outcomes.items():
             values = outcome.values[metric]
             if not np.isnan(values).all():
-                place = self.splits.index(split), self.rankers.index(ranker)
-                means[place] = np.nanmean(values)
+                cell = self.splits.index(split), self.rankers.index(ranker)
+                means[cell] = np.nanmean(values)
         return means
 
     def by_query(self, metric: str | Metric) -> np.ndarray:
         """Return values by query, of shape (n_queries, n_rankers); NaN if a ranker failed.
 
-        Queries are in rising order of ids. A query that several splits test has the mean value.
+        Queries are in ascending order of ids. Values of a query that several splits test are
+        averaged.
         """
         metric = self._name_of(metric)
         ids = np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
@@ -206,15 +222,15 @@ class Comparison:
         first, second : str
             Names of rankers.
         test : {"corrected_t", "randomization"}, default=None
-            The first compares splits, the second compares queries. None takes the first if there
-            are at least two splits, to whose training sets one of the two was fitted, else the
-            second.
+            "corrected_t" tests over splits, "randomization" over queries. By default, the former if
+            there are at least two splits and one of the two rankers was fitted to them, else the
+            latter.
 
         Raises
         ------
         ValueError
-            A ranker failed on a split, so that results are not paired; or a test over splits has
-            only one split, or no training sets.
+            If a ranker failed on a split, or a test over splits has only one split, or no training
+            sets.
         """
         over_splits = self._is_over_splits(test, first, second)
         values = self._paired(metric, (first, second), over_splits)
@@ -235,9 +251,9 @@ class Comparison:
         level: float = LEVEL,
         test: TestName | None = None,
     ) -> Difference:
-        """Return the difference of two rankers, and how many queries would show it.
+        """Return the difference of two rankers with its confidence interval and statistical power.
 
-        The interval is that of the test: it excludes 0 exactly where the p-value of :meth:`test` is
+        The interval is that of the test: it excludes 0 exactly if the p-value of :meth:`test` is
         below ``1 - level``.
 
         Parameters
@@ -247,7 +263,7 @@ class Comparison:
         first, second : str
             Names of rankers; the second is subtracted from the first.
         level : float, default=0.95
-            Share of such intervals that hold the true difference.
+            Coverage of the confidence interval.
         test : {"corrected_t", "randomization"}, default=None
             As in :meth:`test`.
         """
@@ -265,15 +281,16 @@ class Comparison:
 
     @check_arguments
     def summary(self, *, reference: str = "best", alpha: float = 0.05) -> Summary:
-        """Return a table of means, with marks for rankers that differ from a reference.
+        """Return a table of means, in which significant differences from a reference are marked.
 
         Parameters
         ----------
         reference : str, default="best"
             A ranker's name, or ``"best"`` for the best of each metric.
         alpha : float, default=0.05
-            Level for each metric. P-values are adjusted by Holm: for the pairs with the reference
-            if it is named, else for all pairs, because the same values chose the best.
+            Significance level for each metric. P-values are adjusted by Holm: for the pairs with
+            the reference if it is given, else for all pairs, since the best was chosen by the same
+            values.
 
         Returns
         -------
@@ -283,7 +300,7 @@ class Comparison:
         return make_summary(self, reference, alpha)
 
     def __repr__(self) -> str:
-        """Return the summary as text, or what failed where nothing was fitted."""
+        """Return the summary as text, or the failures if there are no results."""
         return str(self.summary()) if self.outcomes else "\n".join(map(str, self.failures))
 
     def _repr_html_(self) -> str:
@@ -291,10 +308,10 @@ class Comparison:
         return self.summary().to_html()
 
     def _is_over_splits(self, test: TestName | None, first: str, second: str) -> bool:
-        """Return whether the test of two rankers compares splits, and not queries."""
+        """Return whether two rankers are tested over splits, and not over queries."""
         if test is None:
-            is_given = {first, second} <= {*self.fitted_before}  # no training set matters to them
-            return len(self.splits) > 1 and not is_given and not np.isnan(self.test_to_train)
+            both_fitted = {first, second} <= {*self.fitted_before}  # independent of training sets
+            return len(self.splits) > 1 and not both_fitted and not np.isnan(self.test_to_train)
         if test == "corrected_t" and len(self.splits) < 2:
             raise ValueError(
                 f"test must be over queries if there is only one split, {self.splits[0]!r}; "
@@ -307,20 +324,20 @@ class Comparison:
         return test == "corrected_t"
 
     def _name_of(self, metric: Any) -> str:
-        """Return the name of a metric of the comparison, and refuse any other."""
+        """Return the name of a metric of the comparison."""
         name = metric.name if isinstance(metric, Metric | FunctionMetric) else metric
-        cut = [other for other in self.metrics if other.partition("@")[0] == name]
-        if isinstance(name, str) and name not in self.metrics and cut:
-            meant = " or ".join(map(repr, cut))
+        with_cutoff = [other for other in self.metrics if other.partition("@")[0] == name]
+        if isinstance(name, str) and name not in self.metrics and with_cutoff:
+            suggestion = " or ".join(map(repr, with_cutoff))
             raise ValueError(
                 f"metric must be one of {sorted(self.metrics)}; got {quote(name)}. "
-                f"Did you mean {meant}?"
+                f"Did you mean {suggestion}?"
             )
         check_choice("metric", name, self.metrics)
         return str(name)
 
     def _paired(self, metric, names, over_splits):
-        """Return the values of rankers by split or by query; refuse one without all results."""
+        """Return paired values of rankers by split or by query; all results must be there."""
         for name in names:
             check_choice("ranker", name, self.rankers)
             if name not in self.complete:

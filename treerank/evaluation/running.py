@@ -1,7 +1,7 @@
-"""Running: fits and scores every ranker on every split, in parallel; fits can be stored.
+"""Running a comparison: every ranker is fitted to and scored on every split, in parallel.
 
-A ranker that was fitted before is scored as it is. Scores from anywhere are compared by
-:mod:`treerank.evaluation.given_scores`.
+Rankers that were fitted before are only scored. Finished fits can be stored. Scores from anywhere
+are compared by :mod:`treerank.evaluation.given_scores`.
 """
 
 import traceback
@@ -61,42 +61,42 @@ def compare(
     store: str | Path | None = None,
     random_state: Annotated[int, Rule(check_count, at_least=0, at_most=MAX_SEED)] = 0,
 ) -> Comparison:
-    """Compare rankers on the same queries: fit them to the same splits, or take them as fitted.
+    """Compare rankers on the same queries, with confidence intervals and significance tests.
 
-    Rankers that are not fitted yet are fitted to the training set of each split, and scored on its
-    test set. Rankers that are fitted, and files of models, are scored as they are on the same test
-    sets; if there are no others, all of the data is the test set. The table says which was which,
-    and warns of a ranker of this package that was fitted to test queries.
+    Unfitted rankers are fitted to the training set of each split, and scored on its test set.
+    Fitted rankers and model files are only scored, on the same test sets; if all rankers are
+    fitted, all of the data is the test set. The table says which rankers were fitted before. A
+    warning names a ranker of this package that was trained on test queries.
 
-    :func:`treerank.show_progress` shows the number of fits that are done. A ranker that fails on a
-    split is warned of, and has no result there. :func:`treerank.compare_scores` compares scores
-    from anywhere.
+    :func:`treerank.show_progress` shows the number of finished fits. A ranker that fails on a split
+    has no result there, with a warning. :func:`treerank.compare_scores` compares scores from
+    anywhere.
 
     Parameters
     ----------
     rankers : dict from str to estimator or path
         Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, and those whose
         ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned, and a ``random_state`` of
-        None is set, in the parts of a pipeline too. Fitted ones, and pipelines of them, are not
-        changed. A path is that of a file that ``ranker.save`` wrote.
+        None is set, also in the steps of a pipeline. Fitted estimators are not changed. A path is
+        that of a file that ``ranker.save`` wrote.
     data : path, iterable of Split, RankingData or tuple (X, y, qid)
-        One argument. A LETOR folder or folds have splits of their own; other data are split by
-        ``cv``. ``y`` may be several labels where all rankers take them: then a metric is the
-        weighted mean of those of the labels, which the table has, too.
+        A LETOR folder or folds have splits of their own; other data are split by ``cv``. ``y`` may
+        be several labels if all rankers take them: then a metric is the weighted mean of the
+        labels' metrics, which the table shows, too.
     cv : int, splitter or iterable of (train, test), default=None
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows. It must be
         None if any ranker is fitted.
     metrics : str or Metric, or sequence of them, default=("ndcg@10", "map")
-        Metrics to score by: names, or functions ``f(y, scores, qid) -> float`` of your own. Higher
-        is better: negate a loss. All need different names.
+        Names of metrics, or functions ``f(y, scores, qid) -> float`` of your own; higher is better,
+        so negate a loss. All must have different names.
     convention : {"treerank", "letor4"}, default="treerank"
         Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
     label_weights : dict from str to float, default=None
-        Weights of several labels; 1 for those it leaves out.
+        Weights of several labels; labels that are not named have weight 1.
     grid : dict from str to (dict or list of dict), default=None
-        Parameters to try on each training set, by ranker, as in scikit-learn; the best by the
-        first metric are used. A ranker without a grid keeps its parameters.
+        Hyperparameters to search on each training set, by ranker, as in scikit-learn; the best by
+        the first metric are used. A ranker without a grid keeps its parameters.
     inner_cv : int or splitter, default=3
         How to split training sets for the search; a ``Split`` with a validation set uses that
         instead. Rankers of this package, LGBMRanker, XGBRanker and CatBoostRanker, and pipelines
@@ -105,7 +105,7 @@ def compare(
         Number of processes, -1 for one per core. Each fits one ranker to one split at a time, on
         its part of the cores.
     store : str or Path, default=None
-        Folder for finished fits. If the call is killed, the same call continues from there.
+        Folder for finished fits. An interrupted comparison resumes there.
     random_state : int, default=0
         Seed of the splits and of rankers without one.
 
@@ -137,20 +137,20 @@ def compare(
         name: ranker if name in before else _seeded(adapted(ranker), random_state)
         for name, ranker in rankers.items()
     }
-    others = {name: each for name, each in rankers.items() if name not in before}
-    _check_rankers(others)
+    unfitted = {name: ranker for name, ranker in rankers.items() if name not in before}
+    _check_rankers(unfitted)
     _check_search(seeded, grid or {}, inner_cv)
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
     splits = make_splits(data, cv, random_state, only_test=len(before) == len(rankers))
     _check_splits(splits)
-    _check_training_sets(splits, others)
-    _check_labels(splits[0].labels, others, grid)
+    _check_training_sets(splits, unfitted)
+    _check_labels(splits[0].labels, unfitted, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
     folder = None if store is None else Store(Path(store))
     if folder is not None:
         folder.check()
-        describe([[seeded[name] for name in others], searches])  # or refuse it before any fit
+        describe([[seeded[name] for name in unfitted], searches])  # raises before any fit
     scoring = Scoring(by_name, label_weights)
     jobs = [
         Job(name, ranker, split, searches.get(name), scoring, folder, name in before)
@@ -158,20 +158,26 @@ def compare(
         for name, ranker in seeded.items()
     ]
     results = _run(jobs, n_jobs)
-    outcomes = {(each.ranker, each.split): each for each in results if isinstance(each, Outcome)}
-    failures = tuple(each for each in results if isinstance(each, Failure))
-    warn_of_unjudged(min((each.judged for each in outcomes.values()), default=1.0))
+    outcomes = {(r.ranker, r.split): r for r in results if isinstance(r, Outcome)}
+    failures = tuple(result for result in results if isinstance(result, Failure))
+    warn_of_unjudged(min((outcome.judged for outcome in outcomes.values()), default=1.0))
     names = tuple(split.name for split in splits)
-    columns = next((tuple(each.values) for each in outcomes.values()), tuple(by_name))
-    conventions = describe_metrics(by_name.values(), convention)
-    about = tuple(rankers), names, columns, convention
-    comparison = Comparison(*about, outcomes, failures, conventions)
+    columns = next((tuple(outcome.values) for outcome in outcomes.values()), tuple(by_name))
+    comparison = Comparison(
+        rankers=tuple(rankers),
+        splits=names,
+        metrics=columns,
+        convention=convention,
+        outcomes=outcomes,
+        failures=failures,
+        scoring=describe_metrics(by_name.values(), convention),
+    )
     _warn_of_seen(comparison)
     return comparison
 
 
 def metrics_by_name(metrics: Metrics, convention: str) -> dict[str, Metric | FunctionMetric]:
-    """Return metrics by name, with the settings of a convention; refuse two of one name.
+    """Return metrics by name, with the settings of a convention; names must differ.
 
     Examples
     --------
@@ -181,17 +187,18 @@ def metrics_by_name(metrics: Metrics, convention: str) -> dict[str, Metric | Fun
     >>> [*metrics_by_name(NDCG(5), "treerank")]
     ['ndcg@5']
     """
-    found: dict[str, Metric | FunctionMetric] = {}
+    by_name: dict[str, Metric | FunctionMetric] = {}
     with naming("metrics"):
         for metric in as_metrics(metrics):
             name = with_convention(metric).name
-            if name in found:
-                advice = "" if isinstance(found[name], Metric) else " Name functions apart."
+            if name in by_name:
+                is_metric = isinstance(by_name[name], Metric)
+                advice = "" if is_metric else " Give functions different names."
                 raise ValueError(f"metrics must have different names; got {name!r} twice.{advice}")
-            found[name] = with_convention(metric, convention)
-    if not found:
+            by_name[name] = with_convention(metric, convention)
+    if not by_name:
         raise ValueError(f"metrics must be at least one; got {quote(metrics)}.")
-    return found
+    return by_name
 
 
 @dataclass(frozen=True)
@@ -202,7 +209,7 @@ class Scoring:
     label_weights: Mapping[str, float] | None = None
 
     def outcome(
-        self, ranker: str, split: str, fitted: Fitted, test: RankingData, **others: Any
+        self, ranker: str, split: str, fitted: Fitted, test: RankingData, **further: Any
     ) -> Outcome:
         """Return the results of scores on a test set."""
         return Outcome(
@@ -216,13 +223,13 @@ class Scoring:
             seconds=fitted.seconds,
             judged=judged_labels_share(test.y, fitted.scores, test.qid),
             watched=fitted.watched,
-            **others,
+            **further,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A ranker to fit to a split, or to score as it is, and what to do with the result."""
+    """A ranker to fit to a split, or only to score on it."""
 
     name: str
     ranker: Any
@@ -234,20 +241,20 @@ class Job:
 
 
 def run_job(job: Job) -> Outcome | Failure:
-    """Return the results of a job, from its store if they are there, or its failure."""
+    """Return the results of a job, which may be in its store, or its failure."""
     split = job.split.split()
     fitted = _load_or_fit(job, split)
     if isinstance(fitted, Failure):
         return fitted
-    others: dict[str, Any] = {"test_to_train": split.test_to_train}
+    further: dict[str, Any] = {"test_to_train": split.test_to_train}
     if job.is_fitted:
         test = split.test.X, as_passed(split.test.y), split.test.qid
-        others |= {"fitted_before": True, "seen": overlap_with_training(job.ranker, *test)}
-    return job.scoring.outcome(job.name, split.name, fitted, split.test, **others)
+        further |= {"fitted_before": True, "seen": overlap_with_training(job.ranker, *test)}
+    return job.scoring.outcome(job.name, split.name, fitted, split.test, **further)
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
-    """Return the stored fit of a job, or fit and store it. An error of the store is raised."""
+    """Return the stored fit of a job, or fit and store it."""
     if job.store is None or job.is_fitted:
         return _fit(job, split)
     configuration = configuration_of(job.ranker, job.search, split)
@@ -276,19 +283,19 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     """Run jobs in parallel and return their results in the order of the jobs."""
     parallel = joblib.Parallel(n_jobs=min(n_jobs, len(jobs)), return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
-    tell = current_listener()
+    listener = current_listener()
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
         for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
             outcomes.append(outcome)
             if isinstance(outcome, Failure):
                 warnings.warn(str(outcome), UserWarning, stacklevel=3)
-            tell(len(outcomes), len(jobs), f"{outcome.ranker} on {outcome.split}")
-    place = {(job.name, job.split.name): i for i, job in enumerate(jobs)}
-    return sorted(outcomes, key=lambda outcome: place[outcome.ranker, outcome.split])
+            listener(len(outcomes), len(jobs), f"{outcome.ranker} on {outcome.split}")
+    number = {(job.name, job.split.name): i for i, job in enumerate(jobs)}
+    return sorted(outcomes, key=lambda outcome: number[outcome.ranker, outcome.split])
 
 
 def _check(rankers, n_jobs):
-    """Refuse wrong arguments before the work begins."""
+    """Check arguments before any fit."""
     if not rankers:
         raise TypeError("rankers must name some, such as {'ours': TreeDirectRanker()}; got none.")
     for name, ranker in rankers.items():
@@ -304,7 +311,7 @@ def _check(rankers, n_jobs):
 
 
 def _check_rankers(rankers):
-    """Refuse rankers that are to be fitted and cannot be."""
+    """Check the rankers that are to be fitted."""
     for name, ranker in rankers.items():
         if not hasattr(ranker, "get_params"):
             raise TypeError(f"rankers must have get_params; {name!r} is {quote(ranker)}.")
@@ -312,7 +319,7 @@ def _check_rankers(rankers):
 
 
 def _refuse_for_fitted(rankers, before, cv, grid):
-    """Refuse what is only for rankers that are not fitted yet."""
+    """Refuse arguments that only apply to unfitted rankers."""
     if not before:
         return
     others = [name for name in rankers if name not in before]
@@ -320,29 +327,28 @@ def _refuse_for_fitted(rankers, before, cv, grid):
     if cv is not None:
         instead = "Leave cv out" if not others else "Leave cv out, or pass folds as a list of Split"
         raise ValueError(
-            f"cv must be None where a ranker is fitted, which is scored as it is, as {before[0]!r}"
+            f"cv must be None if a ranker is fitted, and so is only scored, as {before[0]!r}"
             f"; got {quote(cv)}. {instead}; or pass {unfitted}."
         )
     wrong = sorted(set(grid) & set(before))
     if wrong:
         raise ValueError(
-            f"grid must be for rankers that are not fitted; got one for {wrong[0]!r}. Pass "
-            f"{unfitted}."
+            f"grid must be for unfitted rankers; got one for {wrong[0]!r}. Pass {unfitted}."
         )
 
 
 def _check_training_sets(splits, rankers):
-    """Refuse a split without a training set for rankers that are to be fitted."""
+    """Check that all splits have training sets, if rankers are to be fitted."""
     for split in splits:
         if rankers and not split.has_training:
             raise ValueError(
-                f"train must not be None where a ranker is not fitted, as {next(iter(rankers))!r}; "
+                f"train must not be None if a ranker is unfitted, as {next(iter(rankers))!r}; "
                 f"split {split.name!r} has no training set."
             )
 
 
 def _check_labels(names, rankers, grid):
-    """Refuse several labels for a ranker that is to be fitted and takes a single one."""
+    """Check that rankers to be fitted take several labels, if there are several."""
     if names is None:
         return
     for name, ranker in rankers.items():
@@ -357,7 +363,7 @@ def _check_labels(names, rankers, grid):
 
 
 def _warn_of_seen(comparison):
-    """Warn of fitted rankers that were fitted to test queries."""
+    """Warn of rankers that were trained on test queries."""
     in_python = has_spelling("rankers")
     anew = ", or pass clone(ranker) of sklearn.base to fit it anew" if in_python else ""
     for name in comparison.fitted_before:
@@ -376,7 +382,7 @@ def _warn_of_seen(comparison):
 
 
 def _check_search(rankers, grid, inner_cv):
-    """Refuse a grid that names no ranker, or settings that its ranker does not take."""
+    """Check the names and the values of a grid."""
     unknown = set(grid) - set(rankers)
     if unknown or not isinstance(grid, Mapping):
         raise ValueError(
@@ -390,7 +396,7 @@ def _check_search(rankers, grid, inner_cv):
 
 
 def _check_settings(name, ranker):
-    """Refuse settings of a ranker of this package, and one whose packages are not installed."""
+    """Check the settings of a ranker of this package, and that its extras are installed."""
     if isinstance(ranker, Ranker):
         try:
             get_tags(ranker)  # imports the feature part
@@ -403,7 +409,7 @@ def _check_settings(name, ranker):
 
 
 def _check_splits(splits):
-    """Refuse no splits, and splits of the same name."""
+    """Check that there are splits, with different names."""
     names = [split.name for split in splits]
     if not names or len(set(names)) < len(names):
         raise ValueError(
@@ -412,9 +418,9 @@ def _check_splits(splits):
 
 
 def _seeded(ranker, random_state):
-    """Return a clone with a seed; its parts get it if it has no ``random_state``, as a pipeline."""
+    """Return a clone with a seed, which goes to the steps of a ranker without ``random_state``."""
     ranker = duplicate(ranker)
-    own = ranker.get_params(deep=False)
-    params = own if "random_state" in own else ranker.get_params()
+    top = ranker.get_params(deep=False)
+    params = top if "random_state" in top else ranker.get_params()
     unset = [n for n, v in params.items() if n.split("__")[-1] == "random_state" and v is None]
     return ranker.set_params(**dict.fromkeys(unset, random_state))
