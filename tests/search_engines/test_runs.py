@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -84,6 +85,31 @@ def test_files_runs_and_mappings_are_read_alike(tmp_path):
         np.testing.assert_array_equal(data.doc_ids, expected.doc_ids)
 
 
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_a_data_frame_are_a_run_and_judgments(frame_of):
+    rows = [
+        (query, document, s) for query, scores in BM25.items() for document, s in scores.items()
+    ]
+    run = frame_of(dict(zip(("query", "document", "score"), zip(*rows, strict=True), strict=True)))
+    rows = [
+        (query, document, y) for query, labels in LABELS.items() for document, y in labels.items()
+    ]
+    judged = frame_of(
+        dict(zip(("query", "document", "label"), zip(*rows, strict=True), strict=True))
+    )
+    data = read_runs(
+        {"bm25": TrecRun(run["query"], run["document"], run["score"]), "dense": DENSE},
+        Qrels(judged["query"], judged["document"], judged["label"]),
+    )
+    expected = read_runs({"bm25": BM25, "dense": DENSE}, LABELS)
+    assert pl.from_arrow(data.X).equals(pl.from_arrow(expected.X))
+    np.testing.assert_array_equal(data.y, expected.y)
+    with pytest.raises(
+        TypeError, match=r"runs\['bm25'\] must be the path of .* Of a data frame, wr"
+    ):
+        read_runs({"bm25": run})
+
+
 def test_lists_without_scores_count_by_their_order():
     lists = {"p": ["b", "a", "c"], "q": ("a",), "r": np.array([7, 8])}
     data = read_runs({"rank": lists})
@@ -148,7 +174,7 @@ def test_judged_documents_that_no_run_holds_are_kept_apart_and_told():
             ({"bm25": BM25, "bm25.min_max": BM25},),
             "runs must have names that no other column has; got 'bm25.min_max'",
         ),
-        (({"a": [1.0]},), r"runs\['a'\] must be a TrecRun or a .*; got \[1.0\]"),
+        (({"a": [1.0]},), r"runs\['a'\] must be the path of a run .*; got \[1.0\]. Of a"),
         (({"a": {"p": 7}},), r"runs\['a'\] must map each query to .*; got 7 for 'p'"),
         (({"a": {"p": {"x": "high"}}},), r"scores of runs\['a'\] must be numbers; got text"),
         (({"a": {"p": {"x": NAN}}},), r"runs\['a'\] must have a score for .* got NaN for 'x'"),
@@ -171,7 +197,7 @@ def test_judged_documents_that_no_run_holds_are_kept_apart_and_told():
         (({"a": BM25}, {}), "judgments must hold a label; got none"),
         (({"a": BM25}, {"p": 1}), "judgments must be {query: {document: label}}; got 1 for 'p'"),
         (({"a": BM25}, {"p": {"a": "yes"}}), "each label of judgments must be a finite number"),
-        (({"a": BM25}, [1]), r"judgments must be a Qrels or a .*; got \[1\]"),
+        (({"a": BM25}, [1]), r"judgments must be the path of a file, .*; got \[1\]. Of a da"),
     ],
 )
 def test_wrong_runs_and_judgments_are_named(arguments, message):

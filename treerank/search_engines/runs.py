@@ -208,7 +208,12 @@ def _run_of(name: str, given: Any, is_distance: bool) -> TrecRun:
         given = read_trec_run(given)
     elif isinstance(given, Mapping):
         given = _run_of_lists(name, given)
-    check_instance(f"runs[{name!r}]", given, [TrecRun, Mapping, str, Path])
+    if not isinstance(given, TrecRun):
+        raise TypeError(
+            f"runs[{name!r}] must be the path of a run file, {{query: {{document: score}}}}, "
+            f"{{query: [document, ...]}} or a TrecRun; got {quote(given)}. Of a data frame, write "
+            "TrecRun(frame['query'], frame['document'], frame['score'])."
+        )
     scores = check_scores(f"scores of runs[{name!r}]", given.scores)
     queries = texts_of("qid", given.qid, len(scores))
     documents = texts_of("doc_ids", given.doc_ids, len(scores))
@@ -288,7 +293,12 @@ def _qrels_of(judgments: Any) -> Qrels:
             check_number("each label of judgments", label)
         qid, doc_ids = texts_of("qid", queries), texts_of("doc_ids", documents)
         return Qrels(np.array(qid), np.array(doc_ids), np.array(labels, dtype=np.float64))
-    check_instance("judgments", judgments, [Qrels, Mapping, str, Path])
+    if not isinstance(judgments, Qrels):
+        raise TypeError(
+            "judgments must be the path of a file, {query: {document: label}} or Qrels; got "
+            f"{quote(judgments)}. Of a data frame, write "
+            "Qrels(frame['query'], frame['document'], frame['label'])."
+        )
     qrels: Qrels = judgments
     return qrels
 
