@@ -312,3 +312,21 @@ def test_workers_send_one_histogram_a_split_without_the_blocks_that_are_closed()
         assert root == 2 * others[0]  # the second block is closed in the root
         assert set(others) == {WIDTH * STRIDE * 8 * (1 if precision == "int16" else 2)}
         assert len(others) <= n_splits
+
+
+@pytest.mark.parametrize(
+    ("n_leaves", "max_depth", "sent"),  # pairs of leaves in each message, the root alone first
+    [(31, 4, [1, 1, 2, 4]), (16, -1, [1, 1, 2, 4, 6, 1]), (6, -1, [1, 1, 2, 2])],
+)
+def test_workers_send_one_message_a_level_where_trees_grow_by_level(n_leaves, max_depth, sent):
+    X, gradient, hessian = random_case(n=2000)
+    messages, shape = [], (n_leaves, max_depth, True)
+
+    def total(values):  # the other worker has no rows
+        messages.append(values.shape)
+        return values
+
+    alone, *_ = grown(X, gradient, hessian, shape=shape, min_child_samples=1)
+    nodes, *_ = grown(X, gradient, hessian, total=total, shape=shape, min_child_samples=1)
+    np.testing.assert_array_equal(nodes, alone)
+    assert [n // 2 for n, _ in messages[1:]] == sent  # of two blocks of features each

@@ -14,9 +14,9 @@ there they are not filled any more, and their histogram is not kept.
 
 Threads share the first two steps, and the one that finishes the last piece of the second one does
 the third, see ``pieces``. Where the rows are those of one worker of several, a function adds up the
-histograms of the smaller leaf over all workers before they search, one message for each split. Sums
-of integers are exact in any order, so every worker then searches the same numbers and finds the
-same split.
+histograms of the smaller leaf over all workers before they search: one message for each split, or
+for each level, whose leaves are all split and filled before they are searched. Sums of integers are
+exact in any order, so every worker then searches the same numbers and finds the same splits.
 """
 
 import os
@@ -65,7 +65,8 @@ def grow(
     ``total`` returns the sum of an array over all workers; None if these are the rows of all.
     Returns the nodes, the root first, and 1 for the bins that go left in each of them.
     """
-    tree = _new_tree(data, words, layout, rows, total)
+    n_pairs = max(1, rules.num_leaves // 2) if rules.level_by_level else 1
+    tree = _new_tree(data, words, layout, rows, total, n_pairs)
     step, how = tree.step[0], splitter.record_of(layout, rules)
 
     def work(first: int, last: int) -> None:
@@ -91,8 +92,13 @@ def _new_tree(
     layout: Layout,
     rows: np.ndarray,
     total: Callable[[np.ndarray], np.ndarray] | None,
+    n_pairs: int,
 ) -> Growth:
-    """Return a tree that is only a root, whose sums are those over the rows of all workers."""
+    """Return a tree that is only a root, whose sums are those over the rows of all workers.
+
+    ``n_pairs`` are the most pairs of leaves whose histograms are added up together.
+    """
+    n_pairs = 0 if total is None else n_pairs
     n_most = 2 * len(data.histograms) - 1
     words = words if len(rows) == len(words) else words[rows]
     sums, of_rows = np.empty((3, 1)), np.array([column.sum() for column in words.T])
@@ -104,8 +110,8 @@ def _new_tree(
     nodes["end"][0], splits["gain"] = len(rows), -np.inf
     n_threads, n_blocks = nb.get_num_threads(), data.binned.shape[1]
     n_leaves, _, n_words = data.histograms.shape
-    n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + (total is not None)
-    step = _START, 1, n_threads, total is not None, 0, 1, (0, -1)
+    n_filled = _n_parts(len(rows), words, n_threads, n_blocks, n_leaves) + n_pairs
+    step = _START, 1, n_threads, total is not None, 0, 1, 0, 0, (0, -1)
     return Growth(
         nodes,
         splits,
@@ -114,6 +120,7 @@ def _new_tree(
         n_kept=np.zeros(n_blocks, dtype=np.int64),
         found=np.zeros((n_threads, 2), dtype=SPLIT),
         filled=np.empty((n_filled, n_blocks, n_words), dtype=np.int64),
+        pairs=np.empty((n_pairs, 2), dtype=np.int64),
         near=np.empty((n_threads, _MOST_TOGETHER, n_words), dtype=np.int64),
         step=np.array([step], dtype=STEP),
         counters=pieces.new_counters(),
@@ -125,9 +132,10 @@ def _add_histograms(total: Callable[[np.ndarray], np.ndarray], tree: Growth) -> 
 
     Blocks that can split neither leaf are left out, which are the same for all.
     """
-    step, histogram = tree.step[0], tree.filled[-1]
-    is_open = tree.slots[step["pair"][0]] >= 0
-    histogram[is_open] = total(histogram[is_open])
+    step = tree.step[0]
+    histograms = tree.filled[len(tree.filled) - len(tree.pairs) :][: step["n_filled"]]
+    is_open = tree.slots[tree.pairs[: step["n_filled"], 0]] >= 0
+    histograms[is_open] = total(histograms[is_open])
     tree.counters[:] = pieces.new_counters(step["n_pieces"])
 
 
@@ -163,7 +171,8 @@ def _do_piece(piece, data, words, how, rows, tree):
         if is_alone:
             into = tree.near[piece][: end - begin]
         else:
-            into = tree.filled[len(tree.filled) - 1][begin:end]
+            place = step.n_filled if step.kind == _FILL else step.at
+            into = tree.filled[len(tree.filled) - len(tree.pairs) + place][begin:end]
         if step.kind == _FILL and n_parts:
             _add_parts(begin, end, n_parts, tree.filled, into)
         elif step.kind == _FILL:  # called at two places, so that the compiler copies it to none
@@ -201,21 +210,38 @@ def _end_step(data, words, how, rows, tree):
         step.kind = _FILL
         return step.n_pieces
     if step.kind == _FILL and step.adds_up:
-        step.kind = _SEARCH
-        return -1
-    if step.kind != _START:
+        tree.pairs[step.n_filled] = step.pair
+        step.n_filled += 1
+    elif step.kind != _START:
         _keep_best(how, tree)
-    while step.n_nodes < len(tree.nodes):
+    if step.kind == _SEARCH:
+        step.at += 1
+        if step.at < step.n_filled:
+            return _search_pair(tree)
+        step.n_filled = 0
+    while step.n_nodes < len(tree.nodes) and (step.n_filled == 0 or how.level_by_level):
         if step.kind != _START:
-            number = _next_leaf(tree, how)
+            number = _next_leaf(tree, how)  # of this level, as those below are not searched yet
             if number < 0:
                 break
             _split(number, data, how, rows, tree)
         step.kind = _FILL
         if _is_worth_a_search(how, tree):
             return _first_pieces(data, words, tree)
-    step.kind = _END
+    step.kind, step.at = (_SEARCH if step.n_filled else _END), 0
+    if step.n_filled:
+        _search_pair(tree)
     return -1
+
+
+@register_jitable(error_model="numpy")
+def _search_pair(tree):
+    """Prepare the search of a pair of leaves that is filled; return the number of pieces."""
+    step = tree.step[0]
+    step.pair[0], step.pair[1] = tree.pairs[step.at, 0], tree.pairs[step.at, 1]
+    for piece in range(len(tree.found)):
+        tree.found[piece, 0].gain = tree.found[piece, 1].gain = -np.inf
+    return step.n_pieces
 
 
 @register_jitable(error_model="numpy")

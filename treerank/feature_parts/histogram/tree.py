@@ -32,8 +32,10 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #: - n_threads: how many there are.
 #: - adds_up: whether histograms are added up over workers before they are searched.
 #: - n_parts, n_pieces: parts of the rows, 0 or at least 2; pieces of the blocks.
+#: - n_filled: number of pairs of new leaves that are filled and not searched yet, if it adds up.
+#: - at: which of them is searched.
 #: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
-_FIELDS = ("kind", "n_nodes", "n_threads", "adds_up", "n_parts", "n_pieces")
+_FIELDS = ("kind", "n_nodes", "n_threads", "adds_up", "n_parts", "n_pieces", "n_filled", "at")
 STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
 
 
@@ -63,8 +65,9 @@ class Growth(NamedTuple):
     slots: np.ndarray
     n_kept: np.ndarray  # number of histograms of each block
     found: np.ndarray  # best splits of the new leaves that each piece has found
-    #: A histogram for each part of the rows; one more, of all of them, if workers add them up.
+    #: A histogram for each part of the rows; if workers add them up, one for each pair behind.
     filled: np.ndarray
+    pairs: np.ndarray  # of new leaves that are filled and not searched yet; of shape (n_most, 2)
     near: np.ndarray  # histograms of some blocks for each piece, which stay in its cache
     step: np.ndarray  # the step that threads are in
     counters: np.ndarray  # of its pieces
