@@ -233,7 +233,6 @@ def test_ctrl_c_ends_the_fit_and_the_session_works_on(session):
     assert time.monotonic() - times[0] < 10
     thread.join()
     assert model_of(fit(RANKER, frame, n_workers=2)) == model_of(fit_alone(RANKER))
-    assert time.monotonic() - times[0] < 60  # the slots were free
 
 
 def test_a_task_that_fails_by_itself_is_told_from_a_worker_that_died():

@@ -162,15 +162,12 @@ class Metric(ABC):
             f"got {n_documents} documents without relevance."
         )
 
-    def prepared_part(
-        self, y: np.ndarray, groups: QueryGroups, label_range: np.ndarray
-    ) -> "PreparedMetric":
+    def prepared_part(self, gains: np.ndarray, groups: QueryGroups) -> "PreparedMetric":
         """Return :meth:`prepared` for a subset of the queries, which may be empty.
 
-        ``label_range`` are the smallest and the largest label of the whole set, on which gains may
-        depend.
+        ``gains`` are those of its documents: they may depend on all labels.
         """
-        gains = groups.sorted(self.gains(np.append(y, label_range))[: len(y)])
+        gains = groups.sorted(gains)
         ideal = self.ideal(gains, groups.indptr) if groups.n_queries else gains
         return PreparedMetric(self, groups, gains, ideal)
 

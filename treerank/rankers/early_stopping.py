@@ -209,12 +209,10 @@ def mean_over_all(
 
     Each worker passes the scores of its own documents. The sum is rounded once, as on one worker.
     """
-    ends = np.array([-y.min(), y.max()]) if len(y) else np.full(2, -np.inf)
-    below, above = documents.largest(ends)
-    label_range = np.array([-below, above] if above >= -below else [])  # none has any label
-    part = metric.prepared_part(y, groups, label_range)
+    labels = documents.of_all(y)  # gains may depend on their range, and warn of what few reach
+    part = metric.prepared_part(metric.gains(labels)[documents.numbers_of(len(y))], groups)
     if not documents.any(bool(part.ideal.any())):
-        raise metric.nothing_to_find(int(documents.total(np.array([len(y)]))[0]))
+        raise metric.nothing_to_find(len(labels))
 
     def mean(scores: np.ndarray) -> float:
         values = part.per_query(scores)
