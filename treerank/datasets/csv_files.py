@@ -158,8 +158,8 @@ def _delimiter_in(path):
                 f"{path}: a CSV file must be text in UTF-8, plain or gzip; got {kind}."
             )
     usual = _delimiter(path)
-    others = (other for other in OTHER_DELIMITERS if other.encode() in first)
-    return usual if usual.encode() in first else next(others, usual)
+    alternatives = (sign for sign in OTHER_DELIMITERS if sign.encode() in first)
+    return usual if usual.encode() in first else next(alternatives, usual)
 
 
 def _plain(ids):
@@ -181,8 +181,8 @@ def _pointed(path, delimiter, name, column):
         return column
     with_point = compute.match_substring(column, ".")
     if compute.any(with_point).as_py():  # 1.000 is one, or a thousand
-        found = _first(path, delimiter, column, with_point)
-        rule = f"must have decimal commas or decimal points, not both; got {found}."
+        cell = _first(path, delimiter, column, with_point)
+        rule = f"must have decimal commas or decimal points, not both; got {cell}."
         raise column_error(path, name, rule)
     return pointed.cast(pa.float64())
 
@@ -205,14 +205,14 @@ def _check_column(path, delimiter, name, column, *, is_label):
         if n_numbers < n_values and _count(is_either) == n_values:
             raise _other_notation(path, name, _first(path, delimiter, column, is_wrong), is_label)
         if n_numbers < n_values:
-            found = _first(path, delimiter, column, is_wrong)
+            cell = _first(path, delimiter, column, is_wrong)
             rule = (
                 "the label must hold numbers"
                 if is_label
                 else "must hold numbers, as most of it does"
             )
             raise column_error(
-                path, name, f"{rule}; got {found}. {_missing_advice(column, is_wrong)}"
+                path, name, f"{rule}; got {cell}. {_missing_advice(column, is_wrong)}"
             )
         return
     if n_numbers < n_values and _count(is_either) > MOSTLY * n_values:
@@ -247,14 +247,14 @@ def _missing_advice(column, is_wrong):
     )
 
 
-def _other_notation(path, name, found, is_label):
+def _other_notation(path, name, cell, is_label):
     """Return the error of numbers that are written in another way."""
     can_drop = not is_label and has_spelling("drop")
     drop = f", or write {spelled('drop', name)} to leave the column out" if can_drop else ""
     return column_error(
         path,
         name,
-        f"must hold numbers in digits, such as -1234.5; got {found}. Write them without separators "
+        f"must hold numbers in digits, such as -1234.5; got {cell}. Write them without separators "
         f"of thousands, signs and units{drop}.",
     )
 
@@ -272,15 +272,15 @@ def _refuse_misread(path, delimiter, names, table, label):
         text = texts.column(name)
         is_hexadecimal = compute.match_substring_regex(text, HEXADECIMAL)
         if _count(is_hexadecimal):
-            found = _first(path, delimiter, text, is_hexadecimal)
-            raise _other_notation(path, name, found, name == label)
+            cell = _first(path, delimiter, text, is_hexadecimal)
+            raise _other_notation(path, name, cell, name == label)
         digits = compute.replace_substring(text, ",", ".") if delimiter == ";" else text
         is_number = compute.match_substring_regex(digits, NUMBER)
         values = compute.if_else(is_number, compute.utf8_trim_whitespace(digits), "0")
         is_infinite = compute.is_inf(values.cast(pa.float64()))
         if _count(is_infinite):
-            found = _first(path, delimiter, text, is_infinite)
-            raise column_error(path, name, f"must hold numbers below 1.8e308; got {found}.")
+            cell = _first(path, delimiter, text, is_infinite)
+            raise column_error(path, name, f"must hold numbers below 1.8e308; got {cell}.")
 
 
 def _has_hexadecimal(path):

@@ -88,30 +88,32 @@ def load_folds(folder: str | Path, **options: Any) -> Iterator[Split]:
     [('Fold1', (2, 1))]
     """
     folders = fold_folders(folder)
-    missing = [f"{each / part}.txt" for each in folders for part in _PARTS if not _find(each, part)]
+    missing = [
+        f"{folder / part}.txt" for folder in folders for part in _PARTS if not _find(folder, part)
+    ]
     if missing:
         raise FileNotFoundError(
             f"folder must hold {', '.join(_PARTS)} as {' or '.join(FORMATS)}, itself or in folders "
             f"Fold1, Fold2, ...; missing: {', '.join(missing)}."
         )
-    return (read_fold(place, **options) for place in folders)
+    return (read_fold(folder, **options) for folder in folders)
 
 
 def fold_folders(folder: str | Path) -> list[Path]:
     """Return the folders ``Fold1``, ``Fold2`` and so on in a folder, or else the folder itself."""
     folder = Path(folder)
-    found = {
-        int(match.group(1)): place
-        for place in (folder.iterdir() if folder.is_dir() else ())
-        if place.is_dir() and (match := re.fullmatch(r"Fold(\d+)", place.name))
+    by_number = {
+        int(match.group(1)): entry
+        for entry in (folder.iterdir() if folder.is_dir() else ())
+        if entry.is_dir() and (match := re.fullmatch(r"Fold(\d+)", entry.name))
     }
-    return [found[number] for number in sorted(found)] or [folder]
+    return [by_number[number] for number in sorted(by_number)] or [folder]
 
 
 def _find(folder, part):
     """Return the file of a part, in the first format that has one, or None."""
-    places = [folder / f"{part}{suffix}" for suffix in FORMATS]
-    return next((place for place in places if place.is_file()), None)
+    paths = [folder / f"{part}{suffix}" for suffix in FORMATS]
+    return next((path for path in paths if path.is_file()), None)
 
 
 def read_fold(folder: Path, **options: Any) -> Split:
@@ -128,8 +130,8 @@ def _widened(data, n_features):
     if n_missing == 0:
         return data
     if as_frame(data.X) is not None:
-        found = f"{data.X.shape[1]} features in one and {n_features} in another"
-        raise ValueError(f"the parts of a fold must have the same columns; got {found}.")
+        got = f"{data.X.shape[1]} features in one and {n_features} in another"
+        raise ValueError(f"the parts of a fold must have the same columns; got {got}.")
     if not issparse(data.X):
         check_density("the parts of a fold", len(data), n_features, data.X.size)
         return replace(data, X=np.pad(data.X, ((0, 0), (0, n_missing))))

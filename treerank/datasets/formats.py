@@ -83,8 +83,8 @@ def format_names() -> str:
     >>> format_names()
     'LETOR (.txt, .txt.gz), Parquet, CSV or TSV (.parquet, .csv, .csv.gz, .tsv, .tsv.gz)'
     """
-    suffixes = {each: [s for s in FORMATS if FORMATS[s] == each] for each in FORMATS.values()}
-    return ", ".join(f"{each.name} ({', '.join(known)})" for each, known in suffixes.items())
+    suffixes = {f: [s for s in FORMATS if FORMATS[s] == f] for f in FORMATS.values()}
+    return ", ".join(f"{f.name} ({', '.join(names)})" for f, names in suffixes.items())
 
 
 def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
@@ -102,9 +102,11 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     >>> X, y, qid
     (array([[0.5, 3. ]]), array([2.]), array([7]))
     """
-    found = format_of(path)
-    known = _known(options, found.options, f"a file of format {found.name}", path)
-    data: RankingData = load_object(found.reader)(path, **known)
+    file_format = format_of(path)
+    checked = _checked_options(
+        options, file_format.options, f"a file of format {file_format.name}", path
+    )
+    data: RankingData = load_object(file_format.reader)(path, **checked)
     return data
 
 
@@ -133,17 +135,17 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     >>> [batch.y for batch in read_batches(path)]
     [array([2.])]
     """
-    found = format_of(path)
-    names = [name for name in found.options if name not in ("sparse", "dtype")]
-    known = _known(options, names, f"batches of a {found.name} file", path)
-    batches: Batches = load_object(found.batch_reader)(path, batch_size=batch_size, **known)
+    file_format = format_of(path)
+    names = [name for name in file_format.options if name not in ("sparse", "dtype")]
+    checked = _checked_options(options, names, f"batches of a {file_format.name} file", path)
+    batches: Batches = load_object(file_format.batch_reader)(path, batch_size=batch_size, **checked)
     return batches
 
 
-def _known(options, names, what, path):
-    """Return the options that a reader has; refuse others that are set."""
+def _checked_options(options, names, kind, path):
+    """Return the options that a reader takes; other options must not be set."""
     for name, value in options.items():
         if name not in names and value not in (None, False):
             got = f"got {quote(value)} for {path}. By its name, a file is {format_names()}."
-            raise ValueError(f"{name} must not be set for {what}; {got}")
+            raise ValueError(f"{name} must not be set for {kind}; {got}")
     return {name: value for name, value in options.items() if name in names}

@@ -272,7 +272,7 @@ def _as_matrix(X):
     categories = Columns.of(X).categories
     if categories:
         frame: Any = as_frame(X)
-        names = [frame.columns[place] for place in categories]
+        names = [frame.columns[number] for number in categories]
         rule = f"X must hold numbers only in a LETOR file; got text in {quote(names)}"
         raise ValueError(f"{rule}. Leave it out, or write a CSV or Parquet file.")
     refuse_masked("X", X)

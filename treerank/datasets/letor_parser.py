@@ -73,7 +73,7 @@ def parsed_rows(text: bytes, n_features: int | None) -> ParsedRows:
 
 def _rows_at_once(text: bytes, largest: int) -> ParsedRows:
     """Return the rows of a text; a ValueError says that they must be read one by one."""
-    bare = _COMMENT.sub(lambda found: b" " * len(found[0]), text)
+    bare = _COMMENT.sub(lambda match: b" " * len(match[0]), text)
     letters = np.frombuffer(bare, dtype=np.uint8)
     starts, ends = _token_spans(letters)
     line_ends = np.flatnonzero(letters == _NEWLINE)
@@ -143,9 +143,9 @@ def _whole_numbers(letters: np.ndarray, starts: np.ndarray, ends: np.ndarray) ->
     sizes, numbers = ends - starts, np.zeros(len(starts), dtype=np.int64)
     most = int(sizes.max(initial=1))
     _require(most <= _MOST_DIGITS)
-    for place in range(most):
-        longer = np.flatnonzero(sizes > place)
-        digits = letters[starts[longer] + place]
+    for digit in range(most):
+        longer = np.flatnonzero(sizes > digit)
+        digits = letters[starts[longer] + digit]
         _require(((digits >= _ZERO) & (digits <= _NINE)).all())
         numbers[longer] = 10 * numbers[longer] + (digits - _ZERO)
     return numbers
@@ -156,7 +156,7 @@ def _query_ids(tokens: list[bytes]) -> np.ndarray:
     ids = [token[4:] for token in tokens]
     if all(map(_INTEGER.fullmatch, ids)):
         return np.array(list(map(int, ids)), dtype=np.int64)
-    return np.array([each.decode("utf-8") for each in ids])
+    return np.array([text.decode("utf-8") for text in ids])
 
 
 def _comments(ends_of_rows: Iterator[bytes]) -> list[str]:
@@ -169,13 +169,13 @@ def _rows_one_by_one(text: bytes, n_features: int | None) -> ParsedRows:
     entries, start = list[tuple[int, float]](), 0
     for line in text.split(b"\n"):
         content = line.partition(b"#")[0]
-        tokens = [(found[0], start + found.start()) for found in re.finditer(rb"\S+", content)]
+        tokens = [(match[0], start + match.start()) for match in re.finditer(rb"\S+", content)]
         if tokens:
             y.append(_label(*tokens[0]))
             ids.append(_query(*(tokens[1] if len(tokens) > 1 else (b"", start + len(content)))))
-            own = list(_entries(tokens[2:], n_features))
-            sizes.append(len(own))
-            entries += own
+            row_entries = list(_entries(tokens[2:], n_features))
+            sizes.append(len(row_entries))
+            entries += row_entries
             ends.append(line)
         start += len(line) + 1
     indices, values = zip(*entries, strict=True) if entries else ((), ())

@@ -63,10 +63,10 @@ class LetorTable:
         line = block.first_line + before.count(b"\n")
         start = before[before.rfind(b"\n") + 1 :]
         column = len(start.decode("utf-8", "replace")) + 1
-        found = reprlib.repr(token.decode("utf-8", "replace")) if token else "the end of the row"
+        shown = reprlib.repr(token.decode("utf-8", "replace")) if token else "the end of the row"
         example = " A row of a LETOR file is like '2 qid:7 1:0.5'." if line == 1 else ""
-        place = f"{self._name}, line {line}, column {column}"
-        return ValueError(f"{place}: {rule}; got {found}.{example}")
+        location = f"{self._name}, line {line}, column {column}"
+        return ValueError(f"{location}: {rule}; got {shown}.{example}")
 
     def _add(self, chunks: list[ParsedRows]) -> None:
         """Add the parsed rows of a block."""

@@ -256,19 +256,19 @@ def write_parquet_batches(
 def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int) -> pa.Table:
     """Return columns as a table whose numbers are in one matrix."""
     numbers = [name for name in files.features if is_number(files.schema.field(name).type)]
-    place_of = {name: place for place, name in enumerate(numbers)}
-    matrix, found = None, {}
+    column_of = {name: number for number, name in enumerate(numbers)}
+    matrix, by_name = None, {}
     for name, column in zip(files.features, columns, strict=True):
-        if name not in place_of:
+        if name not in column_of:
             text = is_text(column.type)
-            found[name] = column.cast(pa.large_string()) if text else column.unify_dictionaries()
+            by_name[name] = column.cast(pa.large_string()) if text else column.unify_dictionaries()
             continue
         if matrix is None:  # a column has been read: the file has as many rows as it says
             matrix = np.empty((n_rows, len(numbers)), dtype=files.dtype, order="F")
-        values = matrix[:, place_of[name]]
+        values = matrix[:, column_of[name]]
         _fill(values, column)
-        found[name] = pa.array(values)  # a view
-    return pa.table(found)
+        by_name[name] = pa.array(values)  # a view
+    return pa.table(by_name)
 
 
 def _fill(values, column):

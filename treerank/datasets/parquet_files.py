@@ -79,20 +79,22 @@ class ParquetFiles:
         :func:`~treerank.datasets.parquet.read_parquet`.
         """
         chosen = [features] if isinstance(features, str) else features
-        known = {"document", "comment"}.difference(chosen or ()) | {query, document}
-        of_ids = {name for name in (known if ids is None else ids) if name is not None}
+        standard = {"document", "comment"}.difference(chosen or ()) | {query, document}
+        id_columns = {name for name in (standard if ids is None else ids) if name is not None}
         dropped = [drop] if isinstance(drop, str) else list(drop)
 
         def is_used(name: str) -> bool:
             is_feature = name not in dropped and (chosen is None or name in chosen)
             return is_feature or name in (label, query, document)
 
-        files = {each: _part(each, of_ids, is_used, label) for each in map(str, _paths(Path(path)))}
+        files = {
+            part: _part(part, id_columns, is_used, label) for part in map(str, _paths(Path(path)))
+        }
         first = next(iter(files))
         schema = files[first].schema
-        for each, file in files.items():
-            _check_names(each, file.schema)
-            _check_same(each, file.schema, first, schema)
+        for part, file in files.items():
+            _check_names(part, file.schema)
+            _check_same(part, file.schema, first, schema)
         if chosen is None:
             other = {*RESERVED, label, query, document, *_index_columns(schema)}
             chosen = [name for name in schema.names if name not in other]
@@ -194,9 +196,9 @@ class ParquetFiles:
                 wrong, rule = np.asarray(column.is_null(nan_is_null=True)), "not be missing"
             if wrong.any():
                 row = int(np.argmax(wrong))
-                found = f"{column[row].as_py()} in row {first_row + row}"
-                what = "the label must" if role == "label" else "must"
-                raise column_error(path, name, f"{what} {rule}; got {found}.")
+                cell = f"{column[row].as_py()} in row {first_row + row}"
+                subject = "the label must" if role == "label" else "must"
+                raise column_error(path, name, f"{subject} {rule}; got {cell}.")
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
@@ -223,11 +225,11 @@ class ParquetFiles:
     ) -> None:
         """Refuse columns that do not exist, or whose type cannot be what they are for."""
         needed = [name for name in (self.label, self.query, self.document) if name is not None]
-        known = set(self.schema.names)  # a list is made at each call
+        names = set(self.schema.names)  # a list is made at each call
         for name in [*needed, *self.features, *dropped]:
             role = self.role_of(name)
             argument = arguments.get(name, role)
-            if name not in known:
+            if name not in names:
                 rule = f"must exist; got {quote(self.schema.names)}."
                 if argument != "feature":
                     other = "The column must have this name."
@@ -379,9 +381,9 @@ def _check_names(path, schema):
 
 def _check_same(path, schema, first, expected):
     """Refuse a file with other columns or types than the first file of its folder."""
-    kind_of = [dict(zip(each.names, each.types, strict=True)) for each in (expected, schema)]
+    kind_of = [dict(zip(s.names, s.types, strict=True)) for s in (expected, schema)]
     for name in kind_of[0] | kind_of[1]:
-        kinds = [each.get(name, "no column") for each in kind_of]
+        kinds = [types.get(name, "no column") for types in kind_of]
         if kinds[0] != kinds[1]:
             rule = f"must be as in {first}, {kind_name(kinds[0])}; got {kind_name(kinds[1])}."
             raise column_error(path, name, rule)

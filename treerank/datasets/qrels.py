@@ -39,14 +39,16 @@ class Qrels(NamedTuple):
         With them, metrics are those of the ranked documents alone. trec_eval also counts judged
         documents that are not in the run.
         """
-        known: dict[tuple[str, str], float] = {}
+        label_of: dict[tuple[str, str], float] = {}
         for pair, label in zip(pairs_of(self.qid, self.doc_ids), self.y, strict=True):
-            if known.setdefault(pair, label) != label:
+            if label_of.setdefault(pair, label) != label:
                 raise ValueError(
                     "judgments must have one label for each document of a query; got several for "
                     f"{quote(pair)}. merged() makes one of them."
                 )
-        return np.array([known.get(pair, unjudged) for pair in pairs_of(qid, doc_ids)], np.float64)
+        return np.array(
+            [label_of.get(pair, unjudged) for pair in pairs_of(qid, doc_ids)], np.float64
+        )
 
     def merged(self, how: Literal["mean", "majority"] = "mean") -> Self:
         """Return one label for each pair: the mean, or the most frequent, the lower one of two."""
@@ -82,8 +84,8 @@ class Qrels(NamedTuple):
         share = 1 / (counts.sum(axis=1) - 1)
         together = (counts.T @ (counts * share[:, None])).toarray() - np.diag(counts.T @ share)
         n = together.sum(axis=0)
-        places = np.cumsum(n) - n / 2
-        distance = np.subtract.outer(places, places) ** 2
+        midranks = np.cumsum(n) - n / 2
+        distance = np.subtract.outer(midranks, midranks) ** 2
         expected = (np.outer(n, n) * distance).sum() / (n.sum() - 1)
         return float(1 - (together * distance).sum() / expected) if expected > 0 else np.nan
 
@@ -121,4 +123,4 @@ def texts_of(name: str, values: ArrayLike, n_rows: int | None = None) -> list[st
     ids = text_ids(name, values, n_rows)
     if ids.dtype.kind != "f":
         return list(ids.astype(str).tolist())
-    return [str(int(each) if each.is_integer() else each) for each in ids.tolist()]
+    return [str(int(number) if number.is_integer() else number) for number in ids.tolist()]

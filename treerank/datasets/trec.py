@@ -51,7 +51,7 @@ def read_trec_run(path: str | Path) -> TrecRun:
     >>> read_trec_run(path).doc_ids
     array(['b', 'a'], dtype='<U1')
     """
-    run = TrecRun(*_columns(Path(path), n_fields=6, places=(0, 2, 4)))
+    run = TrecRun(*_columns(Path(path), n_fields=6, field_numbers=(0, 2, 4)))
     seen: set[tuple[str, str]] = set()
     for pair in zip(run.qid.tolist(), run.doc_ids.tolist(), strict=True):
         if pair in seen:
@@ -72,7 +72,7 @@ def read_trec_qrels(path: str | Path) -> Qrels:
     >>> read_trec_qrels(path).y
     array([1., 0.])
     """
-    return Qrels(*_columns(Path(path), n_fields=4, places=(0, 2, 3)))
+    return Qrels(*_columns(Path(path), n_fields=4, field_numbers=(0, 2, 3)))
 
 
 def write_trec_run(
@@ -83,7 +83,7 @@ def write_trec_run(
     doc_ids: ArrayLike,
     tag: str = "treerank",
 ) -> None:
-    """Write result lists, best document first; of equal scores, the earlier row has its place.
+    """Write result lists, best document first; ties are broken by row.
 
     Parameters
     ----------
@@ -139,8 +139,10 @@ def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     return words
 
 
-def _columns(path: Path, n_fields: int, places: tuple[int, int, int]) -> tuple[Any, Any, Any]:
-    """Return two columns of text and one of numbers, which stand at these places of each line."""
+def _columns(
+    path: Path, n_fields: int, field_numbers: tuple[int, int, int]
+) -> tuple[Any, Any, Any]:
+    """Return two columns of text and one of numbers, by their field numbers in a line."""
     rows = list[tuple[str, str, float]]()
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):
@@ -154,10 +156,10 @@ def _columns(path: Path, n_fields: int, places: tuple[int, int, int]) -> tuple[A
                 continue
             if len(fields) != n_fields:
                 raise ValueError(f"{where}: a line must have {n_fields} fields; got {quote(line)}.")
-            number_text = fields[places[2]]
+            number_text = fields[field_numbers[2]]
             value = finite_number(number_text)
             if value is None:
                 raise ValueError(f"{where}: it must have a number; got {quote(number_text)}.")
-            rows.append((fields[places[0]], fields[places[1]], value))
+            rows.append((fields[field_numbers[0]], fields[field_numbers[1]], value))
     queries, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())
     return np.array(queries, str), np.array(documents, str), np.array(numbers, np.float64)
