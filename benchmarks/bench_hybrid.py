@@ -1,20 +1,24 @@
 """Hybrid search: which fusion of three retrievers ranks best, for how many judged queries?
 
 ``--fusions`` measures what needs no labels, also the k of reciprocal rank fusion by the length of
-the lists. Otherwise rankers learn from 20 to 1,000 judged queries, drawn several times, and are
-scored on 2,000 others. Worlds are those of ``hybrid_data.py``: one is real, three are simulated.
+the lists, and ``--engines`` what search engines make of a linear model. Otherwise rankers learn
+from 20 to 1,000 judged queries, drawn several times, and are scored on 2,000 others. Worlds are
+those of ``hybrid_data.py``: one is real, three are simulated.
 """
 
 import argparse
 import json
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import hybrid_data
 import numpy as np
 from timing import say_versions
 
-from treerank import NDCG, LightGBMTrees, TreeDirectRanker
+from treerank import NDCG, LightGBMTrees, TreeDirectRanker, export, read_runs
+from treerank.datasets import Qrels, TrecRun
+from treerank.feature_parts import LinearModel
 from treerank.rankers import ColumnRanker
 from treerank.reranking import fuse
 from treerank.statistics.randomization import bootstrap_interval
@@ -23,6 +27,7 @@ METRIC = NDCG(k=10)
 #: Judged queries, and how often they are drawn.
 DRAWS = {20: 6, 50: 5, 200: 3, 1000: 2}
 RESULTS = Path(__file__).parent / "results" / "hybrid.jsonl"
+FORMATS = {"opensearch-hybrid": "opensearch", "elasticsearch-linear": "elasticsearch"}
 #: Constants of reciprocal rank fusion.
 CONSTANTS = (1, 2, 3, 4, 6, 10, 20, 30, 60, 120)
 AHEAD = "trees and linear model, raw and min-max"
@@ -130,9 +135,37 @@ def fused_deep(depth, n_queries):
         yield {"world": world, "method": name, "ndcg": METRIC(y, column, qid)}
 
 
+def served(path):
+    """Yield how many pairs an engine would order otherwise than a linear model over its columns.
+
+    The columns are a textbook's min-max, or made as the engine itself makes them. Logits of the
+    cross-encoder go through a sigmoid.
+    """
+    data = hybrid_data.candidates("strong", path, n_queries=1000)
+    labels, runs = Qrels(data.qid, data.doc_ids, data.y), {}
+    for name in data.X.column_names[:-1:3]:
+        scores = data.X[name].to_numpy()
+        scores = 1 / (1 + np.exp(-scores)) if name == "cross" else scores
+        found = ~np.isnan(scores)
+        runs[name] = TrecRun(data.qid[found], data.doc_ids[found], scores[found])
+    sizes = np.unique(data.qid, return_counts=True)[1]
+    about = {"world": "strong", "pairs": int((sizes * (sizes - 1) // 2).sum())}
+    for format, engine in FORMATS.items():
+        for columns in (None, engine):
+            made = read_runs(runs, labels, engine=columns)
+            linear = TreeDirectRanker(LinearModel(positive=True)).fit(*made.normalized())
+            with TemporaryDirectory() as folder:
+                report = export(
+                    linear, f"{folder}/body.json", format=format, check=made, allow="order"
+                )
+            row = {"format": format, "columns": columns or "textbook"}
+            yield about | row | {"changed": report.n_changed_pairs, "near": report.n_near_ties}
+
+
 def tables(path):
     """Yield the kept rows as Markdown: fusions by world, then rankers by world."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if "method" in row]
     for learns in (False, True):
         some = [row for row in rows if ("judged" in row) == learns]
         for world in dict.fromkeys(row["world"] for row in some):
@@ -157,6 +190,7 @@ def main():
     parser.add_argument("--data", type=Path, default=Path("../msrd/msrd.npz"))
     parser.add_argument("--worlds", nargs="+", default=[*hybrid_data.WORLDS])
     parser.add_argument("--fusions", action="store_true", help="only what needs no labels")
+    parser.add_argument("--engines", action="store_true", help="only what engines would serve")
     parser.add_argument("--quick", action="store_true", help="one draw of 20 and 50 queries")
     parser.add_argument("--output", type=Path, default=RESULTS, help="rows are added to this file")
     parser.add_argument("--table", action="store_true", help="print the kept rows as Markdown")
@@ -171,6 +205,8 @@ def main():
     if arguments.fusions:
         makers = [fused(world, arguments.data) for world in arguments.worlds]
         makers += [fused_deep(*size) for size in ((15, 1000), (100, 300), (1000, 40))]
+    if arguments.engines:
+        makers = [served(arguments.data)]
     for rows in makers:
         for row in rows:
             line = json.dumps(
