@@ -142,7 +142,7 @@ NDCG_TEN, LAMBDARANK = TreeDirectRanker(metric="ndcg@ten"), TreeDirectRanker(los
             ({"a": RANKER}, (np.eye(2), [0, 1])),
             r"data must be \(X, y, qid\), with the query",
         ),
-        (load, (None,), "path: expected str"),
+        (load, (None,), "path: .*str"),
     ],
 )
 def test_mistakes_of_newcomers_are_named_with_what_to_write(call, arguments, message):
@@ -154,7 +154,7 @@ def test_mistakes_after_a_fit_are_named():
     fitted = TreeDirectRanker("linear").fit(TWO, [0, 1])
     with pytest.raises(ValueError, match=r"y must be one-dimensional, .* per document; got None"):
         fitted.score(TWO)
-    with pytest.raises(TypeError, match=r"path: .*expected str"):
+    with pytest.raises(TypeError, match=r"path: .*str"):
         fitted.save(None)
 
 

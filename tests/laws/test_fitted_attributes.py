@@ -7,7 +7,7 @@ import treerank
 
 PACKAGE = Path(treerank.__file__).parent
 #: ``check_features(estimator, X, reset=True)`` is the ``validate_data`` of scikit-learn.
-READERS = {"inputs/documents.py"}
+READERS = {"documents/features.py", "documents/reading.py"}
 
 
 def written_from_outside(tree):
