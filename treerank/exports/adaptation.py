@@ -31,8 +31,8 @@ class Deviation:
 
     def __str__(self) -> str:
         """Return the deviation as a clause."""
-        what = "is missing" if self.reason == "missing" else "is rounded over a threshold"
-        return f"feature {self.feature!r} {what} in {len(self.rows)}"
+        problem = "is missing" if self.reason == "missing" else "is rounded over a threshold"
+        return f"feature {self.feature!r} {problem} in {len(self.rows)}"
 
 
 def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.ndarray:
@@ -51,8 +51,8 @@ def adapted_thresholds(forest: Forest, rule: SplitRule, X: Any = None) -> np.nda
             continue
         values = np.unique(_column(X, feature))
         values = np.concatenate([[-np.inf], values[~np.isnan(values)], [np.inf]])
-        place = np.searchsorted(values[:-1], wanted, side="right")
-        low, high = values[np.maximum(place - 1, 0)], values[place]
+        slot = np.searchsorted(values[:-1], wanted, side="right")
+        low, high = values[np.maximum(slot - 1, 0)], values[slot]
         thresholds[nodes] = rule.thresholds(wanted, low, high)
     return thresholds
 
@@ -69,14 +69,14 @@ def find_deviations(forest: Forest, other: Forest, X: Any, names: list[str]) -> 
     tree = parent, forest.preorder[2]
     parts = [_parted(forest, other, X, begin, *tree) for begin in range(0, X.shape[0], _BLOCK)]
     rows, features = np.unique(np.concatenate([np.zeros((2, 0), int), *parts], axis=1), axis=1)
-    found = []
+    deviations = []
     for feature in np.unique(features).tolist():
-        own = rows[features == feature]
-        values = _column(X, feature)[own]
+        feature_rows = rows[features == feature]
+        values = _column(X, feature)[feature_rows]
         is_missing = np.isnan(values) | (np.abs(values) <= forest.missing_up_to)
-        by_reason = {"missing": own[is_missing], "rounding": own[~is_missing]}
-        found += [Deviation(why, names[feature], r) for why, r in by_reason.items() if len(r)]
-    return sorted(found, key=lambda each: each.reason)
+        by_reason = {"missing": feature_rows[is_missing], "rounding": feature_rows[~is_missing]}
+        deviations += [Deviation(why, names[feature], r) for why, r in by_reason.items() if len(r)]
+    return sorted(deviations, key=lambda deviation: deviation.reason)
 
 
 def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Deviation]:

@@ -266,14 +266,14 @@ def _levels(written: Written) -> Iterator[str]:
     texts, codes = [], []
     for column, levels in sorted(written.levels.items()):
         ordered = sorted((str(level).encode(), code) for code, level in enumerate(levels))
-        own = [text for text, _ in ordered]
-        if len({*own}) < len(own) or any(b"\0" in text for text in own):
+        column_texts = [text for text, _ in ordered]
+        if len({*column_texts}) < len(column_texts) or any(b"\0" in t for t in column_texts):
             raise ValueError(
                 "format 'c' takes categories that differ as texts without characters of the code "
                 f"0; got others in column {written.names[column]!r}."
             )
-        sizes[column + 1] = len(own)
-        texts += own
+        sizes[column + 1] = len(column_texts)
+        texts += column_texts
         codes += [code for _, code in ordered]
     lines = ",\n".join(_text(text.decode()) for text in texts) or '""'
     yield f"\nstatic const char *const level_texts[] = {{\n{lines}}};\n"

@@ -190,8 +190,8 @@ def formats_for(ranker: Any) -> list[str]:
     """
     check_ranker(ranker)
     components, names = ranker.components(), shown_names(ranker)
-    found = [name for name in FORMATS if has_words(name, components, names)]
-    return found + [name for name in HYBRID_FORMATS if can_weigh(name, components, names)]
+    formats = [name for name in FORMATS if has_words(name, components, names)]
+    return formats + [name for name in HYBRID_FORMATS if can_weigh(name, components, names)]
 
 
 def check_reason(reason: str) -> None:
@@ -225,8 +225,8 @@ def _compared_hybrid(
     if qid is None:
         raise ValueError(f"check must be (X, y, qid), since {engine} normalizes by query.")
     retrieved = conversion.retriever_scores(X)
-    others = conversion.scores(retrieved, groups)
-    report, obstacles = compare_scores(format, scores, others, y, groups), {}
+    program_scores = conversion.scores(retrieved, groups)
+    report, obstacles = compare_scores(format, scores, program_scores, y, groups), {}
     if report.n_changed_pairs:
         obstacles["order"] = (
             f"changes the order of {report.n_changed_pairs} pairs, since {engine} normalizes in "
@@ -269,24 +269,28 @@ def _compared(
 ) -> tuple[ExportReport, dict[str, str]]:
     """Return the report, and what the program does differently by reason."""
     if documents is None:
-        given = f"{spelled('check')} must be given: documents"
-        unchecked = f"may score some documents differently, so {given}"
+        needed = f"{spelled('check')} must be given: documents"
+        unchecked = f"may score some documents differently, so {needed}"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
     X, scores, y, groups = documents
     if isinstance(conversion, ForestConversion):
         conversion.check_sizes(X)
-    others = conversion.scores(X)
-    report = compare_scores(format, scores, others, y, groups)
-    found, obstacles = conversion.deviations(X), {}
+    program_scores = conversion.scores(X)
+    report = compare_scores(format, scores, program_scores, y, groups)
+    deviations, obstacles = conversion.deviations(X), {}
     for reason in ("missing", "rounding"):
-        clauses = [str(each) for each in found if each.reason == reason]
+        clauses = [str(deviation) for deviation in deviations if deviation.reason == reason]
         if clauses:
             more = f" and {len(clauses) - 5} more features" if len(clauses) > 5 else ""
             listed = "; ".join(clauses[:5]) + more
             obstacles[reason] = f"differs: {listed} of {report.n_documents} documents"
-    alike = np.delete(np.arange(len(scores)), [row for each in found for row in each.rows])
+    alike = np.delete(
+        np.arange(len(scores)), [row for deviation in deviations for row in deviation.rows]
+    )
     near = NEAR_TIE * report.score_range
-    n_changed, _ = count_changed_pairs(scores[alike], others[alike], groups.take(alike), near)
+    n_changed, _ = count_changed_pairs(
+        scores[alike], program_scores[alike], groups.take(alike), near
+    )
     if n_changed:
         obstacles["order"] = f"changes the order of {n_changed} pairs by rounding sums"
         if groups.n_queries == 1:

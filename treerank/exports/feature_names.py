@@ -52,15 +52,15 @@ class NameRule:
         """
         cleaned = [self._cleaned(name) for name in names]
         taken = {name for name, other in zip(names, cleaned, strict=True) if name == other}
-        for place, name in enumerate(names):
-            if cleaned[place] == name:
+        for column, name in enumerate(names):
+            if cleaned[column] == name:
                 continue
-            free, number = cleaned[place], 1
+            free, number = cleaned[column], 1
             while free in taken:
                 number += 1
-                free = f"{cleaned[place]}_{number}"
+                free = f"{cleaned[column]}_{number}"
             taken.add(free)
-            cleaned[place] = free
+            cleaned[column] = free
         return cleaned
 
     def _cleaned(self, name: str) -> str:

@@ -55,7 +55,7 @@ def _plain(value: Any) -> Any:
         is_finite = np.isfinite(value).all()
         return numbers if is_finite else [x if math.isfinite(x) else str(x) for x in numbers]
     kind = {"kind": type(value).__name__.lower()}
-    return kind | {each.name: getattr(value, each.name) for each in fields(value)}
+    return kind | {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 JSON = ExportFormat(write_forest_json, adds=("linear", "network"))

@@ -111,5 +111,5 @@ def format_named(name: str) -> ExportFormat:
     200
     """
     check_choice("format", name, FORMATS)
-    found: ExportFormat = load_object(FORMATS[name])
-    return found
+    export_format: ExportFormat = load_object(FORMATS[name])
+    return export_format

@@ -58,12 +58,12 @@ def _tree(tree: list[Node], missing: int) -> str:
     """Return one tree: splits and leaves are numbered apart, leaves as -1, -2 and so on."""
     _, features, limits, right, missing_left, values, _, codes = zip(*tree, strict=True)
     is_split = [feature >= 0 for feature in features]
-    place, n_splits, n_leaves = [], 0, 0
-    for each in is_split:
-        place.append(n_splits if each else ~n_leaves)
-        n_splits, n_leaves = n_splits + each, n_leaves + (not each)
+    numbering, n_splits, n_leaves = [], 0, 0
+    for splits in is_split:
+        numbering.append(n_splits if splits else ~n_leaves)
+        n_splits, n_leaves = n_splits + splits, n_leaves + (not splits)
     decisions, thresholds = [missing + _LEFT * left for left in missing_left], [*limits]
-    sets = {node: own for node, own in enumerate(codes) if own is not None}
+    sets = {node: node_codes for node, node_codes in enumerate(codes) if node_codes is not None}
     for number, node in enumerate(sets):
         decisions[node], thresholds[node] = _CATEGORY + missing, number
     zeros, ones = (" ".join(sign * n_splits) for sign in "01")
@@ -74,8 +74,8 @@ def _tree(tree: list[Node], missing: int) -> str:
         "split_gain": zeros,
         "threshold": list(compress(thresholds, is_split)),
         "decision_type": list(compress(decisions, is_split)),
-        "left_child": list(compress(place[1:], is_split)),
-        "right_child": [place[node] for node in compress(right, is_split)],
+        "left_child": list(compress(numbering[1:], is_split)),
+        "right_child": [numbering[node] for node in compress(right, is_split)],
         "leaf_value": list(compress(values, map(not_, is_split))),
         "leaf_weight": " ".join("1" * n_leaves),
         "leaf_count": " ".join("1" * n_leaves),
@@ -84,9 +84,9 @@ def _tree(tree: list[Node], missing: int) -> str:
         "internal_count": ones,
     }
     if sets:
-        words = [_words(own) for own in sets.values()]
-        lines["cat_boundaries"] = [0, *np.cumsum([len(each) for each in words]).tolist()]
-        lines["cat_threshold"] = list(chain(*words))
+        bitsets = [_bitset(node_codes) for node_codes in sets.values()]
+        lines["cat_boundaries"] = [0, *np.cumsum([len(bits) for bits in bitsets]).tolist()]
+        lines["cat_threshold"] = list(chain(*bitsets))
     lines |= {"is_linear": 0, "shrinkage": 1}
     return "".join(f"{name}={_line(value)}\n" for name, value in lines.items())
 
@@ -96,8 +96,8 @@ def _line(value: Any) -> str:
     return repr(value)[1:-1].replace(",", "") if isinstance(value, list) else str(value)
 
 
-def _words(codes: list[float]) -> list[int]:
-    """Return a set as the bits of words."""
+def _bitset(codes: list[float]) -> list[int]:
+    """Return a set of codes as a bit set of 32-bit words."""
     bits = np.zeros(int(codes[-1]) // 32 * 32 + 32, dtype=np.uint8)
     bits[np.array(codes, dtype=np.int64)] = 1
     return np.packbits(bits, bitorder="little").view("<u4").tolist()
@@ -111,8 +111,8 @@ def _infos(written: Written) -> list[str]:
         infos[feature] = "[-1e+300:1e+300]"
     for node, codes in written.sets.items():
         feature = int(forest.feature[node])
-        known = [] if infos[feature][0] == "[" else infos[feature].split(":")
-        infos[feature] = ":".join(sorted({*known, *(str(int(code)) for code in codes)}, key=int))
+        seen = [] if infos[feature][0] == "[" else infos[feature].split(":")
+        infos[feature] = ":".join(sorted({*seen, *(str(int(code)) for code in codes)}, key=int))
     for feature, levels in written.levels.items():
         infos[feature] = ":".join(map(str, range(-1, len(levels))))
     return infos

@@ -33,15 +33,15 @@ _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 def write_onnx(written: Written) -> bytes:
     """Return the model."""
     graph = Graph()
-    others = [] if written.linear is None else [_add_linear(graph, written.linear)]
-    others += [_add_network(graph, network) for network in written.networks]
-    if not others:
+    addends = [] if written.linear is None else [_add_linear(graph, written.linear)]
+    addends += [_add_network(graph, network) for network in written.networks]
+    if not addends:
         _add_trees(graph, written, "scores")
     else:
         if written.forest.n_trees:
-            others.insert(0, _add_trees(graph, written, "trees"))
+            addends.insert(0, _add_trees(graph, written, "trees"))
         # Sums up to each column: of all sums of ONNX, this one has an order.
-        sums = graph.add("CumSum", graph.add("Concat", *others, axis=1), np.int64(1))
+        sums = graph.add("CumSum", graph.add("Concat", *addends, axis=1), np.int64(1))
         graph.add("Gather", sums, np.array([-1]), axis=1, target="scores")
     if written.log_odds is None:
         return graph.model(written.names, ["scores"], written.levels_by_name)
@@ -66,15 +66,17 @@ def _trees(written: Written) -> Iterator[tuple[str, Any]]:
     forest, dtype = written.forest, written.thresholds.dtype
     is_leaf, lone = forest.is_leaf, forest.is_leaf[forest.roots]
     is_split = ~is_leaf
-    place = np.where(is_leaf, *(np.cumsum(each, dtype=np.int32) for each in (is_leaf, is_split)))
-    place -= 1
+    numbering = np.where(
+        is_leaf, *(np.cumsum(mask, dtype=np.int32) for mask in (is_leaf, is_split))
+    )
+    numbering -= 1
     n_splits, n_leaves = int(is_split.sum()), int(is_leaf.sum())
     # A tree of one leaf becomes a split of which both sides have its value. They are two leaves,
     # since onnxruntime up to 1.27 takes a split with twice the same leaf for another one.
     lone_leaves = forest.roots[lone]
     extra = np.arange(len(lone_leaves), dtype=np.int32)
     zeros, ones = np.zeros(len(extra), bool), np.ones(len(extra), bool)
-    roots = place[forest.roots]
+    roots = numbering[forest.roots]
     roots[lone] = n_splits + extra
     yield "aggregate_function", 1
     yield "leaf_targetids", np.zeros(n_leaves + len(extra), bool)
@@ -82,16 +84,16 @@ def _trees(written: Written) -> Iterator[tuple[str, Any]]:
     yield "leaf_weights", leaves.astype(dtype, copy=False)
     yield "n_targets", 1
     yield "nodes_falseleafs", np.append(is_leaf[forest.right[is_split]], ones)
-    yield "nodes_falsenodeids", np.append(place[forest.right[is_split]], n_leaves + extra)
+    yield "nodes_falsenodeids", np.append(numbering[forest.right[is_split]], n_leaves + extra)
     yield "nodes_featureids", np.append(forest.feature[is_split], zeros)
     yield "nodes_missing_value_tracks_true", np.append(forest.missing_left[is_split], zeros)
     modes = np.full(n_splits + len(extra), _BELOW if dtype == np.float32 else _AT_MOST, np.uint8)
     modes[n_splits:] = _AT_MOST
-    modes[place[list(written.sets)]] = _MEMBER
+    modes[numbering[list(written.sets)]] = _MEMBER
     yield "nodes_modes", modes
     yield "nodes_splits", np.append(written.thresholds[is_split], zeros.astype(dtype))
     yield "nodes_trueleafs", np.append(is_leaf[forest.left[is_split]], ones)
-    yield "nodes_truenodeids", np.append(place[forest.left[is_split]], place[lone_leaves])
+    yield "nodes_truenodeids", np.append(numbering[forest.left[is_split]], numbering[lone_leaves])
     yield "post_transform", 0
     yield "tree_roots", roots
     if written.sets:
@@ -128,8 +130,8 @@ def _products(graph: Graph, values: str, layer: Products) -> str:
     powers = [values]
     for shorter, last in layer.pairs:
         factors = [
-            graph.add("Gather", source, places.astype(np.int64), axis=1)
-            for source, places in ((powers[-1], shorter), (values, last))
+            graph.add("Gather", source, indices.astype(np.int64), axis=1)
+            for source, indices in ((powers[-1], shorter), (values, last))
         ]
         powers.append(graph.add("Mul", *factors))
     return graph.add("Concat", *powers, axis=1)
@@ -146,11 +148,11 @@ def _soft_splits(graph: Graph, values: str, layer: SoftSplits) -> str:
     left = graph.add("Reshape", left, np.array([-1, n_trees, n_splits]))
     reach = ""
     for level in range(layer.n_levels):
-        places = np.arange(n_splits)[layer.splits_of(level)]
-        here = graph.add("Gather", left, places, axis=2)
+        indices = np.arange(n_splits)[layer.splits_of(level)]
+        here = graph.add("Gather", left, indices, axis=2)
         goes_left = graph.add("Mul", reach, here) if reach else here
-        rest = graph.add("Sub", reach or np.ones((1, 1, 1)), goes_left)
-        reach = graph.add("Concat", goes_left, rest, axis=2)
+        goes_right = graph.add("Sub", reach or np.ones((1, 1, 1)), goes_left)
+        reach = graph.add("Concat", goes_left, goes_right, axis=2)
     n_leaves, n_outputs = layer.leaf.shape[1:]
     arriving = graph.add("Reshape", reach, np.array([-1, n_trees * n_leaves]))
     return graph.add("MatMul", arriving, layer.leaf.reshape(-1, n_outputs))

@@ -21,7 +21,7 @@ class Graph:
         self, kind: str, *inputs: Any, target: str = "", domain: str = "", **attributes: Any
     ) -> str:
         """Add a node and return the name of its output; arrays among the inputs are constants."""
-        names = [each if isinstance(each, str) else self._constant(each) for each in inputs]
+        names = [value if isinstance(value, str) else self._constant(value) for value in inputs]
         target = target or f"{kind.lower()}{len(self._nodes)}"
         values = {name: _attribute(value) for name, value in attributes.items()}
         self._nodes.append(helper.make_node(kind, names, [target], domain=domain, **values))

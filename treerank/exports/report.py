@@ -97,7 +97,7 @@ class ExportReport:
             yield f"Send the file by {self.upload}."
 
 
-def negative_values(counts: dict[str, int], what: str = "documents") -> str:
+def negative_values(counts: dict[str, int], unit: str = "documents") -> str:
     """Return what to do about negative values, counted by the name of the feature.
 
     Examples
@@ -106,7 +106,7 @@ def negative_values(counts: dict[str, int], what: str = "documents") -> str:
     No query can return the negative values of 'freshness' (313 documents): the search would fail.
     Add a constant to the column, in the index and before fit.
     """
-    names = [f"{name!r} ({count} {what})" for name, count in counts.items()]
+    names = [f"{name!r} ({count} {unit})" for name, count in counts.items()]
     return (
         f"No query can return the negative values of {_listed(names)}: the search would fail. "
         "Add a constant to the column, in the index and before fit."
@@ -119,36 +119,40 @@ def _listed(names: list[str]) -> str:
 
 
 def compare_scores(
-    format: str, scores: np.ndarray, others: np.ndarray, y: np.ndarray | None, groups: QueryGroups
+    format: str,
+    scores: np.ndarray,
+    program_scores: np.ndarray,
+    y: np.ndarray | None,
+    groups: QueryGroups,
 ) -> ExportReport:
     """Return the report on two scores of each document.
 
-    ``others`` are the scores of the program, ``y`` labels for NDCG, and ``groups`` the queries.
+    ``program_scores`` are the program's, ``y`` labels for NDCG, and ``groups`` the queries.
 
     Examples
     --------
-    >>> scores, others = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.5])
-    >>> report = compare_scores("solr", scores, others, None, QueryGroups.from_qid(None, 3))
+    >>> scores, program_scores = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.5])
+    >>> report = compare_scores("solr", scores, program_scores, None, QueryGroups.from_qid(None, 3))
     >>> report.n_changed_pairs, report.largest_difference
     (1, 1.5)
     """
     measured: tuple[float, float] | tuple[None, None] = (None, None)
     if y is not None:
         metric = NDCG(k=10)
-        measured = (metric(y, scores, groups.codes), metric(y, others, groups.codes))
+        measured = (metric(y, scores, groups.codes), metric(y, program_scores, groups.codes))
     score_range = float(np.ptp(scores)) if len(scores) else 0.0
     return ExportReport(
         format,
         len(scores),
-        float(np.abs(scores - others).max(initial=0.0)),
+        float(np.abs(scores - program_scores).max(initial=0.0)),
         score_range,
-        *count_changed_pairs(scores, others, groups, NEAR_TIE * score_range),
+        *count_changed_pairs(scores, program_scores, groups, NEAR_TIE * score_range),
         *measured,
     )
 
 
 def count_changed_pairs(
-    scores: np.ndarray, others: np.ndarray, groups: QueryGroups, near: float
+    scores: np.ndarray, program_scores: np.ndarray, groups: QueryGroups, near: float
 ) -> tuple[int, int]:
     """Return the numbers of pairs of a query that change their order: clearly, and by rounding.
 
@@ -157,25 +161,29 @@ def count_changed_pairs(
     Examples
     --------
     >>> one_query = QueryGroups.from_qid(None, 3)
-    >>> scores, others = np.array([1.0, 2.0, 2 + 1e-9]), np.array([1.0, 2 + 1e-9, 2.0])
-    >>> count_changed_pairs(scores, others, one_query, near=1e-6)
+    >>> scores, program_scores = np.array([1.0, 2.0, 2 + 1e-9]), np.array([1.0, 2 + 1e-9, 2.0])
+    >>> count_changed_pairs(scores, program_scores, one_query, near=1e-6)
     (0, 1)
     """
-    if np.array_equal(scores, others):
+    if np.array_equal(scores, program_scores):
         return 0, 0
     queries = groups.codes
-    best_last = np.lexsort((others, scores, queries))
-    places = _dense_ranks(queries, others)
-    n_swapped = int(count_descents(places[best_last].astype(np.float64)))
-    n_tied = [_n_tied(queries, *by) for by in ((scores,), (others,), (scores, others))]
+    best_last = np.lexsort((program_scores, scores, queries))
+    program_ranks = _dense_ranks(queries, program_scores)
+    n_swapped = int(count_descents(program_ranks[best_last].astype(np.float64)))
+    n_tied = [
+        _n_tied(queries, *by) for by in ((scores,), (program_scores,), (scores, program_scores))
+    ]
     n_changed = n_swapped + n_tied[0] + n_tied[1] - 2 * n_tied[2]
     if n_changed == 0:
         return 0, 0
-    lower, higher = scores - near, others + near
+    lower, higher = scores - near, program_scores + near
     n_clear = (
-        _count_pairs(queries, scores, np.less, lower, others, np.greater_equal, others)
-        + _count_pairs(queries, scores, np.less_equal, scores, others, np.greater, higher)
-        - _count_pairs(queries, scores, np.less, lower, others, np.greater, higher)
+        _count_pairs(
+            queries, scores, np.less, lower, program_scores, np.greater_equal, program_scores
+        )
+        + _count_pairs(queries, scores, np.less_equal, scores, program_scores, np.greater, higher)
+        - _count_pairs(queries, scores, np.less, lower, program_scores, np.greater, higher)
     )
     return n_clear, n_changed - n_clear
 
@@ -185,21 +193,21 @@ def _count_pairs(
     scores: np.ndarray,
     below: np.ufunc,
     scores_2: np.ndarray,
-    others: np.ndarray,
+    program_scores: np.ndarray,
     above: np.ufunc,
-    others_2: np.ndarray,
+    program_scores_2: np.ndarray,
 ) -> int:
     """Return the number of pairs i, j of a query with two relations.
 
-    They are ``below(scores[i], scores_2[j])`` and ``above(others[i], others_2[j])``. Rows i and j
-    are sorted together by their scores; then as in a merge sort, each j of a right half is compared
-    with each i of the left one.
+    They are ``below(scores[i], scores_2[j])`` and
+    ``above(program_scores[i], program_scores_2[j])``. Rows i and j are sorted together by their
+    scores; then as in a merge sort, each j of a right half is compared with each i of the left one.
     """
     n = len(queries)
     is_j, query = np.repeat([False, True], n), np.append(queries, queries)
     first = ~is_j if below is np.less_equal else is_j
     order = np.lexsort((~first, np.append(scores, scores_2), query))
-    ranks = _dense_ranks(query, np.append(others, others_2))[order]
+    ranks = _dense_ranks(query, np.append(program_scores, program_scores_2))[order]
     is_j, n_ranks = is_j[order], int(ranks.max(initial=0)) + 1
     side: Literal["left", "right"] = "right" if above is np.greater else "left"
     positions, width, n_pairs = np.arange(2 * n), 1, 0
@@ -217,8 +225,8 @@ def _dense_ranks(*keys: np.ndarray) -> np.ndarray:
     """Return the rank of each row by some keys, the first one first; equal rows share a rank."""
     ranks = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
-        places = np.unique(key, return_inverse=True)[1]
-        ranks = np.unique(ranks * len(key) + places, return_inverse=True)[1]
+        codes = np.unique(key, return_inverse=True)[1]
+        ranks = np.unique(ranks * len(key) + codes, return_inverse=True)[1]
     return ranks
 
 

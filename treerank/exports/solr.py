@@ -64,8 +64,8 @@ def write_linear(linear: LinearComponent, names: list[str]) -> str:
         for name, center in zip(chosen, centers, strict=True)
     ]
     weights = dict(zip(chosen, linear.coef[kept].tolist(), strict=True))
-    whole = {"class": f"{_PACKAGE}.model.LinearModel", "name": NAME, "store": NAME}
-    return json.dumps(whole | {"features": features, "params": {"weights": weights}})
+    document = {"class": f"{_PACKAGE}.model.LinearModel", "name": NAME, "store": NAME}
+    return json.dumps(document | {"features": features, "params": {"weights": weights}})
 
 
 def linear_scores(linear: LinearComponent, X: np.ndarray) -> np.ndarray:

@@ -64,12 +64,12 @@ class SplitRule:
         for steps in _ULPS:
             tried = _moved(first, steps)
             reached = self.reaches(tried)
-            found = np.where(reached == wanted, 2, 0)
+            score = np.where(reached == wanted, 2, 0)
             if low is not None and high is not None:
                 parts = (low <= reached) & (reached < high)
-                found = np.where(parts, found + 1, 0)
-            better = (found > quality) & np.isfinite(tried)
-            best, quality = np.where(better, tried, best), np.where(better, found, quality)
+                score = np.where(parts, score + 1, 0)
+            better = (score > quality) & np.isfinite(tried)
+            best, quality = np.where(better, tried, best), np.where(better, score, quality)
         return best
 
 
