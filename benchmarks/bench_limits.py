@@ -21,18 +21,18 @@ fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
 
 
 @njit(error_model="numpy")
-def update(bins, words, sums):
+def update(bins, packed, sums):
     """Add a batch of documents to the histogram of one block many times."""
     for _ in range(CALLS):
-        histogram._add(bins, np.uint64(0), words, sums)
+        histogram._add(bins, np.uint64(0), packed, sums)
 
 
 def measure_ceilings():
     """Return seconds per update with one word and with two."""
     rng = np.random.default_rng(0)
     bins, sums = rng.integers(2**63, size=histogram.BATCH), np.zeros(16 * histogram.STRIDE, int)
-    words = rng.integers(2**20, size=(2, len(bins)))
-    loops = {n: lambda n=n: update(bins, words[:n], sums) for n in (1, 2)}
+    packed = rng.integers(2**20, size=(2, len(bins)))
+    loops = {n: lambda n=n: update(bins, packed[:n], sums) for n in (1, 2)}
     return [wall / 1e3 / (CALLS * 8 * len(bins)) for wall, _ in time_in_turn(loops, 9).values()]
 
 
@@ -54,7 +54,7 @@ def watch(name, seconds, repeat):
 
 def pass_again(arguments, found, seconds, rows):
     """Do the passes over the documents of a tree once more; note their time and their rows."""
-    (data, words, *_, by_leaf), (nodes, goes_left) = arguments, found
+    (data, packed, *_, by_leaf), (nodes, goes_left) = arguments, found
     into, bins = np.empty_like(data.histograms[0]), (data.binned, data.zeros)
     for number, node in enumerate(nodes):
         own = np.sort(by_leaf[node["begin"] : node["end"]])  # as they were before it was split
@@ -62,7 +62,7 @@ def pass_again(arguments, found, seconds, rows):
         smaller = (node["n_documents"], number % 2 == 0) < (sister["n_documents"], number % 2 == 1)
         start = time.perf_counter()
         if number == 0 or smaller:
-            fill(0, np.arange(len(into)), bins, words, own, into)
+            fill(0, np.arange(len(into)), bins, packed, own, into)
             rows["fill"] += len(own)
         middle = time.perf_counter()
         if node["place"] >= 0:

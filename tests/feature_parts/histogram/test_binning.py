@@ -19,7 +19,7 @@ def bins_of(X, **options):
 
 
 def unpacked(binned):
-    """Bins by row and feature, as they lie in the bytes of the words."""
+    """Bins by row and feature, as they lie in the bytes of the blocks."""
     return binned.view(np.uint8).reshape(len(binned), WIDTH * binned.shape[1])
 
 
@@ -33,7 +33,7 @@ def test_many_values_share_bins_evenly():
     X = np.random.default_rng(0).normal(size=(20_000, 1))
     bins, binned = bins_of(X, most=50)
     sizes = np.bincount(unpacked(binned)[:, 0])
-    assert len(sizes) == bins.places["n_values"][0] == 50
+    assert len(sizes) == bins.columns["n_values"][0] == 50
     assert sizes.min() >= 350
     assert sizes.max() <= 450
 
@@ -56,7 +56,7 @@ def test_a_bin_is_how_many_bounds_lie_below_the_value(values, most):
     if binned.shape == (len(X), 0):
         assert (X == X[0]).all()
         return
-    n = bins.places["n_values"][0]
+    n = bins.columns["n_values"][0]
     bounds = bins.bounds[0, : n - 1]
     assert n <= most
     assert (np.diff(bounds) > 0).all()
@@ -87,7 +87,7 @@ def test_constant_features_have_no_place_but_one_that_is_sometimes_missing_has()
     bins, binned = bins_of(X)
     assert (unpacked(binned)[:, 4] == 1).all()
     features = [0, 1, *range(3, 11), *[-1] * 6]
-    np.testing.assert_array_equal(bins.places["feature"], features)
+    np.testing.assert_array_equal(bins.columns["feature"], features)
 
 
 def test_large_data_are_sampled():

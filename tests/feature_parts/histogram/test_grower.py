@@ -34,7 +34,7 @@ def random_case(n=300, n_features=10, missing=0.1, seed=0):
     return X, gradient, np.round(rng.uniform(0.1, 1, size=n) * 2**10) / 2**10
 
 
-def packed(gradient, hessian, precision, key=(0, 0)):
+def pack_rows(gradient, hessian, precision, key=(0, 0)):
     layout = layout_of(*magnitudes(gradient, hessian), precision)
     return pack(gradient, hessian, layout, key), layout
 
@@ -53,20 +53,20 @@ def grown(
     categorical = rules.pop("categorical", ())
     bins = find_bins(rows_of_X, categorical=categorical)
     binned = bin_rows(rows_of_X, bins)
-    words, layout = packed(gradient, hessian, precision)
+    packed, layout = pack_rows(gradient, hessian, precision)
     rules = TreeRules(*shape, **(RULES | rules))
-    histograms = make_histograms(binned, layout.n_words, rules)
+    histograms = make_histograms(binned, layout.n_integers, rules)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
-    groups = bins.places["feature"][None] >= 0
-    data = Data(bins.places, bins.zeros, groups, binned, by_column(binned), histograms)
-    nodes, _ = grow(data, words, layout, rules, rows, total)
+    groups = bins.columns["feature"][None] >= 0
+    data = Data(bins.columns, bins.zeros, groups, binned, by_column(binned), histograms)
+    nodes, _ = grow(data, packed, layout, rules, rows, total)
     return nodes, rows, bins
 
 
 def splits_of(nodes, bins):
     """(feature, last bin left) of each node that is split, root first."""
     split = nodes[nodes["place"] >= 0]
-    return [(int(bins.places["feature"][n["place"]]), int(n["bin"])) for n in split]
+    return [(int(bins.columns["feature"][n["column"]]), int(n["bin"])) for n in split]
 
 
 class PlainTree:
@@ -222,9 +222,9 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
     n = int(rng.integers(1, 400))
     gradient = rng.normal(size=n) * 10.0 ** rng.integers(-6, 6)
     hessian = rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6)
-    words, layout = packed(gradient, hessian, precision, (seed, 0))
+    packed, layout = pack_rows(gradient, hessian, precision, (seed, 0))
     sums = np.empty((3, n))
-    unpack(words.ravel(), 0, n, layout, sums)
+    unpack(packed.ravel(), 0, n, layout, sums)
     np.testing.assert_array_equal(sums[2], np.arange(1, n + 1))
     steps = layout.gradient_step, layout.hessian_step
     for total, values, step in zip(sums, (gradient, hessian), steps, strict=False):
@@ -236,12 +236,12 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
 def test_random_rounding_is_right_on_average():
     gradient = np.full(200_000, 0.3001)
     gradient[0] = 100.0
-    words, layout = packed(gradient, gradient, "int8", (1, 2))
+    packed, layout = pack_rows(gradient, gradient, "int8", (1, 2))
     sums = np.empty((3, len(gradient)))
-    unpack(words.ravel(), 0, len(gradient), layout, sums)
+    unpack(packed.ravel(), 0, len(gradient), layout, sums)
     assert layout.gradient_step > 0.3
     np.testing.assert_allclose(sums[:2, -1] - sums[:2, 0], 0.3001 * 199_999, rtol=0.01)
-    assert (pack(gradient, gradient, layout, (1, 3)) != words).any()
+    assert (pack(gradient, gradient, layout, (1, 3)) != packed).any()
 
 
 @pytest.mark.parametrize("precision", ["float32", "int16"])
@@ -252,15 +252,15 @@ def test_a_histogram_is_the_naive_one(precision):
     codes[::3, WIDTH:] = zeros[WIDTH:]
     bins = codes.view(np.uint64), zeros.view(np.uint64)
     g, h = RNG.normal(size=n), RNG.uniform(size=n)
-    words, layout = packed(g, h, precision)
+    packed, layout = pack_rows(g, h, precision)
     rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)
-    naive = np.zeros((n_blocks * WIDTH, STRIDE, layout.n_words), dtype=np.int64)
+    naive = np.zeros((n_blocks * WIDTH, STRIDE, layout.n_integers), dtype=np.int64)
     for row in rows:
         for place in range(n_blocks * WIDTH):
-            naive[place, codes[row, place]] += words[row]
+            naive[place, codes[row, place]] += packed[row]
     naive = naive.reshape(n_blocks, -1)[1:]
     found = np.full_like(naive, -1)
-    fill(1, np.array([1, 3]), bins, words, rows, found)  # two of the blocks from number 1 on
+    fill(1, np.array([1, 3]), bins, packed, rows, found)  # two of the blocks from number 1 on
     np.testing.assert_array_equal(found[::2], naive[::2])
     assert (found[1] == -1).all()
 

@@ -9,8 +9,8 @@ equally many rows.
 The bin of a feature takes a byte, and eight features are a *block* of 64 bits, the first one in the
 lowest byte. Histograms are filled for one block at a time, because the histograms of eight features
 fit into the fastest cache. The bins of one document are neighbors in memory, because a small leaf
-reads few, scattered documents. Constant features are left out. The bins of rows that are read in
-batches are in a file without a name, of which the system keeps in memory what it has room for.
+reads few, scattered documents. Constant features are dropped. The bins of rows that are read in
+batches are in an unnamed file, of which the system keeps as much in memory as fits.
 """
 
 from collections.abc import Collection
@@ -31,9 +31,9 @@ MOST_BINS = 255
 WIDTH = 8
 _BYTE = np.uint64(255)
 _CHUNK = 256  # rows whose values stay in the cache while their bins are found
-_TURNED = 4096  # rows that are written to columns at a time
+_TRANSPOSED = 4096  # rows that are transposed at a time
 
-#: Describes a *place*: one byte of the blocks, which holds the bin of one feature.
+#: Describes a *column of bins*: one byte of the blocks, which holds the bins of one feature.
 #:
 #: - feature: column of X; -1 if the byte is unused.
 #: - n_values: number of bins of values; missing values have this bin number.
@@ -41,7 +41,7 @@ _TURNED = 4096  # rows that are written to columns at a time
 #: - is_category: whether the bins are categories.
 #: - zero: bin of the value 0.
 _FIELDS = ("feature", "n_values", "sign", "is_category", "zero")
-PLACE = np.dtype([(name, np.int64) for name in _FIELDS])
+COLUMN = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
 class Bins(NamedTuple):
@@ -49,7 +49,7 @@ class Bins(NamedTuple):
 
     #: Upper bounds, or codes of categories, padded with infinity; of shape (n_features, 256).
     bounds: np.ndarray
-    places: np.ndarray  # description of each byte, without monotone constraints
+    columns: np.ndarray  # of COLUMN, without monotone constraints
     zeros: np.ndarray  # bins of a row of zeros
 
 
@@ -62,7 +62,7 @@ def find_bins(
     --------
     >>> from treerank.feature_parts.rows import as_rows
     >>> bins = find_bins(as_rows([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]]))
-    >>> bins.places[:1], bins.bounds[0, :3]
+    >>> bins.columns[:1], bins.bounds[0, :3]
     (array([(0, 3, 0, 0, 0)], dtype=...), array([1.5, 3. , inf]))
     """
     sample = sample_of(rows, seed).array()
@@ -77,27 +77,27 @@ def find_bins(
         at = slice(*sample.indptr[f : f + 2]) if rows.is_sparse else slice(None)
         values = sample.data[at] if rows.is_sparse else sample[:, f]
         values = np.sort(values).astype(np.float64)  # NaN come last
-        known = values[: len(values) - np.count_nonzero(np.isnan(values))]
-        distinct, counts = _counted(known, n_rows - len(values))
+        present = values[: len(values) - np.count_nonzero(np.isnan(values))]
+        distinct, counts = _count_distinct(present, n_rows - len(values))
         write = _write_codes if is_category[f] else _write_bounds
         n_values = max(1, write(distinct, counts, most, bounds[f]))
-        return n_values if n_values > 1 or len(known) < len(values) else 0
+        return n_values if n_values > 1 or len(present) < len(values) else 0
 
     n_values = np.array([bin_feature(f) for f in range(n_features)], dtype=np.int64)
     varying = np.flatnonzero(n_values)
-    places = np.zeros(-(-len(varying) // WIDTH) * WIDTH, dtype=PLACE)
-    places["feature"] = -1
-    used = places[: len(varying)]
+    columns = np.zeros(-(-len(varying) // WIDTH) * WIDTH, dtype=COLUMN)
+    columns["feature"] = -1
+    used = columns[: len(varying)]
     used["feature"], used["n_values"] = varying, n_values[varying]
     used["is_category"] = is_category[varying]
-    bins = Bins(bounds, places, np.zeros(len(places) // WIDTH, dtype=np.uint64))
+    bins = Bins(bounds, columns, np.zeros(len(columns) // WIDTH, dtype=np.uint64))
     bins.zeros[:] = _binned(Rows(np.zeros((1, n_features))), bins)
-    places["zero"] = bins.zeros.view(np.uint8)
+    columns["zero"] = bins.zeros.view(np.uint8)
     return bins
 
 
-def _counted(values, n_zeros):
-    """Return the distinct ones of sorted values and more zeros, and how often each occurs."""
+def _count_distinct(values, n_zeros):
+    """Return the distinct values of sorted values and ``n_zeros`` zeros, and their counts."""
     starts = np.flatnonzero(np.append(values[:1] == values[:1], values[1:] != values[:-1]))
     distinct, counts = values[starts], np.diff(starts, append=len(values))
     if n_zeros == 0:
@@ -166,17 +166,17 @@ def _binned(rows, bins):
 
     def bin_chunks(first: int, last: int) -> None:
         for start in range(first * _CHUNK, last * _CHUNK, _CHUNK):
-            values, own = rows.batch(start, start + _CHUNK), binned[start : start + _CHUNK]
-            _bin_columns(_stored_columns(values), bins.bounds, bins.places, own)
+            values, chunk = rows.batch(start, start + _CHUNK), binned[start : start + _CHUNK]
+            _bin_columns(_stored_columns(values), bins.bounds, bins.columns, chunk)
 
     in_parts(bin_chunks, -(-len(binned) // _CHUNK))
     return binned
 
 
 def _stored_columns(values):
-    """Return values column by column, their rows, and where each column starts.
+    """Return stored values column by column, their rows, and the start of each column.
 
-    Of an array, all values are stored. Types are always the same: a kernel is compiled for each.
+    An array stores all values. Types are always the same, since each type compiles a kernel.
     """
     if issparse(values):
         values = values.tocsc()
@@ -187,35 +187,37 @@ def _stored_columns(values):
 
 
 @njit(error_model="numpy", nogil=True)
-def _bin_columns(columns, bounds, places, binned):
+def _bin_columns(stored, bounds, columns, binned):
     """Write the bins of stored values over those of zeros.
 
     A missing value, or a category without a bin, has the last bin.
     """
-    values, rows, starts = columns
-    found = np.empty(len(binned), dtype=np.uint64)
-    for p in range(len(places)):
-        place = places[p]
-        if place.feature < 0:
+    values, rows, starts = stored
+    bin_of = np.empty(len(binned), dtype=np.uint64)
+    for number in range(len(columns)):
+        column = columns[number]
+        if column.feature < 0:
             continue
-        bound, first = bounds[place.feature], starts[place.feature]
-        own = values[first : starts[place.feature + 1]]
-        for i in range(len(own)):  # bits instead of branches, so that the compiler uses vectors
+        bound, first = bounds[column.feature], starts[column.feature]
+        feature_values = values[first : starts[column.feature + 1]]
+        for i in range(len(feature_values)):  # bits, not branches: the compiler uses vectors
             below = np.uint64(0)
             for bit in range(7, -1, -1):
                 step = np.uint64(1) << np.uint64(bit)
-                below |= np.uint64(bound[below + step - np.uint64(1)] < own[i]) << np.uint64(bit)
-            found[i] = below
-        block, shift = p // WIDTH, np.uint64(8 * (p % WIDTH))
-        for i in range(len(own)):
-            known = own[i] == own[i] and (not place.is_category or bound[found[i]] == own[i])
-            bin_ = found[i] if known else np.uint64(place.n_values)
+                is_above = bound[below + step - np.uint64(1)] < feature_values[i]
+                below |= np.uint64(is_above) << np.uint64(bit)
+            bin_of[i] = below
+        block, shift = number // WIDTH, np.uint64(8 * (number % WIDTH))
+        for i in range(len(feature_values)):
+            value = feature_values[i]
+            has_bin = value == value and (not column.is_category or bound[bin_of[i]] == value)
+            bin_ = bin_of[i] if has_bin else np.uint64(column.n_values)
             row = rows[first + i]
             binned[row, block] = binned[row, block] & ~(_BYTE << shift) | bin_ << shift
 
 
 def by_column(binned: np.ndarray, *, in_file: bool = False) -> np.ndarray:
-    """Return the same bins feature by feature, of uint8 and shape (n_places, n_rows).
+    """Return the bins column by column, of uint8 and shape (n_columns, n_rows).
 
     A leaf is split by one feature, whose bins are neighbors here. Bins in a file are not copied:
     the file would be twice as large.
@@ -225,9 +227,9 @@ def by_column(binned: np.ndarray, *, in_file: bool = False) -> np.ndarray:
         return by_row.T
     columns = np.empty(by_row.shape[::-1], dtype=np.uint8)
 
-    def turn(first: int, last: int) -> None:
-        for start in range(first * _TURNED, last * _TURNED, _TURNED):
-            columns[:, start : start + _TURNED] = by_row[start : start + _TURNED].T
+    def transpose(first: int, last: int) -> None:
+        for start in range(first * _TRANSPOSED, last * _TRANSPOSED, _TRANSPOSED):
+            columns[:, start : start + _TRANSPOSED] = by_row[start : start + _TRANSPOSED].T
 
-    in_parts(turn, -(-len(by_row) // _TURNED))
+    in_parts(transpose, -(-len(by_row) // _TRANSPOSED))
     return columns

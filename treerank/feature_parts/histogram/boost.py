@@ -1,4 +1,4 @@
-"""The boosting loop: trees are grown one after the other, each a Newton step on the objective."""
+"""Boosting loop: trees are grown one after the other, each a Newton step on the objective."""
 
 from typing import Any
 
@@ -25,20 +25,20 @@ _BATCH = 16_384
 
 
 def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.ndarray) -> Forest:
-    """Grow the trees of a ``HistogramTrees``; return those that are kept, after the earlier ones.
+    """Grow the trees of a ``HistogramTrees``; return the earlier trees and the new ones it keeps.
 
-    ``groups`` are the features that may be on one path, a row for each group.
+    ``groups``, of bool and shape (n_groups, n_features), says which features may be on one path.
     """
     earlier, progress, held_out = task.earlier, task.progress, task.validation_rows
     binned, scores = bin_rows(task.rows, bins), _earlier_scores(task, task.rows)
     histograms = make_histograms(binned, PRECISIONS[part.precision][1], rules, task.rows.n_total)
-    columns = by_column(binned, in_file=task.rows.is_batched)
-    groups = np.take(groups, bins.places["feature"], axis=1)  # in C order, as kernels expect
-    data = Data(bins.places, bins.zeros, groups, binned, columns, histograms)
+    binned_by_column = by_column(binned, in_file=task.rows.is_batched)
+    groups = np.take(groups, bins.columns["feature"], axis=1)  # in C order, as kernels expect
+    data = Data(bins.columns, bins.zeros, groups, binned, binned_by_column, histograms)
     if held_out is not None:
         held_out_binned = bin_rows(held_out, bins)
         held_out_scores = _earlier_scores(task, held_out)
-        every = np.arange(len(held_out))
+        held_out_rows = np.arange(len(held_out))
     shares = part.subsample, part.subsample_queries
     sampler = sampling.RowSampler(task.rows, task.derivatives.objective, *shares)
     trees: list[GrownTree] = []
@@ -51,7 +51,8 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
         trees.append(_grow_tree(part, task, data, rules, sampler, scores))
         if held_out is not None:
-            in_parts(add_tree, len(every), held_out_binned, trees[-1], every, held_out_scores)
+            arguments = held_out_binned, trees[-1], held_out_rows, held_out_scores
+            in_parts(add_tree, len(held_out_rows), *arguments)
             is_one = held_out_scores.shape[1] == 1
             progress.measure(held_out_scores[:, 0] if is_one else held_out_scores)
         if progress.record(n_trees, lambda: grown().as_state()):
@@ -62,7 +63,7 @@ def boost(part: Any, task: GrowthTask, bins: Bins, rules: TreeRules, groups: np.
 
 
 def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
-    """Return the scores of rows by the earlier trees."""
+    """Return the scores of rows by the trees of an earlier fit; zeros without one."""
     scores = np.zeros((len(rows), task.derivatives.n_outputs))
     if task.earlier is not None:
         for at, batch in rows.batches(_BATCH):
@@ -72,24 +73,24 @@ def _earlier_scores(task: GrowthTask, rows: Rows) -> np.ndarray:
 
 def _grow_tree(part, task, data, rules, sampler, scores):
     """Grow a tree and add it to the scores; return it."""
-    sizes, every, key = task.sizes, task.rows, (task.seed, task.derivatives.iteration)
-    leave_memory(data.binned)  # they are large, and so is what an objective needs
+    sizes, all_rows, key = task.sizes, task.rows, (task.seed, task.derivatives.iteration)
+    leave_memory(data.binned)  # the bins are large, and the objective needs memory, too
     gradient, hessian = (d.reshape(scores.shape) for d in task.derivatives(scores))
     g, h = sampling.project(gradient, hessian, key)
     sums, largest = magnitudes(g, h)
-    layout = layout_of(every.total(sums), every.largest(largest), part.precision)
-    words = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), every.global_indices)
-    del g, h  # two numbers for each row, and memory is needed most while a tree grows
+    layout = layout_of(all_rows.total(sums), all_rows.largest(largest), part.precision)
+    packed = pack(g, h, layout, sampling.key_for(sampling.ROUNDING, key), all_rows.global_indices)
+    del g, h  # memory is scarcest while a tree grows
     rows = sampler.rows(key)
-    exists = data.places["feature"] >= 0
-    usable = sampling.sample_features(exists, float(sizes.colsample_bytree), key)
+    is_used = data.columns["feature"] >= 0
+    usable = sampling.sample_features(is_used, float(sizes.colsample_bytree), key)
     data = data._replace(groups=data.groups & usable)
-    total = every.total if every.is_shard else None
-    nodes, goes_left = grow(data, words, layout, rules, rows, total)
-    of_leaves = every.total(leaf_sums(nodes, rows, (gradient, hessian)))
+    total = all_rows.total if all_rows.is_shard else None
+    nodes, goes_left = grow(data, packed, layout, rules, rows, total)
+    of_leaves = all_rows.total(leaf_sums(nodes, rows, (gradient, hessian)))
     values = add_leaves(nodes, rows, of_leaves, rules, float(sizes.learning_rate), scores)
     tree = GrownTree(nodes, goes_left, values)
     if len(rows) < len(scores) and len(nodes) > 1:
-        others = np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True)
-        in_parts(add_tree, len(others), data.binned, tree, others, scores)
+        not_drawn = np.setdiff1d(np.arange(len(scores)), rows, assume_unique=True)
+        in_parts(add_tree, len(not_drawn), data.binned, tree, not_drawn, scores)
     return tree

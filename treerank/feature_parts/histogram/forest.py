@@ -1,4 +1,4 @@
-"""Grown trees as a forest, with features and thresholds instead of places and bins."""
+"""Grown trees as a forest: features and thresholds instead of columns of bins and bin numbers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +9,8 @@ from treerank.feature_parts.histogram.binning import Bins
 from treerank.feature_parts.histogram.leaves import GrownTree
 from treerank.forests.forest import CategorySets, Forest
 
-#: A split by category: its node, the known codes in ascending order, and 1 for each code that goes
-#: left, then an entry for all other values, and entries without a meaning.
+#: A split by category: its node, the codes that have a bin in ascending order, and an array that
+#: is 1 for each of these codes that goes left; its next entry holds for all other values.
 CodeSplit = tuple[int, np.ndarray, np.ndarray]
 
 
@@ -20,16 +20,16 @@ def make_forest(trees: Sequence[GrownTree], bins: Bins) -> Forest:
     roots = np.cumsum([0, *sizes])[:-1]
     nodes = np.concatenate([tree.nodes for tree in trees])
     goes_left = np.concatenate([tree.goes_left for tree in trees])
-    splits = np.flatnonzero(nodes["place"] >= 0)
-    places = bins.places[nodes["place"][splits]]
+    splits = np.flatnonzero(nodes["column"] >= 0)
+    columns = bins.columns[nodes["column"][splits]]
     feature, threshold = np.full(len(nodes), -1), np.zeros(len(nodes))
-    feature[splits] = places["feature"]
+    feature[splits] = columns["feature"]
     # Bounds end with infinity. A split there sends all values left and missing values right.
-    threshold[splits] = bins.bounds[places["feature"], np.minimum(nodes["bin"][splits], 255)]
-    is_set = places["is_category"] != 0
+    threshold[splits] = bins.bounds[columns["feature"], np.minimum(nodes["bin"][splits], 255)]
+    is_set = columns["is_category"] != 0
     by_code = [
         (node, bins.bounds[feature[node], :n], goes_left[node])
-        for node, n in zip(splits[is_set], places["n_values"][is_set], strict=True)
+        for node, n in zip(splits[is_set], columns["n_values"][is_set], strict=True)
     ]
     return forest_of_nodes(
         feature=feature,
@@ -51,20 +51,20 @@ def forest_of_nodes(
     missing_left: np.ndarray,
     first: np.ndarray,
     by_code: Sequence[CodeSplit],
-    **others: Any,
+    **fields: Any,
 ) -> Forest:
     """Return the forest of nodes, where the right child is the node after ``first``, the left one.
 
-    In a forest, codes outside of a set go right. Where other values go left, the set is that of the
-    codes that go right, and the children change places. ``others`` are fields of the forest.
+    In a forest, codes outside a set go right. Where codes outside go left, the set holds the codes
+    that go right, and the children are swapped. ``fields`` are further fields of the forest.
     """
     is_split = feature >= 0
-    is_number, others_left = is_split.copy(), np.zeros(len(feature), dtype=np.int64)
+    is_number, outside_left = is_split.copy(), np.zeros(len(feature), dtype=np.int64)
     set_of_node = np.full(len(feature), -1, dtype=np.int32)
     sets = []
     for number, (node, codes, goes_left) in enumerate(by_code):
         is_left = goes_left[: len(codes) + 1]
-        is_number[node], set_of_node[node], others_left[node] = False, number, is_left[-1]
+        is_number[node], set_of_node[node], outside_left[node] = False, number, is_left[-1]
         sets.append(codes[is_left[:-1] != is_left[-1]])
     starts = np.cumsum([0, *map(len, sets)])
     codes_of_sets = np.concatenate([[], *sets])
@@ -72,11 +72,11 @@ def forest_of_nodes(
     return Forest(
         feature=feature.astype(np.int32),
         threshold=np.where(is_number, threshold, 0.0),
-        left=np.where(is_split, first + others_left, -1).astype(np.int32),
-        right=np.where(is_split, first + 1 - others_left, -1).astype(np.int32),
+        left=np.where(is_split, first + outside_left, -1).astype(np.int32),
+        right=np.where(is_split, first + 1 - outside_left, -1).astype(np.int32),
         missing_left=is_number & missing_left,
-        tree_output=np.zeros(len(others["roots"]), dtype=np.int32),
-        constant=np.zeros(others["values"].shape[1]),
+        tree_output=np.zeros(len(fields["roots"]), dtype=np.int32),
+        constant=np.zeros(fields["values"].shape[1]),
         categories=categories if sets else None,
-        **others,
+        **fields,
     )

@@ -15,7 +15,7 @@ _BYTE = np.uint64(255)
 class GrownTree(NamedTuple):
     """A tree whose splits are by bins."""
 
-    nodes: np.ndarray  # of NODE, the root first
+    nodes: np.ndarray  # of ``tree.NODE``, the root first
     goes_left: np.ndarray  # 1 for each bin that goes left; of uint8 and shape (n_nodes, 256)
     values: np.ndarray  # of shape (n_nodes, n_outputs), 0 in nodes that are no leaves
 
@@ -25,17 +25,17 @@ def leaf_sums(
 ) -> np.ndarray:
     """Return the sums of derivatives over the leaves of a tree, of shape (2, n_leaves, n_outputs).
 
-    ``rows``, which grew the tree, are sorted by leaf. ``derivatives`` are gradient and hessian of
-    all rows, of shape (n_rows, n_outputs), which have not been packed.
+    ``rows``, on which the tree was grown, are sorted by leaf. ``derivatives`` are the exact
+    gradient and hessian of all rows, of shape (n_rows, n_outputs).
     """
-    spans, ends = _spans(nodes[nodes["place"] < 0])
+    spans, ends = _spans(nodes[nodes["column"] < 0])
     sums = np.empty((2, len(spans), derivatives[0].shape[1]))
     in_parts(_sum_leaves, ends, spans, rows, derivatives, sums)  # one thread sums one leaf
     return sums
 
 
 def _spans(leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the rows of each leaf begin and end, and how many there are up to each."""
+    """Return begin and end of the rows of each leaf, and the running number of rows."""
     spans = np.column_stack([leaves["begin"], leaves["end"]])
     return spans, np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
 
@@ -48,19 +48,19 @@ def add_leaves(
     learning_rate: float,
     scores: np.ndarray,
 ) -> np.ndarray:
-    """Add the values of leaves to the scores of the rows that grew a tree; return them by node.
+    """Add leaf values to the scores of the rows on which a tree was grown; return values by node.
 
-    ``rows`` are sorted by leaf; ``sums`` are those of the leaves, as :func:`leaf_sums` returns
-    them; ``scores`` are of shape (n_rows, n_outputs).
+    ``rows`` are sorted by leaf, ``sums`` come from :func:`leaf_sums`, and ``scores`` are of shape
+    (n_rows, n_outputs).
     """
     values = np.zeros((len(nodes), scores.shape[1]))
     if len(nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
         return values
-    is_leaf = nodes["place"] < 0
+    is_leaf = nodes["column"] < 0
     leaves = nodes[is_leaf]
     spans, ends = _spans(leaves)
     g, h = sums
-    # As ``newton_step``. A leaf may be too light in one output of several.
+    # As in ``newton_step``. With several outputs, a leaf may be too light in one of them.
     shrunk = np.copysign(np.maximum(np.abs(g) - rules.reg_alpha, 0.0), g)
     heavy = h >= rules.min_child_weight
     steps = -np.divide(shrunk, h + rules.reg_lambda, out=np.zeros_like(g), where=heavy)
@@ -94,13 +94,13 @@ def _add_leaves(first, last, spans, rows, values, scores):
 def add_tree(
     first: int, last: int, binned: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray
 ) -> None:
-    """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
+    """Add the values of a tree to the scores of any rows, whose leaves are found by their bins."""
     nodes, goes_left, values = tree
     for i in range(first, last):
         row, node = rows[i], 0
-        while nodes[node].place >= 0:
-            place = nodes[node].place
-            bin_ = (binned[row, place // WIDTH] >> np.uint64(8 * (place % WIDTH))) & _BYTE
+        while nodes[node].column >= 0:
+            column = nodes[node].column
+            bin_ = (binned[row, column // WIDTH] >> np.uint64(8 * (column % WIDTH))) & _BYTE
             node = nodes[node].first + 1 - np.int64(goes_left[node, bin_])
         for k in range(scores.shape[1]):
             scores[row, k] += values[node, k]

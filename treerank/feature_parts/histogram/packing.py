@@ -1,19 +1,20 @@
-"""Packing: gradient, hessian and a count of 1 in words that can simply be added.
+"""Packing: gradient, hessian and a count of 1 in one or two integers that can simply be added.
 
-Histograms are sums over millions of documents, so the number of additions decides the speed. A
-document has one of these:
+Histograms are sums over millions of documents, so the number of additions decides the speed. The
+packed gradients of a document are one of these:
 
-- a *packed* word of 64 bits: the gradient has the upper bits, the hessian the middle and the count
-  the lower bits. The document costs one addition per feature;
-- two *wide* words: the gradient has a word of its own. The document costs two additions.
+- one integer of 64 bits: the gradient has the upper bits, the hessian the middle and the count the
+  lower bits. The document costs one addition per feature;
+- two integers: the gradient has one of its own. The document costs two additions.
 
-:func:`pack` writes words and :func:`unpack` reads sums of them; no other function knows their bits.
+:func:`pack` writes packed gradients and :func:`unpack` reads sums of them; no other function knows
+their bits.
 
-Gradient and hessian are whole multiples of a step, which is a power of two. Steps are as small as
-the sums over all rows, those of other workers included, allow without overflow. So all sums, and
-differences of sums, are exact. Wide words keep all 24 bits of the derivatives. Steps of packed
-words are coarser: each derivative is rounded up or down at random such that its mean is right, and
-the errors cancel in sums over many documents.
+Gradient and hessian are integer multiples of a step, which is a power of two. Steps are as small as
+possible without overflow of the sums over all rows of all workers. So all sums, and differences of
+sums, are exact. Two integers keep all 24 bits of the derivatives. One integer has coarser steps:
+each derivative is rounded up or down at random with the right mean, and the errors cancel in sums
+over many documents.
 """
 
 from math import frexp, ldexp
@@ -25,16 +26,16 @@ from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.random_keys import stream, uniform_of
 from treerank.numerics.threads import in_parts
 
-#: Largest magnitude of a single derivative in steps, and number of words per document.
+#: Largest magnitude of a single derivative in steps, and number of integers per document.
 PRECISIONS = {"float32": (2**24, 2), "int16": (2**15 - 1, 1), "int8": (2**7 - 1, 1)}
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
 
 
 class Layout(NamedTuple):
-    """The bits of a document's words, see :func:`layout_of`."""
+    """The bits of the packed gradients of a document, see :func:`layout_of`."""
 
-    n_words: int  # per document: 1 if packed, 2 if wide
+    n_integers: int  # per document, 1 or 2
     hessian_shift: int  # number of bits below the hessian
     gradient_shift: int
     gradient_step: float
@@ -42,10 +43,10 @@ class Layout(NamedTuple):
 
 
 def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a layout depends on.
+    """Return the sums and the maxima by which :func:`layout_of` chooses a layout.
 
-    The first array are the number of rows and the sums of the magnitudes of both derivatives, the
-    second one the largest of the magnitudes.
+    The first array has the number of rows and the sums of the magnitudes of both derivatives, the
+    second one their largest magnitudes.
 
     Examples
     --------
@@ -60,26 +61,25 @@ def magnitudes(gradient: np.ndarray, hessian: np.ndarray) -> tuple[np.ndarray, n
 def layout_of(sums: np.ndarray, largest: np.ndarray, precision: str) -> Layout:
     """Return the layout with the smallest steps with which no sum over all rows overflows.
 
-    ``sums`` and ``largest`` are the :func:`magnitudes` of all rows, those of other workers
-    included.
+    ``sums`` and ``largest`` are the :func:`magnitudes` of the rows of all workers.
 
     Examples
     --------
     >>> layout_of(*magnitudes(np.ones(1000), np.ones(1000)), "int16")
-    Layout(n_words=1, hessian_shift=10, gradient_shift=37, gradient_step=6.103515625e-05,
+    Layout(n_integers=1, hessian_shift=10, gradient_shift=37, gradient_step=6.103515625e-05,
            hessian_step=6.103515625e-05)
     """
-    most, n_words = PRECISIONS[precision]
+    most, n_integers = PRECISIONS[precision]
     n_rows, *totals = map(float, sums)
-    count_bits, wide = int(n_rows).bit_length(), n_words == 2
+    count_bits, wide = int(n_rows).bit_length(), n_integers == 2
     hessian_bits = 63 - count_bits if wide else (64 - count_bits) // 2
-    gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # one bit is for the sign
+    gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # one bit is the sign
     steps = (
-        # Random rounding adds to a sum: eight standard deviations of that stay free.
+        # Random rounding adds to a sum: eight standard deviations of it are kept free.
         _step(max(size / most, total / (2**bits - 1 - 8 * n_rows**0.5)))
         for size, total, bits in zip(largest, totals, (gradient_bits, hessian_bits), strict=True)
     )
-    return Layout(n_words, count_bits, 0 if wide else count_bits + hessian_bits, *steps)
+    return Layout(n_integers, count_bits, 0 if wide else count_bits + hessian_bits, *steps)
 
 
 def _step(finest: float) -> float:
@@ -94,53 +94,50 @@ def pack(
     key: tuple[int, int],
     numbers: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the words of all rows, of shape (n_rows, n_words).
+    """Return the packed gradients of all rows, of shape (n_rows, n_integers).
 
-    ``key``, seed and iteration, and the number of a row are the key of its rounding. Rows are
-    numbered in order if ``numbers`` are None.
+    ``key`` (seed and iteration) and the number of a row are the key of its random rounding. Rows
+    are numbered in order if ``numbers`` is None.
     """
-    words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
+    packed = np.zeros((len(gradient), layout.n_integers), dtype=np.int64)
     draws = *key, np.empty(0, dtype=np.int64) if numbers is None else numbers
-    in_parts(_pack_rows, len(words), (gradient, hessian), draws, layout, words)
-    return words
+    in_parts(_pack_rows, len(packed), (gradient, hessian), draws, layout, packed)
+    return packed
 
 
 @njit(error_model="numpy", nogil=True)
-def _pack_rows(first, last, derivatives, draws, layout, words):
-    """Write the words of some rows; ``words`` are 0 before."""
+def _pack_rows(first, last, derivatives, draws, layout, packed):
+    """Write the packed gradients of some rows to ``packed``, which is 0 before."""
     (gradient, hessian), (seed, iteration, numbers) = derivatives, draws
     state = stream(seed, iteration)
     up_gradient = up_hessian = 0.5
     for i in range(first, last):
-        if layout.n_words == 1:
+        if layout.n_integers == 1:
             scaled = uniform_of(state, numbers[i] if len(numbers) else i) * _HALVES
-            whole = np.floor(scaled)
-            up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
+            upper_half = np.floor(scaled)
+            up_gradient, up_hessian = (upper_half + 0.5) / _HALVES, scaled - upper_half
         g = np.floor(gradient[i] * (1 / layout.gradient_step) + up_gradient)
         h = np.floor(hessian[i] * (1 / layout.hessian_step) + up_hessian)
-        words[i, -1] = (np.int64(h) << layout.hessian_shift) + 1
-        words[i, 0] += np.int64(g) << layout.gradient_shift
+        packed[i, -1] = (np.int64(h) << layout.hessian_shift) + 1
+        packed[i, 0] += np.int64(g) << layout.gradient_shift
 
 
 @register_jitable(error_model="numpy")
-def unpack(words: np.ndarray, first: int, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
-    """Write the running sums over some bins: gradient, hessian and count, one row each.
-
-    ``first`` is the first bin.
-    """
-    # Local names: the compiler reads fields of records anew in each round of a loop.
-    n_words, h_shift, g_shift = layout.n_words, layout.hessian_shift, layout.gradient_shift
+def unpack(packed: np.ndarray, first: int, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
+    """Write the running sums over bins from ``first`` on: a row for gradient, hessian and count."""
+    # Local names: the compiler reads fields of records anew in each iteration of a loop.
+    n_integers, h_shift, g_shift = layout.n_integers, layout.hessian_shift, layout.gradient_shift
     g_step, h_step = layout.gradient_step, layout.hessian_step
     count_mask, hessian_mask = (np.int64(1) << h_shift) - 1, (np.int64(1) << g_shift) - 1
-    upper, lower, begin = np.int64(0), np.int64(0), np.uint64(first * n_words)
+    upper, lower, begin = np.int64(0), np.int64(0), np.uint64(first * n_integers)
     for b in range(np.uint64(n_bins)):
-        if n_words == 1:
-            lower += words[begin + b]
+        if n_integers == 1:
+            lower += packed[begin + b]
             sums[0, b] = g_step * np.float64(lower >> g_shift)
             counted = lower & hessian_mask
         else:
-            upper += words[begin + _TWO * b]
-            lower += words[begin + _TWO * b + _ONE]
+            upper += packed[begin + _TWO * b]
+            lower += packed[begin + _TWO * b + _ONE]
             sums[0, b] = g_step * np.float64(upper)
             counted = lower
         sums[1, b] = h_step * np.float64(counted >> h_shift)

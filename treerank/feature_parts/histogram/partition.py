@@ -12,16 +12,18 @@ from treerank.numerics.compiling import register_jitable
 def partition(rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray) -> int:
     """Sort the rows of a leaf by side; return how many go left.
 
-    ``bins`` are those of all rows, and ``goes_left`` has 1 for bins that go left.
+    ``bins`` are the bins of all rows, and ``goes_left`` is 1 for each bin that goes left.
     """
     right, n_left, n_right = np.empty(len(rows), rows.dtype), np.int64(0), np.int64(0)
     for i in range(len(rows)):
         row = rows[i]
         is_left = np.int64(goes_left[bins[row]])
-        rows[n_left] = row  # both, without a branch: one of the two is overwritten later
+        rows[n_left] = (
+            row  # written to both sides, without a branch: one of the two is overwritten later
+        )
         right[n_right] = row
         n_left += is_left
         n_right += 1 - is_left
-    for i in range(n_right):  # to assign a slice takes a second more to compile
+    for i in range(n_right):  # a slice assignment takes a second longer to compile
         rows[n_left + i] = right[i]
     return int(n_left)

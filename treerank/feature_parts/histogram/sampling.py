@@ -1,8 +1,7 @@
 """Sampling: the random rows and features of a tree, and random projections of several outputs.
 
 Random numbers depend only on seed, purpose and iteration, see :mod:`treerank.numerics.random_keys`.
-So a continued fit samples what one long fit would have sampled, and several workers sample what one
-would have sampled.
+So a continued fit draws the same as one long fit, and several workers draw the same as one worker.
 """
 
 import numpy as np
@@ -17,27 +16,27 @@ _DOCUMENTS, _QUERIES, _FEATURES, _OUTPUTS, ROUNDING = range(5)
 
 
 class RowSampler:
-    """Draws the rows to grow a tree on, from those of this worker.
+    """Draws the rows on which a tree is grown, among the rows of this worker.
 
-    ``share`` and ``share_of_queries`` are the probabilities of each document and of each query,
-    which the objective knows.
+    ``share`` and ``share_of_queries`` are the probabilities of each document and of each query of
+    the objective.
     """
 
     def __init__(self, rows: Rows, objective: Objective, share: float, share_of_queries: float):
-        places = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
+        indices = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
         self.largest = rows.largest
         self.n_rows, self.draws = len(rows), []  # purpose and share, and the number of each row
         if share_of_queries < 1:
             groups = as_objective(objective).groups
-            starts = groups.first_of(places)
-            every = np.sort(rows.of_all(starts))
-            queries = np.searchsorted(every, starts)  # their numbers among those of all
+            starts = groups.first_of(indices)
+            all_starts = np.sort(rows.of_all(starts))
+            queries = np.searchsorted(all_starts, starts)  # numbers among all workers' queries
             self.draws.append((_QUERIES, share_of_queries, queries[groups.codes]))
         if share < 1:
-            self.draws.append((_DOCUMENTS, share, places))
+            self.draws.append((_DOCUMENTS, share, indices))
 
     def rows(self, key: Key) -> np.ndarray:
-        """Return the rows of one tree, in ascending order; at least one of all workers."""
+        """Return the rows of one tree, in ascending order; at least one row over all workers."""
         keep = np.ones(self.n_rows, dtype=bool)
         for purpose, share, numbers in self.draws:
             keys = uniforms(*key_for(purpose, key), numbers)
@@ -46,12 +45,12 @@ class RowSampler:
         return np.flatnonzero(keep).astype(np.uint32)
 
 
-def sample_features(exists: np.ndarray, share: float, key: Key) -> np.ndarray:
-    """Return which of the places that hold a feature a tree may use."""
-    keys = uniforms(*key_for(_FEATURES, key), np.arange(len(exists)))
-    keys[~exists] = 2.0
-    n_drawn = max(1, round(share * np.count_nonzero(exists)))
-    return exists & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
+def sample_features(is_used: np.ndarray, share: float, key: Key) -> np.ndarray:
+    """Return whether a tree may use each column of bins; ``is_used`` says which hold a feature."""
+    keys = uniforms(*key_for(_FEATURES, key), np.arange(len(is_used)))
+    keys[~is_used] = 2.0
+    n_drawn = max(1, round(share * np.count_nonzero(is_used)))
+    return is_used & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
 
 
 def project(gradient: np.ndarray, hessian: np.ndarray, key: Key) -> tuple[np.ndarray, np.ndarray]:
@@ -71,8 +70,8 @@ def project(gradient: np.ndarray, hessian: np.ndarray, key: Key) -> tuple[np.nda
     if n_outputs == 1:
         return gradient[:, 0].astype(np.float64), hessian[:, 0].astype(np.float64)
     keys = uniforms(*key_for(_OUTPUTS, key), np.arange(n_outputs))
-    size = hessian.mean(axis=0, dtype=np.float64)
-    scale = np.divide(size.mean(), size, out=np.zeros(n_outputs), where=size > 0)
+    mean = hessian.mean(axis=0, dtype=np.float64)
+    scale = np.divide(mean.mean(), mean, out=np.zeros(n_outputs), where=mean > 0)
     to_gradient = np.where(keys < 0.5, -1.0, 1.0) * np.sqrt(scale)
     g, h = np.zeros((2, len(gradient)))
     for k in range(n_outputs):

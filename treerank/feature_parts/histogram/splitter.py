@@ -1,11 +1,12 @@
 """Splitter: the search for the best split of a leaf by the features of one block.
 
-A cut sends the bins up to one of them left and the other bins right. Missing values go to the
-side where the gain is larger. The gain of a cut is twice what separate Newton steps of both sides
-lower the objective by, compared with one step of the whole leaf.
+A cut sends all bins up to a bin left and the other bins right. Missing values go to the side where
+the gain is larger. The gain of a cut is twice the decrease of the objective by a Newton step on
+each side, compared with one Newton step of the leaf.
 
-Of categories, a set goes left and all others go right. If categories are sorted by their own Newton
-steps, the best of all sets is a prefix of that order [1]_. So it is a cut of sorted bins.
+A split by category sends a set of categories left and all others right. If categories are sorted by
+the Newton step of their documents, the best of all sets is a prefix of that order [1]_. So it is a
+cut of sorted bins.
 
 References
 ----------
@@ -23,24 +24,24 @@ from treerank.feature_parts.histogram.histogram import N_BINS, STRIDE
 from treerank.feature_parts.histogram.packing import Layout, unpack
 from treerank.numerics.compiling import register_jitable
 
-#: Gains smaller than this share of the gain of the whole leaf are rounding errors.
+#: Gains smaller than this share of the gain of the unsplit leaf are rounding errors.
 _NOISE = 1e-11
-#: A gain that is not above this share of another one is not above that one, whatever is rounded.
+#: A gain below this share of another gain, up to a tiny number, is smaller despite rounding.
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
-#: The best split of a leaf so far, with fields as in ``tree.NODE``. The gain is that of both sides,
-#: that of the whole leaf not yet subtracted; sums are those over the documents that go left.
-#: ``goes_left`` is 1 for each bin that does.
+#: The best split of a leaf so far, with fields as in ``tree.NODE``. The gain is the gain of both
+#: sides, from which the gain of the unsplit leaf is not yet subtracted. Sums are over the documents
+#: that go left. ``goes_left`` is 1 for each bin that goes left.
 SPLIT = np.dtype(
-    [(name, np.int64) for name in ("place", "bin", "missing_left")]
+    [(name, np.int64) for name in ("column", "bin", "missing_left")]
     + [(name, np.float64) for name in ("gain", "gradient", "hessian", "n_documents")]
     + [("goes_left", np.uint8, (N_BINS,))]
 )
 
 
 class TreeRules(NamedTuple):
-    """Rules for trees; the names are those of :class:`HistogramTrees`."""
+    """Rules for trees, named like the parameters of :class:`HistogramTrees`."""
 
     num_leaves: int
     max_depth: int
@@ -65,20 +66,20 @@ def newton_step(gradient: float, hessian: float, rules: TreeRules, leaf: Any) ->
 
 @register_jitable(error_model="numpy")
 def _leaf_gain(gradient, hessian, rules, leaf):
-    """Return twice what the best value of a leaf lowers the objective by."""
+    """Return twice the decrease of the objective by the best value of a leaf."""
     value = newton_step(gradient, hessian, rules, leaf)
     slope = 2 * (gradient * value + rules.reg_alpha * abs(value))
     return -slope - (hessian + rules.reg_lambda) * value * value
 
 
 @register_jitable(error_model="numpy")
-def whole_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
-    """Return the gain of both sides less that of the whole leaf; -inf if it is too small."""
+def net_gain(gain: float, leaf: Any, rules: TreeRules) -> float:
+    """Return the gain of both sides minus the gain of the unsplit leaf; -inf if it is too small."""
     if gain == -np.inf:  # such a leaf may have no hessian
         return gain
-    whole = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf)
-    gain -= whole
-    return gain if gain > rules.min_split_gain + _NOISE * abs(whole) else -np.inf
+    unsplit = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf)
+    gain -= unsplit
+    return gain if gain > rules.min_split_gain + _NOISE * abs(unsplit) else -np.inf
 
 
 @register_jitable(error_model="numpy")
@@ -90,7 +91,7 @@ def may_split(leaf: Any, rules: Any) -> bool:
 
 
 def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
-    """Return an array of one record with the fields of both, which kernels take faster."""
+    """Return an array of one record with the fields of both: kernels are called faster with it."""
     values = layout._asdict() | rules._asdict()
     fields = [(name, type(value)) for name, value in values.items()]
     return np.array([tuple(values.values())], dtype=fields)
@@ -98,99 +99,99 @@ def record_of(layout: Layout, rules: TreeRules) -> np.ndarray:
 
 @register_jitable(error_model="numpy")
 def search_blocks(
-    piece: int, first: int, small: np.ndarray, data: Any, how: Any, tree: Any
+    task: int, first: int, small: np.ndarray, data: Any, settings: Any, tree: Any
 ) -> None:
-    """Find the best splits of one leaf or two sisters in some blocks, from number ``first`` on.
+    """Find the best splits of one leaf or two sibling leaves in blocks from number ``first`` on.
 
-    ``small`` are the histograms of the first leaf, which are kept where a node below may need them.
-    Those of the second one are those of its parent, from which they are subtracted here. Splits
-    that are better than those that the piece has found before replace them. ``data`` is a
-    ``tree.Data``, ``tree`` a ``tree.Growth``, and ``how`` layout and rules.
+    ``small`` has the histograms of the first leaf; they are stored where a node below may need
+    them. The histograms of the second leaf are those of the parent minus those of the first leaf,
+    and are computed here. A better split replaces the best one of the task. ``data`` is a
+    ``tree.Data``, ``tree`` a ``tree.Growth``, and ``settings`` a record of layout and rules.
     """
     sums, step = np.empty((3, N_BINS)), tree.step[0]
     for block in range(first, first + len(small)):
-        sister = small[block - first]
+        sibling = small[block - first]
         for child in range(1 + (step.pair[1] >= 0)):
             number, is_open = step.pair[child], False
-            leaf, split = tree.nodes[number], tree.found[piece, child]
+            leaf, split = tree.nodes[number], tree.best[task, child]
             slot = tree.slots[number, block]
-            if slot < 0 or not may_split(leaf, how):
+            if slot < 0 or not may_split(leaf, settings):
                 continue
-            words = data.histograms[slot, block] if child else sister
+            packed = data.histograms[slot, block] if child else sibling
             for at in range(block * WIDTH, (block + 1) * WIDTH):
                 if not _is_on_path(at, data.groups, tree.paths[number]):
                     continue
-                place, begin = data.places[at], at % WIDTH * STRIDE
-                n = place.n_values + place.is_category  # codes without a bin are a category, too
+                column, begin = data.columns[at], at % WIDTH * STRIDE
+                n = column.n_values + column.is_category  # codes without a bin: one more category
                 if child:
-                    start, stop = begin * how.n_words, (begin + n) * how.n_words
+                    start, stop = begin * settings.n_integers, (begin + n) * settings.n_integers
                     for i in range(np.uint64(start), np.uint64(stop)):  # unsigned: in vectors
-                        words[i] -= sister[i]
-                unpack(words, begin + place.zero, 1, how, sums)
-                if leaf.n_documents - sums[2, 0] < how.min_child_samples:
-                    continue  # so are all cuts of its bins, in this leaf and below
+                        packed[i] -= sibling[i]
+                unpack(packed, begin + column.zero, 1, settings, sums)
+                if leaf.n_documents - sums[2, 0] < settings.min_child_samples:
+                    continue  # too few documents have other values: no cut, here or below
                 is_open = True
-                unpack(words, begin, n, how, sums)
-                if _search_feature(sums, n, place, leaf, how, split):
-                    split.place = at
+                unpack(packed, begin, n, settings, sums)
+                if _search_feature(sums, n, column, leaf, settings, split):
+                    split.column = at
             if not is_open:
                 tree.slots[number, block] = -1
             elif child == 0:
-                _keep(sister, block, number, data, tree)
+                _store(sibling, block, number, data, tree)
 
 
 @register_jitable(error_model="numpy")
-def _keep(words, block, number, data, tree):
-    """Keep the histogram of a node."""
+def _store(packed, block, number, data, tree):
+    """Store the histogram of a node for its children."""
     slot = tree.n_kept[block]
     tree.n_kept[block] += 1
     tree.slots[number, block] = slot
-    for i in range(len(words)):  # to assign a slice takes longer to compile
-        data.histograms[slot, block, i] = words[i]
+    for i in range(len(packed)):  # to assign a slice takes longer to compile
+        data.histograms[slot, block, i] = packed[i]
 
 
 @register_jitable(error_model="numpy")
-def _is_on_path(place, groups, path):
-    """Return whether one group has a place and all features above the leaf."""
+def _is_on_path(column, groups, path):
+    """Return whether a group of features holds a column and all columns above the leaf."""
     for group in range(len(groups)):  # noqa: SIM110  (numba compiles no generators)
-        if groups[group, place] and path[group]:
+        if groups[group, column] and path[group]:
             return True
     return False
 
 
 @register_jitable(error_model="numpy")
-def _search_feature(sums, n, place, leaf, how, split):
-    """Write the best split by one feature to ``split`` if it is better; return whether it is.
+def _search_feature(sums, n, column, leaf, settings, split):
+    """Write the best split by a feature to ``split`` if it is better; return whether it is better.
 
-    ``sums`` are the running sums of gradient, hessian and count over its ``n`` bins.
+    ``sums`` has the running sums of gradient, hessian and count over the ``n`` bins of the feature.
     """
-    if place.is_category:
-        order = _sort_bins(sums, n, how.cat_smooth)
+    if column.is_category:
+        order = _sort_bins(sums, n, settings.cat_smooth)
         n = len(order)
-    found = _best_cut(sums, n, place, leaf, how, split)
-    if found:
+    is_better = _best_cut(sums, n, column, leaf, settings, split)
+    if is_better:
         for b in range(N_BINS):
-            split.goes_left[b] = b <= split.bin and not place.is_category
-        if place.is_category:
+            split.goes_left[b] = b <= split.bin and not column.is_category
+        if column.is_category:
             for i in range(split.bin + 1):
                 split.goes_left[order[i]] = 1
         else:
             split.goes_left[n] = split.missing_left
-    return found
+    return is_better
 
 
 @register_jitable(error_model="numpy")
 def _sort_bins(sums, n_bins, smooth):
-    """Sort the bins that have documents by dampened Newton step; return their numbers.
+    """Sort the bins that have documents by smoothed Newton step; return their numbers.
 
-    ``sums`` become those over the bins in this order. They stay exact, see ``packing``.
+    ``sums`` become the running sums over the bins in this order, which are exact, see ``packing``.
     """
-    own, steps, order, n = sums.copy(), np.empty(n_bins), np.empty(n_bins, dtype=np.int64), 0
+    of_bin, steps, order, n = sums.copy(), np.empty(n_bins), np.empty(n_bins, dtype=np.int64), 0
     for b in range(n_bins):
         for k in range(3):
-            own[k, b] -= sums[k, b - 1] if b else 0.0
-        if own[2, b] > 0:
-            step, at = own[0, b] / (own[1, b] + smooth), n
+            of_bin[k, b] -= sums[k, b - 1] if b else 0.0
+        if of_bin[2, b] > 0:
+            step, at = of_bin[0, b] / (of_bin[1, b] + smooth), n
             while at > 0 and steps[at - 1] > step:  # insertion sort: stable and short
                 order[at], steps[at] = order[at - 1], steps[at - 1]
                 at -= 1
@@ -199,22 +200,22 @@ def _sort_bins(sums, n_bins, smooth):
     for k in range(3):
         total = 0.0
         for i in range(n):
-            total += own[k, order[i]]
+            total += of_bin[k, order[i]]
             sums[k, i] = total
     return order[:n]
 
 
 @register_jitable(error_model="numpy")
-def _best_cut(sums, n_values, place, leaf, rules, split):
-    """Write the best cut of ordered bins to ``split`` if it is better; return whether it is.
+def _best_cut(sums, n_values, column, leaf, rules, split):
+    """Write the best cut of ordered bins to ``split`` if it is better; return whether it is better.
 
-    The documents of the leaf that are in none of the ``n_values`` bins lack the value.
+    Documents of the leaf that are in none of the ``n_values`` bins have a missing value.
     """
-    last, found = n_values - 1, False
+    last, is_better = n_values - 1, False
     g, h = leaf.gradient - sums[0, last], leaf.hessian - sums[1, last]
     n_missing = leaf.n_documents - sums[2, last]
-    penalty = rules.reg_lambda + (rules.cat_l2 if place.is_category else 0.0)
-    # Without missing values on the left, the last cut has all values there, if others lack it.
+    penalty = rules.reg_lambda + (rules.cat_l2 if column.is_category else 0.0)
+    # With missing values on the right, the last cut sends all present values left.
     n_cuts = last + (n_missing > 0)
     for missing_left in range(2 if n_missing > 0 else 1):
         if missing_left:
@@ -228,13 +229,13 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
             continue
         for b in range(n_cuts):
             left = sums[0, b], sums[1, b], sums[2, b]
-            gain = cut_gain(left, leaf, rules, penalty, place.sign)
+            gain = cut_gain(left, leaf, rules, penalty, column.sign)
             if gain > split.gain:
-                found, split.gain, split.bin = True, gain, b
+                is_better, split.gain, split.bin = True, gain, b
                 split.gradient, split.hessian, split.n_documents = left
                 follows_most = n_missing == 0 and 2 * left[2] >= leaf.n_documents
                 split.missing_left = missing_left or follows_most
-    return found
+    return is_better
 
 
 @register_jitable(error_model="numpy")
@@ -243,15 +244,15 @@ def may_gain(
 ) -> bool:
     """Return whether one of the first cuts that the rules allow may gain more than ``least``.
 
-    Most features of a leaf have none, and this loop has neither divisions nor branches. Both sides
-    of the comparison are multiplied by the denominators of :func:`cut_gain`. Rounding errors are
-    smaller than what ``_CLOSE`` and ``_TINY`` leave.
+    Most features of a leaf have no such cut, and this loop finds that out without divisions and
+    branches: both sides of the comparison are multiplied by the denominators of :func:`cut_gain`.
+    ``_CLOSE`` and ``_TINY`` are a margin that is larger than all rounding errors.
     """
     gradients, hessians, counts = sums[0], sums[1], sums[2]
     g, h, n = leaf.gradient, leaf.hessian, leaf.n_documents
     alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
     least *= _CLOSE
-    n_found = np.int64(0)
+    n_better = np.int64(0)
     for b in range(n_cuts):
         g_left, h_left, n_left = gradients[b], hessians[b], counts[b]
         g_right, h_right = g - g_left, h - h_left
@@ -261,8 +262,8 @@ def may_gain(
         h_left += penalty
         h_right += penalty
         gain = left * left * h_right + right * right * h_left + _TINY
-        n_found += enough & heavy & (gain > least * (h_left * h_right))
-    return bool(n_found > 0)
+        n_better += enough & heavy & (gain > least * (h_left * h_right))
+    return bool(n_better > 0)
 
 
 @register_jitable(error_model="numpy")
@@ -271,8 +272,8 @@ def cut_gain(
 ) -> float:
     """Return the gain of both sides of a cut; -inf where the rules forbid it.
 
-    ``left`` are the sums of gradient, hessian and count of what goes left, and ``sign`` is the
-    monotone constraint. Where there are such constraints, values of leaves have bounds.
+    ``left`` has the sums of gradient, hessian and count over the documents that go left, and
+    ``sign`` is the monotone constraint. With monotone constraints, values of leaves have bounds.
     """
     g, h, n = left
     g_right, h_right, n_right = leaf.gradient - g, leaf.hessian - h, leaf.n_documents - n

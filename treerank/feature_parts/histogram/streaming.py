@@ -1,8 +1,8 @@
 """Feature part of streaming trees: histogram trees that add some trees for every batch of data.
 
 Each batch is read once. Its trees start from the scores of the trees so far, so they correct what
-has changed since. The values of old trees shrink, and the oldest trees are removed. Other learners
-from streams, such as Hoeffding trees, read one labeled document at a time. They cannot lower an
+has changed since. The values of old trees shrink, and the oldest trees are removed. Other models
+for streams, such as Hoeffding trees, read one labeled document at a time. They cannot minimize an
 objective over queries. Batches of few queries make poor trees.
 """
 

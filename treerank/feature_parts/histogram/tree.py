@@ -1,4 +1,4 @@
-"""Tree: what trees are grown on, their nodes, and the memory for their histograms."""
+"""Tree: the data of a fit, the state of a growing tree, and memory for histograms."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
 #: A node of a growing tree:
 #:
-#: - place: of the feature that splits it, see ``binning.PLACE``; -1 in a leaf.
+#: - column: column of bins that splits it, see ``binning.COLUMN``; -1 in a leaf.
 #: - bin, missing_left: last bin that goes left, and whether missing values do.
 #: - first: left child; the right child is the node after it.
 #: - begin, end: its rows of this worker, as a range of the sorted rows.
@@ -20,7 +20,7 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 #: - gain: of the split.
 #: - gradient, hessian, n_documents: sums over its rows of all workers.
 #: - lower, upper: bounds of its value, from monotone constraints.
-_INTEGERS = ("place", "bin", "missing_left", "first", "begin", "end", "depth")
+_INTEGERS = ("column", "bin", "missing_left", "first", "begin", "end", "depth")
 _NUMBERS = ("gain", "gradient", "hessian", "n_documents", "lower", "upper")
 NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _NUMBERS])
 
@@ -29,28 +29,28 @@ NODE = np.dtype([(n, np.int64) for n in _INTEGERS] + [(n, np.float64) for n in _
 #:
 #: - kind: see ``grower``.
 #: - n_nodes: number of nodes so far.
-#: - n_threads: how many there are.
+#: - n_threads: number of threads.
 #: - adds_up: whether histograms are added up over workers before they are searched.
-#: - n_parts, n_pieces: parts of the rows, 0 or at least 2; pieces of the blocks.
-#: - n_filled: number of pairs of new leaves that are filled and not searched yet, if it adds up.
-#: - at: which of them is searched.
-#: - pair: new leaves, the smaller one first; the second one is -1 if the first is the root.
-_FIELDS = ("kind", "n_nodes", "n_threads", "adds_up", "n_parts", "n_pieces", "n_filled", "at")
+#: - n_parts, n_tasks: number of parts of the rows, 0 or at least 2; number of tasks of the blocks.
+#: - n_filled: number of pairs of new leaves with histograms that wait for the search by workers.
+#: - searched: number of the pair that is searched.
+#: - pair: the two new leaves, the smaller one first; the second one is -1 if the first is the root.
+_FIELDS = ("kind", "n_nodes", "n_threads", "adds_up", "n_parts", "n_tasks", "n_filled", "searched")
 STEP = np.dtype([(name, np.int64) for name in _FIELDS] + [("pair", np.int64, (2,))])
 
 
 class Data(NamedTuple):
     """What all trees of a fit are grown on."""
 
-    places: np.ndarray  # with monotone constraints
+    columns: np.ndarray  # of COLUMN, with monotone constraints
     zeros: np.ndarray  # bins of a row of zeros
-    #: Which places a tree may use, of each group of features that may be on one path from the root
-    #: to a leaf; of bool and shape (n_groups, n_places).
+    #: Columns that a tree may use, for each group of features that may be on one path from the root
+    #: to a leaf; of bool and shape (n_groups, n_columns).
     groups: np.ndarray
     binned: np.ndarray  # bins of all rows, see ``binning.bin_rows``
-    columns: np.ndarray  # the same by column, see ``binning.by_column``
+    binned_by_column: np.ndarray  # the same by column, see ``binning.by_column``
     #: Histograms of the leaves of a tree, over the rows of all workers; of int64 and shape
-    #: (n_leaves, n_blocks, words). See ``Growth.slots``.
+    #: (n_leaves, n_blocks, n_entries). See ``Growth.slots``.
     histograms: np.ndarray
 
 
@@ -60,25 +60,25 @@ class Growth(NamedTuple):
     nodes: np.ndarray
     splits: np.ndarray  # the best one of each node
     paths: np.ndarray  # whether all features above a node are of a group; (n_nodes, n_groups)
-    #: Which of the histograms of a block is that of a node, -1 if no feature of the block can split
-    #: it, or a node below; of shape (n_nodes, n_blocks).
+    #: Number of the node's histogram among the kept histograms of a block; -1 if no feature of the
+    #: block can split the node, or a node below it; of shape (n_nodes, n_blocks).
     slots: np.ndarray
-    n_kept: np.ndarray  # number of histograms of each block
-    found: np.ndarray  # best splits of the new leaves that each piece has found
-    #: A histogram for each part of the rows; if workers add them up, one for each pair behind.
+    n_kept: np.ndarray  # number of kept histograms of each block
+    best: np.ndarray  # best splits of the two new leaves in each task; (n_tasks, 2)
+    #: A histogram for each part of the rows; then, with several workers, one for each of ``pairs``.
     filled: np.ndarray
-    pairs: np.ndarray  # of new leaves that are filled and not searched yet; of shape (n_most, 2)
-    near: np.ndarray  # histograms of some blocks for each piece, which stay in its cache
+    pairs: np.ndarray  # new leaves with histograms that are not searched yet; of shape (n_pairs, 2)
+    buffers: np.ndarray  # histograms of some blocks for each task, which stay in its cache
     step: np.ndarray  # the step that threads are in
-    counters: np.ndarray  # of its pieces
+    counters: np.ndarray  # of its tasks, see ``tasks``
 
 
 def make_histograms(
-    binned: np.ndarray, n_words: int, rules: TreeRules, n_rows: int | None = None
+    binned: np.ndarray, n_integers: int, rules: TreeRules, n_rows: int | None = None
 ) -> np.ndarray:
-    """Return memory for the histograms of the leaves of trees; ``n_rows`` are all workers' rows."""
+    """Return memory for the histograms of a tree's leaves; ``n_rows`` counts all workers' rows."""
     n_rows, n_blocks = binned.shape[0] if n_rows is None else n_rows, binned.shape[1]
     n_leaves = min(rules.num_leaves, n_rows) if n_blocks else 1  # nothing varies
     if 0 < rules.max_depth < 31:
         n_leaves = min(n_leaves, 2**rules.max_depth)
-    return np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_words), dtype=np.int64)
+    return np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_integers), dtype=np.int64)

@@ -20,7 +20,7 @@ from treerank.forests.forest import Forest
 from treerank.numerics.threads import kernel_threads
 from treerank.parameters import Auto, NotNegative, Rule, Share, Size
 
-#: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
+#: Smallest sum of hessians of a leaf, even if ``min_child_weight`` is 0: a divisor must not be 0.
 _LEAST_WEIGHT = 1e-15
 
 
@@ -49,14 +49,14 @@ class HistogramTrees(BoostedTrees):
     max_bin : int, default=255
         Largest number of bins of a feature, in addition to the one for missing values.
     precision : {"float32", "int16", "int8"}, default="float32"
-        How derivatives are stored in the search for splits: as they are, or rounded at random to
-        integers, which is faster and needs half the memory. Leaf values are never rounded.
+        How derivatives are stored in the search for splits: in single precision, or rounded at
+        random to integers, which is faster and needs half the memory. Leaf values are not rounded.
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both. Only for
         objectives with one output.
     categorical_features : sequence of indices or names, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
-        rankers fill from the categories of a data frame. The ``max_bin`` most frequent codes are
+        Columns with integer codes of categories; ``None`` uses the categories of ``Rows``, which
+        rankers take from a data frame. The ``max_bin`` most frequent codes are
         distinguished; the others are treated as missing values.
     cat_smooth : float, default=10.0
         Number added to the sum of hessians of each category when categories are sorted.
@@ -107,7 +107,7 @@ class HistogramTrees(BoostedTrees):
         bins = find_bins(task.rows, most=self.max_bin, categorical=categorical, seed=task.seed)
         with kernel_threads(n_threads):
             rules = self._rules(task.sizes, bool(signs.any()))
-            bins.places["sign"] = signs[bins.places["feature"]]
+            bins.columns["sign"] = signs[bins.columns["feature"]]
             return boost(self, task, bins, rules, groups)
 
     def read_booster(self, booster: Forest) -> Forest:
@@ -125,10 +125,10 @@ class HistogramTrees(BoostedTrees):
 
     def restore_booster(self, model: dict[str, Any]) -> Forest:
         """Return a forest from its plain values, and refuse anything else."""
-        return _own(Forest.of_state(model))
+        return _checked(Forest.of_state(model))
 
     def describe(self, booster: Forest) -> tuple[int, int, int]:
-        """Return what a forest is of."""
+        """Return the numbers of features, of outputs and of trees of a forest."""
         return booster.n_features, booster.n_outputs, booster.n_trees
 
     def _rules(self, sizes: Sizes, is_monotone: bool) -> TreeRules:
@@ -146,29 +146,29 @@ class HistogramTrees(BoostedTrees):
     def _constraints(
         self, rows: Rows, categorical: tuple[int, ...], n_outputs: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the monotone constraints of all features, and whether each is of each group.
+        """Return the monotone constraint of each feature, and the features of each group.
 
-        The features on one path are of one group. Constraints that trees cannot keep to are
-        refused.
+        The groups are of bool and shape (n_groups, n_features): all features on a path are in one
+        group. Constraints that trees cannot satisfy are refused.
         """
-        given, columns = self.monotone_constraints, range(rows.shape[1])
-        found = constraints_of(self, len(columns), rows.columns.names)
-        signs = np.array(found.get("monotone_constraints", [0] * len(columns)))
+        monotone, columns = self.monotone_constraints, range(rows.shape[1])
+        constraints = constraints_of(self, len(columns), rows.columns.names)
+        signs = np.array(constraints.get("monotone_constraints", [0] * len(columns)))
         if signs.any() and n_outputs > 1:
             raise ValueError(
-                f"monotone_constraints must be None with several outputs; got {given!r}."
+                f"monotone_constraints must be None with several outputs; got {monotone!r}."
             )
         if signs[list(categorical)].any():
             raise ValueError(
                 "monotone_constraints must be 0 for categories, which have no order; "
-                f"got {given!r}."
+                f"got {monotone!r}."
             )
-        groups = found.get("interaction_constraints", [columns])
+        groups = constraints.get("interaction_constraints", [columns])
         return signs, np.array([np.isin(columns, list(group)) for group in groups])
 
 
-def _own(forest: Forest) -> Forest:
-    """Return a forest of histogram trees; refuse one that adds or splits in another way."""
+def _checked(forest: Forest) -> Forest:
+    """Return a forest; refuse one that adds or splits otherwise than histogram trees."""
     sets = forest.categories
     is_sum = forest.sum_dtype == "float64" and not forest.constant.any()
     is_sum &= forest.values.shape[1] == forest.n_outputs

@@ -1,11 +1,11 @@
-"""Each piece of each step is done once, whoever comes, and whenever."""
+"""Each task of each step is done once, whoever comes, and whenever."""
 
 import threading
 
 import numpy as np
 import pytest
 
-from treerank.feature_parts.histogram import pieces
+from treerank.feature_parts.histogram import tasks
 from treerank.numerics.compiling import kernel_for
 
 N_STEPS = 200_000  # long enough for threads to get in each other's way
@@ -14,18 +14,18 @@ N_STEPS = 200_000  # long enough for threads to get in each other's way
 @kernel_for(nogil=True)
 def work(counters, done, step):
     while True:
-        piece = pieces.take_piece(counters)
-        if piece <= 0:
-            return piece == 0
-        done[step[0], piece - 1] += 1
-        if pieces.finish_piece(counters):
+        task = tasks.take_task(counters)
+        if task <= 0:
+            return task == 0
+        done[step[0], task - 1] += 1
+        if tasks.finish_task(counters):
             step[0] += 1
-            pieces.open_pieces(counters, 1 + step[0] % 7 if step[0] < len(done) else -1)
+            tasks.open_tasks(counters, 1 + step[0] % 7 if step[0] < len(done) else -1)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_each_piece_is_done_once(n_threads):
-    counters, step = pieces.new_counters(), np.zeros(1, dtype=int)
+    counters, step = tasks.new_counters(), np.zeros(1, dtype=int)
     done = np.zeros((N_STEPS, 7), dtype=int)
     counters[0] = 0  # until all threads have begun
 
@@ -46,6 +46,6 @@ def test_each_piece_is_done_once(n_threads):
 
 
 def test_a_thread_that_finds_no_piece_comes_back():
-    counters = pieces.new_counters()
-    counters[0] = 0  # another thread has the only piece
+    counters = tasks.new_counters()
+    counters[0] = 0  # another thread has the only task
     assert work(counters, np.zeros((0, 7), dtype=int), np.zeros(1, dtype=int))
