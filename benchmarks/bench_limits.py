@@ -65,8 +65,8 @@ def pass_again(arguments, found, seconds, rows):
             fill(0, np.arange(len(into)), bins, packed, own, into)
             rows["fill"] += len(own)
         middle = time.perf_counter()
-        if node["place"] >= 0:
-            partition(own, data.columns[node["place"]], goes_left[number])
+        if node["column"] >= 0:
+            partition(own, data.binned_by_column[node["column"]], goes_left[number])
         seconds["fill"] += middle - start
         seconds["partition"] += time.perf_counter() - middle
 

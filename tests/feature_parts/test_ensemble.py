@@ -248,14 +248,14 @@ def test_any_objective_fits_an_ensemble():
     assert ranker.transform(X).shape == (len(X), 2)
 
 
-def test_parts_are_copied_and_their_parameters_are_named_by_their_places():
+def test_parts_are_copied_and_their_parameters_are_named_by_their_index():
     ranker = TreeDirectRanker(["linear", TREES])
     ranker.set_params(feature_part__1__num_leaves=7, feature_part__n_bags=2)
     assert isinstance(ranker.feature_part, Ensemble)
     params = ranker.get_params()
     assert (params["feature_part__1__num_leaves"], params["feature_part__n_bags"]) == (7, 2)
     assert TREES.num_leaves == "auto"
-    with pytest.raises(ValueError, match="place must be one of"):
+    with pytest.raises(ValueError, match="index must be one of"):
         ranker.set_params(feature_part__2__num_leaves=7)
     with pytest.raises(ValueError, match="Invalid parameter 'leaves'"):
         ranker.set_params(feature_part__1__leaves=7)

@@ -63,7 +63,7 @@ def test_the_best_iteration_is_kept_and_none_keeps_all(make):
 def test_what_is_given_stays_and_changes_no_other_size(numbers):
     sizes = auto_sizes(*numbers)
     for name, value in sizes._asdict().items():
-        given = auto_sizes(*numbers, given={name: 2 * value})
+        given = auto_sizes(*numbers, chosen={name: 2 * value})
         assert getattr(given, name) == 2 * value
         others = set(sizes._fields) - {name, "n_estimators", "learning_rate"}
         assert all(getattr(given, other) == getattr(sizes, other) for other in others)

@@ -1,4 +1,4 @@
-"""Bags: shares of the queries of an objective, each with the queries that it leaves out."""
+"""Bags: divisions of the queries into training and left-out queries, as in cross-validation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ from treerank.objectives.batches import taken
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Numbers of the rows that one fit of each part learns from, and of those it does not see."""
+    """Rows on which one fit of each part is trained, and rows that it does not see."""
 
     kept: np.ndarray
     left_out: np.ndarray
 
     def validation(self, rows: Rows, objective: Objective) -> Validation:
-        """Return the rows that are left out, with the convex form of their loss as the metric."""
+        """Return the left-out rows, and their loss in its convex form, negated, as the metric."""
         convex = as_objective(taken(objective, self.left_out)).convex_or_itself()
 
         def negative_loss(scores: np.ndarray) -> float:
@@ -44,7 +44,7 @@ def deal_bags(groups: QueryGroups, n_bags: int, rng: Any) -> list[Bag]:
     n_units = groups.n_queries if has_enough else groups.n_documents
     bag_of_unit = rng.permutation(n_units) % n_bags
     bag_of_row = bag_of_unit[unit[groups.order]]
-    if n_units == 1:  # nothing can be left out
+    if n_units == 1:  # no unit can be left out
         return [Bag(groups.order, groups.order)]
     return [
         Bag(groups.order[bag_of_row != bag], groups.order[bag_of_row == bag])

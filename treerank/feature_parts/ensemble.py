@@ -1,9 +1,9 @@
 """Ensemble: several feature parts as one, each fitted several times.
 
-Every feature part is fitted once per bag. A bag is a share of the queries and leaves out the
-others. The fits stop early on what their bag leaves out, and the scores that they give there are
-scores of documents they were not trained on. From these scores, which cover all documents, the
-weights of the feature parts are fitted. Then parts may be fitted again, to all queries.
+Every feature part is fitted once per bag. A bag trains on a share of the queries and leaves out the
+other queries. Its fits stop early by the left-out queries, and score them: these out-of-fold scores
+cover all documents, and the weights of the feature parts are fitted to them. Then parts may be
+fitted again, to all queries.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,12 +58,12 @@ from treerank.progress import (
 #: Penalty on the squares of the weights, as a share of the curvature at the start.
 _ALPHA = 0.0003
 _STEPS = 50
-#: Given shares count as much as so many queries.
+#: Number of queries that expected shares count as much as.
 _QUERIES_OF_SHARES = 25
 
 
 def _check_bags(name, bags, sizes):
-    """Refuse what is not a list of bags with one fitted part per place."""
+    """Refuse anything but a list of bags with one fitted part for each entry of ``parts``."""
     if not isinstance(bags, list) or not bags:
         raise ValueError(f"{name} must be a list of bags of {sizes['n_parts']} parts.")
     for parts in bags:
@@ -83,24 +83,24 @@ class Ensemble(PartList):
     ----------
     parts : sequence of str or feature part, default=("linear", "lightgbm")
         The feature parts, by name or as instances, which are copied. Their parameters are named by
-        their places: ``set_params(**{"1__num_leaves": 15})`` changes the second one.
+        their index: ``set_params(**{"1__num_leaves": 15})`` changes the second one.
     n_bags : int, default=5
-        Number of fits of each part; each leaves out another one of so many shares of the queries.
-        The time of ``fit`` and of ``transform`` is proportional to it.
+        Number of fits of each part. The queries are divided into this number of shares, and each
+        fit leaves out one of them. The time of ``fit`` and of ``transform`` is proportional to it.
     losses : sequence of str, loss or None, default=None
-        Loss of each part, of those without pairs, such as "half_squared_error"; None is that of
-        the ranker. The weights of the parts are fitted to the ranker's. If that is an objective of
-        your own, all parts keep it.
+        Loss of each part, one without pairs, such as "half_squared_error"; None is the loss of the
+        ranker. The weights of the parts are fitted to the loss of the ranker. If the ranker has an
+        objective of your own, all parts are fitted to it.
     shares : sequence of float, default=None
-        Weights that the parts are expected to have, for scores of equal spread. The fitted weights
-        are drawn to them, as much as 25 queries would: few queries weigh parts by chance.
+        Expected weights of the parts, for scores of equal spread. They are a prior that counts as
+        much as 25 queries: few queries weigh parts by chance.
     n_refits : int, default=0
-        Number of fits of each part to all queries, by other seeds. They score instead of the fits
-        to bags, from which only the weights come. Then no fit stops early.
+        Number of further fits of each part, to all queries and with other seeds. They replace the
+        fits to bags in the scores; the bags then only decide the weights, and no fit stops early.
     time : float, default=None
-        Seconds for all fits: none begins that is not expected to end in time, but the first. First
-        come the fits to all queries; without any fit to a bag, ``shares`` are the weights. Ctrl-C
-        ends the time, too, once each part has a fit. None makes all fits.
+        Seconds for all fits. A fit begins only if it is expected to end in time; the first one
+        always begins. Fits to all queries come first; without any fit to a bag, ``shares`` are the
+        weights. Ctrl-C ends the time, too, once each part has a fit. None makes all fits.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
 
@@ -113,11 +113,11 @@ class Ensemble(PartList):
     feature_importances_ : ndarray of shape (n_features,)
         Mean importance over parts, weighed by the share of each part in the spread of the scores.
     spread_ : ndarray of shape (n_parts,)
-        Standard deviation of the scores of each part over the documents, each left out once.
+        Standard deviation of the out-of-fold scores of each part over the documents.
     n_left_out_ : int
-        Number of fits that there was no time for, or that a callback left out.
+        Number of fits that were skipped for want of time, or by a callback.
     evals_result_ : dict
-        ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
+        ``{"validation": {name of the metric: [value]}}`` of the ensemble, given ``validation``.
     n_features_in_, n_outputs_ : int
         Number of columns of X and of ``transform``, which has one per part.
 
@@ -155,7 +155,7 @@ class Ensemble(PartList):
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
-        The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
+        The metric of ``validation`` is computed once, at the end, and decides nothing.
         """
         objective = as_objective(objective)
         self._check_parts(objective)
@@ -166,9 +166,9 @@ class Ensemble(PartList):
         self.n_features_in_ = rows.shape[1]
         self.bags_, scores = self._fits(rows, objective)
         by_query = objective.groups.order
-        known = by_query[~np.isnan(scores[by_query]).any(axis=1)]
-        if len(known):
-            self._weigh(scores[known], taken(objective, known))
+        scored = by_query[~np.isnan(scores[by_query]).any(axis=1)]
+        if len(scored):
+            self._weigh(scores[scored], taken(objective, scored))
         else:
             self._weigh(_columns(self.bags_[0], rows.take(objective.groups.order)), None)
         progress = Progress(validation and validation[1], None)
@@ -218,30 +218,30 @@ class Ensemble(PartList):
         return self.bags_[0]
 
     def _check_rounds(self) -> None:
-        """Refuse a number of rounds for early stopping where no fit watches anything."""
-        for place, part in enumerate(self.parts):
+        """Refuse a number of rounds for early stopping if no fit has left-out queries."""
+        for index, part in enumerate(self.parts):
             rounds = getattr(part, "early_stopping_rounds", None)
             if self.n_refits and rounds not in (None, "auto"):
                 raise ValueError(
-                    f"early_stopping_rounds of parts[{place}] must be None or 'auto' where "
+                    f"early_stopping_rounds of parts[{index}] must be None or 'auto' where "
                     f"n_refits is above 0, since fits to all queries watch none; got {rounds!r}. "
                     "Set n_refits=0 to stop early."
                 )
 
     def _fits(self, rows: Rows, objective: Objective) -> tuple[list[list[Any]], np.ndarray]:
-        """Return the fits that score, and scores of documents that were left out."""
+        """Return the fits by which the ensemble scores, and out-of-fold scores (NaN if skipped)."""
         objectives, rng = self._objectives(objective), check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
-        whole = Bag(objective.groups.order, np.empty(0, np.intp))
+        all_queries = Bag(objective.groups.order, np.empty(0, np.intp))
         listener, scores = current_listener(), np.full((len(rows), len(self.parts)), np.nan)
         fits: list[list[Any]] = []
-        jobs, clock = [whole] * self.n_refits + bags, _Clock(self.time)
+        jobs, clock = [all_queries] * self.n_refits + bags, _Clock(self.time)
         for bag in jobs:
             parts = self._seeded_parts(rng)
-            earlier = fits[0] if bag is whole and fits else None
+            earlier = fits[0] if bag is all_queries and fits else None
             with clock.keeping(fits), listening(ignore_progress, ignore_text):
                 _fit_parts(parts, rows, objectives, bag, earlier, stops=self.n_refits == 0)
-                if bag is not whole:
+                if bag is not all_queries:
                     scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
                 fits.append(parts)
             if listener(len(fits), len(jobs), {}) or not clock.has_time():
@@ -252,43 +252,43 @@ class Ensemble(PartList):
         return fits[: self.n_refits] or fits, scores
 
     def _objectives(self, objective: Objective) -> list[Objective]:
-        """Return what each part is fitted to."""
+        """Return the objective of each part."""
         losses = self._per_part("losses") or [None] * len(self.parts)
-        found = [
+        objectives = [
             objective if loss is None else objective.with_loss(get_loss(loss)) for loss in losses
         ]
-        if None in found:
+        if None in objectives:
             warn_user(
                 f"losses={quote(self.losses)} are not used: {objective.name} is an objective of "
                 "your own, without a method with_loss(loss), so all parts are fitted to it."
             )
-        return [objective if each is None else each for each in found]
+        return [objective if chosen is None else chosen for chosen in objectives]
 
     def _per_part(self, name: str) -> list[Any] | None:
-        """Return a parameter that has an entry for each part, or is None."""
-        given = getattr(self, name)
-        if given is None:
+        """Return a parameter that is None or has one entry for each part; refuse anything else."""
+        entries = getattr(self, name)
+        if entries is None:
             return None
-        check_sequence(name, given)
-        if len(given) != len(self.parts):
+        check_sequence(name, entries)
+        if len(entries) != len(self.parts):
             rule = f"have one entry for each of {len(self.parts)} parts"
-            raise ValueError(f"{name} must {rule}; got {quote(given)}.")
-        return list(given)
+            raise ValueError(f"{name} must {rule}; got {quote(entries)}.")
+        return list(entries)
 
     def _weigh(self, scores: np.ndarray, objective: Objective | None) -> None:
-        """Fit weights of the parts to scores of documents that were left out, or take shares."""
+        """Fit weights of the parts to out-of-fold scores; without objective, use ``shares``."""
         self.spread_ = scores.std(axis=0)
         scale, shares = np.where(self.spread_ > 0, self.spread_, 1), self._per_part("shares")
         if objective is None:
             weight = np.array(shares or [1.0] * len(scale), dtype=np.float64)
         else:
             weight = fit_member_weights(scores / scale, objective, shares)
-        # Where no part helps alone, as with two queries, all of them do.
+        # If no part gets a weight, as with two queries, all get the same.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
 
 
 class _Clock:
-    """The time of an ensemble: whether another fit is expected to end within it."""
+    """Time limit of an ensemble: tells whether another fit is expected to end in time."""
 
     def __init__(self, limit: float | None):
         self.limit, self.longest, self.start = inf if limit is None else limit, 0.0, monotonic()
@@ -299,7 +299,7 @@ class _Clock:
 
     @contextmanager
     def keeping(self, fits: Sequence[Any]) -> Iterator[None]:
-        """Time a fit; Ctrl-C ends the time if there is one, and leaves earlier fits as they are."""
+        """Time a fit; with a time limit, Ctrl-C ends the time and keeps the earlier fits."""
         before = self.seconds()
         try:
             yield
@@ -310,7 +310,7 @@ class _Clock:
         self.longest = max(self.longest, self.seconds() - before)
 
     def has_time(self) -> bool:
-        """Tell whether a fit as long as the longest one would end in time."""
+        """Return whether a fit as long as the longest one would end in time."""
         return self.seconds() + self.longest <= self.limit
 
 
@@ -320,37 +320,37 @@ def _columns(parts, X):
 
 
 def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
-    """Fit each part to its objective, of what a bag keeps."""
+    """Fit each part to its objective on the training rows of a bag."""
     kept = rows.take(bag.kept)
-    for place, own in enumerate(objectives):
-        if earlier and "random_state" not in params_of(parts[place]):
-            parts[place] = earlier[place]  # another fit would be the same
+    for index, objective in enumerate(objectives):
+        if earlier and "random_state" not in params_of(parts[index]):
+            parts[index] = earlier[index]  # another fit would be the same
             continue
-        watched = bag.validation(rows, own) if stops else None
-        fit_part(parts[place], kept, taken(own, bag.kept), watched)
-        check_outputs(parts[place], n_outputs_of(parts[place], kept))
+        validation = bag.validation(rows, objective) if stops else None
+        fit_part(parts[index], kept, taken(objective, bag.kept), validation)
+        check_outputs(parts[index], n_outputs_of(parts[index], kept))
 
 
 def fit_member_weights(
     scores: np.ndarray, objective: Objective, shares: Sequence[float] | None = None
 ) -> np.ndarray:
-    r"""Fit weights that are not negative to an objective, by Newton's method.
+    r"""Fit nonnegative weights to an objective, by Newton's method.
 
-    A step goes towards the least of the quadratic :math:`g'(w - v) + (w - v)'H(w - v)/2` in
+    A step goes towards the minimum of the quadratic :math:`g'(w - v) + (w - v)'H(w - v)/2` in
     :math:`w \ge 0`, where g and H are gradient and hessian at the present weights v. So only
-    derivatives are needed, like those that trees are fitted to, and pairs may weigh by the present
-    ranks. Step t covers :math:`2/(t + 2)` of the way: late steps are averaged, which evens out
-    ranks that jump or are drawn at random.
+    derivatives are needed, as for trees, and pair weights may depend on the present ranks. Step t
+    covers :math:`2/(t + 2)` of the way: late steps are averaged, which smooths ranks that jump or
+    are drawn at random.
 
     Parameters
     ----------
     scores : ndarray of shape (n_documents, n_parts)
-        Scores of the parts, of documents that they were not fitted to.
+        Out-of-fold scores of the parts.
     objective : Objective
         Objective of the weighted sum.
     shares : sequence of float, default=None
-        Weights that are expected: other weights than these, times any number, are penalized by
-        the curvature of 25 queries.
+        Expected weights: weights that are not a multiple of them are penalized by the curvature of
+        25 queries.
 
     Returns
     -------
@@ -366,11 +366,11 @@ def fit_member_weights(
     [True, False]
     """
     weight = np.zeros(scores.shape[1])
-    penalty, away = 0.0, np.eye(len(weight))
+    penalty, shape = 0.0, np.eye(len(weight))
     if shares is not None:
         unit = np.array(shares, dtype=np.float64) / np.linalg.norm(shares)
         pull = _QUERIES_OF_SHARES / objective.groups.n_queries / _ALPHA
-        away = away + pull * (away - np.outer(unit, unit))
+        shape = shape + pull * (shape - np.outer(unit, unit))
     for step in range(_STEPS):
         # einsum, not `@`: a threaded BLAS sums in an order that depends on the number of threads.
         sums = np.einsum("ij,j->i", scores, weight)
@@ -381,13 +381,13 @@ def fit_member_weights(
         if penalty == 0:  # nothing to weigh, or no pair to weigh it by
             break
         weight = weight + 2 / (step + 2) * (
-            _least(slope, curvature, weight, penalty * away) - weight
+            _least(slope, curvature, weight, penalty * shape) - weight
         )
     return weight
 
 
 def _least(slope, curvature, weight, penalty):
-    """Return the weights of at least 0 with the least penalized quadratic."""
+    """Return the nonnegative weights that minimize the penalized quadratic."""
     root = np.linalg.cholesky(curvature + penalty).T
     goal = np.linalg.solve(root.T, curvature @ weight - slope)
     return nnls(root, goal)[0]

@@ -1,4 +1,4 @@
-"""Part list: a feature part made of several, whose parameters are named by their places."""
+"""Part list: a feature part made of several, whose parameters are named by their index."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -58,12 +58,12 @@ class PartList(BaseEstimator):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, those of the parts as ``"0__..."``, ``"1__..."``."""
+        """Return the parameters by name; parameters of the parts are ``"0__..."``, ``"1__..."``."""
         params: dict[str, Any] = super().get_params(deep=False)
         parts: Sequence[Any] = self.parts if deep else ()
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             if has_methods(part, "get_params"):
-                params |= {f"{place}__{name}": value for name, value in part.get_params().items()}
+                params |= {f"{index}__{name}": value for name, value in part.get_params().items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -73,14 +73,14 @@ class PartList(BaseEstimator):
         super().set_params(**{name: params[name] for name in params if name not in nested})
         parts: list[Any] = [make_feature_part(part) for part in self.parts]
         self.parts = parts if nested else self.parts
-        for name, (place, _, name_in_part) in nested.items():
-            check_choice("place", int(place), range(len(parts)))
-            parts[int(place)].set_params(**{name_in_part: params[name]})
+        for name, (index, _, name_in_part) in nested.items():
+            check_choice("index", int(index), range(len(parts)))
+            parts[int(index)].set_params(**{name_in_part: params[name]})
         return self
 
     @property
     def given_columns(self) -> list[Columns]:
-        """Columns of models that the parts were given."""
+        """Columns of models that the parts were created from, such as trees to refit."""
         return [columns for part in self.parts for columns in traits_of(part).given_columns]
 
     @property
@@ -141,13 +141,13 @@ def weighed_components(part: Any) -> Components:
 
 
 def mean_importances(importances: Sequence[np.ndarray], spread: np.ndarray) -> np.ndarray:
-    """Return the mean importance of each feature, parts weighed by the spread of their scores."""
+    """Return the mean importance of each feature, weighted by the spread of each part's scores."""
     mean: np.ndarray = spread @ np.stack(importances)
     return mean / max(spread.sum(), np.finfo(np.float64).tiny)
 
 
 def check_outputs(part: Any, n_outputs: int) -> None:
-    """Refuse a fitted part with several outputs that nobody weighs."""
+    """Refuse a fitted part with several outputs and no weights of the outputs."""
     if n_outputs > 1 and traits_of(part).head_weight_ is None:
         raise ValueError(
             f"parts must have a single output or weights of their outputs; got "
@@ -156,7 +156,7 @@ def check_outputs(part: Any, n_outputs: int) -> None:
 
 
 def check_fitted_parts(name: str, parts: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is not a list of fitted parts with outputs that add up, as a rule of a state."""
+    """Refuse anything but a list of fitted parts with single or weighted outputs (state rule)."""
     if not isinstance(parts, list) or len(parts) != sizes["n_parts"]:
         raise ValueError(f"{name} must be a list of {sizes['n_parts']} parts.")
     for part in parts:

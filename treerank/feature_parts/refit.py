@@ -1,4 +1,4 @@
-"""Given trees: the trees of another model, whose leaves learn from new data while splits stay."""
+"""Refit: leaf values of existing trees learn from new data, as LightGBM and XGBoost refit trees."""
 
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
@@ -24,28 +24,28 @@ from treerank.parameters import Count, Jobs, NotNegative, Rule, check_parameters
 
 @dataclass(eq=False, repr=False)
 class RefitTrees(BaseEstimator):
-    """Trees that are given: ``fit`` keeps their splits, and moves the values of their leaves.
+    """Trees of another model: ``fit`` keeps their splits and updates the values of their leaves.
 
-    The scores start as those of the given trees. Then each tree in turn takes a Newton step of
-    ``learning_rate`` in each of its leaves, from the scores that the trees before it have moved.
-    With a learning rate of 0 the trees stay as they are: the first part of a
-    :class:`~treerank.feature_parts.stages.Stages` that puts new trees on top.
+    ``fit`` starts from the scores of the trees. One tree after the other takes a Newton step, times
+    ``learning_rate``, in each of its leaves, given the updated values of the trees before it. With
+    a learning rate of 0 the trees do not change: then they serve as the first part of
+    :class:`~treerank.feature_parts.stages.Stages` that add new trees.
 
-    Trees that know the names of their columns, as those of ``ranker.forest()``, read data frames by
-    name; there may be more columns, for the new trees. Categories that the trees know keep their
-    codes, and new ones are missing values to them.
+    Trees with names of columns, such as ``ranker.forest()``, read data frames by name; there may be
+    further columns, for new trees. Categories of the trees keep their codes; the trees treat new
+    categories as missing values.
 
     Parameters
     ----------
     trees : Forest
-        Trees of one output, such as those of ``ranker.forest()`` or of
+        Trees with one output, such as ``ranker.forest()`` or the result of
         :func:`treerank.read_forest`.
     learning_rate : float, default=0.05
         Length of the steps.
     min_child_samples : int, default=20
         A leaf with fewer new documents keeps its value.
     reg_lambda : float, default=1.0
-        Is added to the curvature of a leaf.
+        L2 penalty: is added to the sum of hessians of a leaf.
     n_jobs : int, default=None
         Number of threads; ``None`` and -1 are all processors.
 
@@ -63,8 +63,8 @@ class RefitTrees(BaseEstimator):
     >>> X, y, qid = make_web_search(40, documents_per_query=10, random_state=0)
     >>> old, new = (make_objective(y[q], qid[q]) for q in (qid < 20, qid >= 20))
     >>> trees = HistogramTrees(10, random_state=0).fit(X[qid < 20], old).forest()
-    >>> given = RefitTrees(trees).fit(X[qid >= 20], new)
-    >>> before, after = (forest_scores(t, X[qid >= 20])[:, 0] for t in (trees, given.trees_))
+    >>> refit = RefitTrees(trees).fit(X[qid >= 20], new)
+    >>> before, after = (forest_scores(t, X[qid >= 20])[:, 0] for t in (trees, refit.trees_))
     >>> new(after)[0] < new(before)[0]
     True
     """
@@ -82,7 +82,7 @@ class RefitTrees(BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
-        """Move the values of the leaves; row ``i`` of ``X`` gets score ``i`` of ``objective``.
+        """Update the values of the leaves; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         ``validation`` changes nothing, because there is nothing to stop early.
         """
@@ -102,13 +102,13 @@ class RefitTrees(BaseEstimator):
         return forest_scores(self.trees_, rows.array(), n_threads=self.n_threads)
 
     def components(self, weight: np.ndarray) -> Components:
-        """Return the trees times a weight."""
+        """Return the trees multiplied by a weight."""
         check_is_fitted(self)
         return Components(self.trees_).scaled(weight[0])
 
     @property
     def given_columns(self) -> list[Columns]:
-        """Columns of the trees, which documents are read by."""
+        """Columns of the trees, by whose names and categories documents are read."""
         return [self.trees.columns]
 
     @property
@@ -127,7 +127,7 @@ class RefitTrees(BaseEstimator):
         return self.trees_.split_shares
 
     def get_state(self) -> dict[str, Any]:
-        """Return the trees, with the values and for the columns that ``fit`` has given them."""
+        """Return the refitted trees."""
         check_is_fitted(self)
         return {"trees_": self.trees_}
 
@@ -140,19 +140,19 @@ class RefitTrees(BaseEstimator):
     def _take_steps(
         self, trees: Forest, rows: Rows, objective: Objective, values: np.ndarray
     ) -> None:
-        """Let each tree take its step, one after the other."""
+        """Update the leaf values of one tree after the other."""
         X, objective = rows.array(), as_objective(objective)
         leaves = forest_leaves(trees, X, n_threads=self.n_threads)
         scores = forest_scores(trees, X, n_threads=self.n_threads)[:, 0]
         for tree, leaf in enumerate(leaves.T):
             gradient, hessian = objective.derivatives(scores, iteration=tree)
-            # What a node has that is no leaf of this tree is 0, and so is its step.
-            slope, bend, size = (
-                np.bincount(leaf, each, len(values)) for each in (gradient, hessian, None)
+            # The sums of all nodes but the leaves of this tree are 0, and so are their steps.
+            g, h, n_documents = (
+                np.bincount(leaf, weights, len(values)) for weights in (gradient, hessian, None)
             )
-            is_large = (size >= self.min_child_samples) & (bend > 0)
+            is_updated = (n_documents >= self.min_child_samples) & (h > 0)
             step = np.zeros(len(values))
-            step[is_large] = -slope[is_large] / (bend[is_large] + self.reg_lambda)
+            step[is_updated] = -g[is_updated] / (h[is_updated] + self.reg_lambda)
             step *= self.learning_rate
             values[:, 0] += step
             scores += step[leaf]

@@ -1,4 +1,4 @@
-"""Stages: feature parts in sequence, each of which learns what the ones before it leave."""
+"""Stages: feature parts in sequence, each fitted to the residual of the stages before it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -39,7 +39,7 @@ from treerank.progress import description_of, name_of, values_of
 
 @dataclass(frozen=True)
 class _MetricFromStart:
-    """A metric of scores that are added to given ones, with all that it has."""
+    """A metric of scores that are added to the scores of earlier stages; all members forwarded."""
 
     metric: Callable[[np.ndarray], float]
     start: np.ndarray
@@ -67,16 +67,16 @@ class _MetricFromStart:
 class Stages(PartList):
     """Several feature parts whose scores are added, fitted one after another.
 
-    The first part is fitted to the objective. The next one starts from its scores and learns what
-    is left, as the trees of a boosted model do. So trees can start from a line, and a network or
-    soft trees from boosted trees. To fit parts side by side, use an
+    The first part is fitted to the objective. The next one starts from its scores and learns the
+    residual, as the trees of a boosted model do. So trees can start from a linear model, and a
+    network or soft trees from boosted trees. To fit parts side by side, use an
     :class:`~treerank.feature_parts.ensemble.Ensemble`.
 
     Parameters
     ----------
     parts : sequence of str or feature part, default=("linear", "lightgbm")
         The feature parts in their order, by name or as instances, which are copied. Their
-        parameters are named by their places:
+        parameters are named by their index:
         ``set_params(**{"1__num_leaves": 15})`` changes the second one.
     random_state : int, RandomState instance or None, default=None
         Seed of the parts that have no seed of their own.
@@ -86,8 +86,8 @@ class Stages(PartList):
     parts_ : list of feature part
         The fitted parts.
     evals_result_ : dict
-        Values of the metric after each step of the last part, given ``validation``. The scores that
-        are measured are sums over all parts.
+        Values of the metric after each step of the last part, given ``validation``. It measures the
+        sum of the scores of all parts.
     best_iteration_ : int or None
         Number of steps of the last part that are kept.
     spread_ : ndarray of shape (n_parts,)
@@ -146,7 +146,7 @@ class Stages(PartList):
         return reduce(np.add, (_score(part, X) for part in self.parts_))
 
     def components(self, weight: np.ndarray) -> Components:
-        """Return the sum over all parts, times a weight."""
+        """Return the components of all parts, multiplied by a weight."""
         check_is_fitted(self)
         return sum_of_components(
             [weighed_components(part).scaled(weight[0]) for part in self.parts_]
@@ -162,7 +162,7 @@ class Stages(PartList):
     def early_stopping_rounds(self) -> int | None:
         """Rounds of the first part that needs ``validation``, or None where none does."""
         rounds = (getattr(part, "early_stopping_rounds", None) for part in self.parts)
-        return next((each for each in rounds if each not in (None, "auto")), None)
+        return next((number for number in rounds if number not in (None, "auto")), None)
 
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:

@@ -1,9 +1,9 @@
 """Standardization: features shifted and scaled to mean 0 and standard deviation 1.
 
-Networks and linear functions depend on the scale of their inputs, trees do not. A missing value
-is left out of mean and deviation, and becomes 0, the mean. A feature that does not vary is shifted
-and not scaled. Sums are taken row by row in the given order, in double precision, so the result
-does not depend on the memory layout of X.
+Networks and linear models depend on the scale of their inputs, trees do not. Missing values do not
+count in mean and deviation, and become 0, the mean. A constant feature is shifted and not scaled.
+Sums are taken row by row in the order of the rows, in double precision, so the result does not
+depend on the memory layout of X.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ STANDARDIZATION_RULES = {
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Mean and standard deviation of each feature, or 1 where it does not vary.
+    """Mean and standard deviation of each feature; a deviation of 1 for constant features.
 
     Calling it with rows returns them standardized.
 
@@ -45,7 +45,7 @@ class Standardization:
     @classmethod
     @np.errstate(under="ignore")
     def of(cls, rows: Rows) -> Self:
-        """Measure mean and standard deviation; missing and infinite values are left out."""
+        """Compute mean and standard deviation; missing and infinite values do not count."""
         count, total, squares = np.zeros((3, rows.shape[1]))
         for batch in _batches(rows):
             _add_values(batch, count, total)
@@ -62,7 +62,7 @@ class Standardization:
 
 
 def refuse_overflow(squares: np.ndarray) -> np.ndarray:
-    """Return sums of squares by column; refuse infinite ones, for which a column would be 0."""
+    """Return sums of squares by column; refuse infinite ones, which would make a column 0."""
     if not np.isfinite(squares).all():
         column = int(np.argmin(np.isfinite(squares)))
         raise ValueError(
@@ -73,7 +73,7 @@ def refuse_overflow(squares: np.ndarray) -> np.ndarray:
 
 @np.errstate(all="ignore")  # what is too large becomes a score that is refused
 def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) -> np.ndarray:
-    """Return all rows less ``mean`` times ``inverse``, as one array; 0 where one is missing."""
+    """Return ``(row - mean) * inverse`` of all rows as one array; 0 for missing values."""
     result, start = np.empty(rows.shape, dtype), 0
     for batch in _batches(rows):
         values = (batch - mean) * inverse

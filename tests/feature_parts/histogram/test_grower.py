@@ -65,7 +65,7 @@ def grown(
 
 def splits_of(nodes, bins):
     """(feature, last bin left) of each node that is split, root first."""
-    split = nodes[nodes["place"] >= 0]
+    split = nodes[nodes["column"] >= 0]
     return [(int(bins.columns["feature"][n["column"]]), int(n["bin"])) for n in split]
 
 
@@ -137,14 +137,14 @@ def test_the_tree_is_the_one_that_plain_python_grows(shape, rules, precision):
             plain = PlainTree(*case, *shape, **rules)
         nodes, rows, bins = grown(*case, precision, shape, **rules)
         assert splits_of(nodes, bins) == in_order(nodes, plain)
-        leaves = nodes[nodes["place"] < 0]
+        leaves = nodes[nodes["column"] < 0]
         own = {frozenset(rows[leaf["begin"] : leaf["end"]].tolist()) for leaf in leaves}
         assert own == set(plain.leaves)
 
 
 def in_order(nodes, plain):
     """Sort the plain splits, which come as they are made, by when nodes were made."""
-    made = [i for i in np.argsort(nodes["first"], kind="stable") if nodes["place"][i] >= 0]
+    made = [i for i in np.argsort(nodes["first"], kind="stable") if nodes["column"][i] >= 0]
     order = np.argsort(made)
     return [plain.splits[i] for i in order]
 
@@ -217,7 +217,7 @@ def test_nodes_count_their_documents_also_of_codes_without_a_bin():
 
 
 @given(st.integers(0, 2**31), st.sampled_from(["float32", "int16", "int8"]))
-def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
+def test_sums_of_packed_gradients_are_exact(seed, precision):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 400))
     gradient = rng.normal(size=n) * 10.0 ** rng.integers(-6, 6)
@@ -256,8 +256,8 @@ def test_a_histogram_is_the_naive_one(precision):
     rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)
     naive = np.zeros((n_blocks * WIDTH, STRIDE, layout.n_integers), dtype=np.int64)
     for row in rows:
-        for place in range(n_blocks * WIDTH):
-            naive[place, codes[row, place]] += packed[row]
+        for column in range(n_blocks * WIDTH):
+            naive[column, codes[row, column]] += packed[row]
     naive = naive.reshape(n_blocks, -1)[1:]
     found = np.full_like(naive, -1)
     fill(1, np.array([1, 3]), bins, packed, rows, found)  # two of the blocks from number 1 on
@@ -307,7 +307,7 @@ def test_workers_send_one_histogram_a_split_without_the_blocks_that_are_closed()
         alone, *_ = grown(X, gradient, hessian, **settings)
         nodes, *_ = grown(X, gradient, hessian, total=total, **settings)
         np.testing.assert_array_equal(nodes, alone)
-        n_splits = np.count_nonzero(nodes["place"] >= 0)
+        n_splits = np.count_nonzero(nodes["column"] >= 0)
         _, root, *others = messages
         assert root == 2 * others[0]  # the second block is closed in the root
         assert set(others) == {WIDTH * STRIDE * 8 * (1 if precision == "int16" else 2)}

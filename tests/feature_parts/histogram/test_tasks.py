@@ -24,7 +24,7 @@ def work(counters, done, step):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_each_piece_is_done_once(n_threads):
+def test_each_task_is_done_once(n_threads):
     counters, step = tasks.new_counters(), np.zeros(1, dtype=int)
     done = np.zeros((N_STEPS, 7), dtype=int)
     counters[0] = 0  # until all threads have begun
@@ -45,7 +45,7 @@ def test_each_piece_is_done_once(n_threads):
     assert not work(counters, done, step)  # one that comes late finds nothing to do
 
 
-def test_a_thread_that_finds_no_piece_comes_back():
+def test_a_thread_that_finds_no_task_comes_back():
     counters = tasks.new_counters()
     counters[0] = 0  # another thread has the only task
     assert work(counters, np.zeros((0, 7), dtype=int), np.zeros(1, dtype=int))

@@ -1,4 +1,4 @@
-"""Arguments: what users write about columns and engines, checked and turned into what engines read.
+"""Arguments: constraints, columns and parameters of engines, checked and translated for engines.
 
 Users name a column by its number or by its name. Engines get numbers. Their own parameters,
 ``engine_params``, are handed on as they are.
@@ -13,7 +13,7 @@ import numpy as np
 from treerank.checks import check_sequence, is_whole, quote
 from treerank.parameters import Rule
 
-#: Characters of JSON, of XGBoost's dumps and of lines of text, and halves of characters.
+#: Characters with a meaning in JSON, XGBoost's dumps or lines of text, and lone surrogates.
 _NOT_IN_NAMES = re.compile(r'[",:=\[\]{}<\s\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 #: Names of the columns of X, if it has any.
 Names = Sequence[str] | None
@@ -78,15 +78,17 @@ def constraints_of(part: Any, n_features: int, feature_names: Names) -> dict[str
     {'interaction_constraints': [[0, 2], [1]]}
     """
     name = "interaction_constraints"
-    found: dict[str, Any] = {}
+    constraints: dict[str, Any] = {}
     if part.monotone_constraints is not None:
         signs = monotone_signs(part.monotone_constraints, n_features, feature_names)
-        found["monotone_constraints"] = signs
+        constraints["monotone_constraints"] = signs
     if part.interaction_constraints is not None:
-        given = part.interaction_constraints
-        groups = [list(column_indices(name, g, n_features, feature_names)) for g in given]
-        found |= {name: groups} if any(groups) else {}
-    return found
+        groups = [
+            list(column_indices(name, group, n_features, feature_names))
+            for group in part.interaction_constraints
+        ]
+        constraints |= {name: groups} if any(groups) else {}
+    return constraints
 
 
 def engine_names(feature_names: Names) -> list[str] | None:
@@ -117,7 +119,7 @@ def _index(name: str, column: Any, n_features: int, feature_names: Names) -> int
 
 
 def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
-    """Refuse ``engine_params`` that are arguments of their own, or that no engine can read."""
+    """Refuse ``engine_params`` that have arguments of their own, or that no engine can read."""
     for name, value in params.items():
         entries = value if isinstance(value, list | tuple) else [value]
         if not entries or not all(map(_is_readable, entries)):
@@ -133,7 +135,7 @@ def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
 
 
 def _is_readable(value: Any) -> bool:
-    """Tell whether engines can read a value: text, or a finite number."""
+    """Return whether engines can read a value: text, or a finite number."""
     return isinstance(value, str) or (
         isinstance(value, bool | int | float | np.number | np.bool_) and bool(np.isfinite(value))
     )

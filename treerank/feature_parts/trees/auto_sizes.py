@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from treerank.files.states import check_state, number
 
-#: Documents that tell as much as a query, where there is fewer than one query for them.
+#: Number of documents that count as a query where queries are longer.
 _DOCUMENTS_PER_QUERY = 100
 #: Leaves for 300 queries, and the power of the number of queries that leaves grow with.
 _LEAVES, _POWER = 8, 0.7
@@ -22,7 +22,7 @@ _SHORTEST, _LONGEST = 7.0, 10.0
 _RATE, _LEAVES_AT_RATE, _HIGHEST_RATE = 0.05, 32, 0.15
 #: With this many features or more, each tree gets half of them.
 _MANY_FEATURES = 10
-#: Bounds of a rate that follows from a given number of trees.
+#: Bounds of a rate that follows from a chosen number of trees.
 _RATES = 0.03, 0.3
 
 
@@ -72,7 +72,7 @@ class Sizes(NamedTuple):
 
 
 def auto_sizes(
-    n_documents: int, n_queries: int, n_features: int, given: dict[str, Any] | None = None
+    n_documents: int, n_queries: int, n_features: int, chosen: dict[str, Any] | None = None
 ) -> Sizes:
     """Return the sizes of trees for data of these numbers.
 
@@ -84,33 +84,33 @@ def auto_sizes(
         Number of queries.
     n_features : int
         Number of features.
-    given : dict from str to number, default=None
-        Sizes that are not "auto". The number of trees follows from a given rate, and the rate from
-        a given number of trees; the other sizes do not change.
+    chosen : dict from str to number, default=None
+        Sizes that are not "auto". The number of trees follows from a chosen rate, and the rate
+        from a chosen number of trees; the other sizes do not change.
 
     Examples
     --------
     >>> auto_sizes(n_documents=9_630, n_queries=470, n_features=46)
     Sizes(n_estimators=177, learning_rate=0.05, num_leaves=11, min_child_samples=20,
           colsample_bytree=0.5)
-    >>> auto_sizes(9_630, 470, 46, given={"n_estimators": 1000}).learning_rate
+    >>> auto_sizes(9_630, 470, 46, chosen={"n_estimators": 1000}).learning_rate
     0.03
     """
-    given = given or {}
+    chosen = chosen or {}
     n = max(n_queries, n_documents / _DOCUMENTS_PER_QUERY)
     leaves = round(_within(_LEAVES * (n / 300) ** _POWER, _FEWEST_LEAVES, _MOST_LEAVES))
     travel = _within(_TRAVEL * (n / 100) ** _TRAVEL_POWER, _SHORTEST, _LONGEST)
     rate = _within(_RATE * leaves / _LEAVES_AT_RATE, _RATE, _HIGHEST_RATE)
-    if "n_estimators" in given:
-        rate = _within(travel / given["n_estimators"], *_RATES)
+    if "n_estimators" in chosen:
+        rate = _within(travel / chosen["n_estimators"], *_RATES)
     sizes = Sizes(
-        n_estimators=max(1, round(travel / given.get("learning_rate", rate))),
+        n_estimators=max(1, round(travel / chosen.get("learning_rate", rate))),
         learning_rate=rate,
         num_leaves=leaves,
         min_child_samples=20,
         colsample_bytree=0.5 if n_features >= _MANY_FEATURES else 1.0,
     )
-    return sizes._replace(**given)
+    return sizes._replace(**chosen)
 
 
 def _within(value: float, least: float, most: float) -> float:

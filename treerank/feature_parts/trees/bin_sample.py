@@ -27,8 +27,8 @@ def share_of_sample(rows: Rows) -> float:
 def sample_of(rows: Rows, seed: int) -> Rows:
     """Return a view of about ``SAMPLE_SIZE`` rows, or ``rows`` itself if there are not more.
 
-    Every row is drawn with the same probability. Rows with places, as those of several workers,
-    are the rows that would be drawn from all rows in canonical order, in this order.
+    Every row is drawn with the same probability. Rows of several workers, which have global
+    indices, are the rows that would be drawn from all rows in canonical order, in this order.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def quantile_rows(sample: Rows, n_bins: int, *, n_threads: int = 1) -> np.ndarra
     """Return few rows from which XGBoost finds the bins of a sample, without its slow sketch.
 
     Each column holds the quantiles that bound ``n_bins`` bins, or all values if there are not more,
-    in ascending order and padded with NaN. They are what the sketch approximates: at equal steps of
-    rank from the end of the smallest value to the beginning of the largest one.
+    in ascending order and padded with NaN. XGBoost's sketch approximates these quantiles: at
+    equal steps of rank from the last of the smallest values to the first of the largest ones.
 
     Examples
     --------
@@ -67,17 +67,18 @@ def quantile_rows(sample: Rows, n_bins: int, *, n_threads: int = 1) -> np.ndarra
 
     def fill(start: int) -> None:
         block = values[:, start : start + _COLUMNS]
-        for column, known in enumerate(_columns(block), start):
-            known.sort()  # NaN come last
-            found = _quantiles(known[: len(known) - np.count_nonzero(np.isnan(known))], n_bins)
-            quantiles[: len(found), column] = found
+        for column, numbers in enumerate(_columns(block), start):
+            numbers.sort()  # NaN come last
+            n_present = len(numbers) - np.count_nonzero(np.isnan(numbers))
+            of_column = _quantiles(numbers[:n_present], n_bins)
+            quantiles[: len(of_column), column] = of_column
 
     in_threads(n_threads, fill, range(0, values.shape[1], _COLUMNS))
     return quantiles
 
 
 def _columns(values):
-    """Return copies of the columns; of a sparse matrix, what they store."""
+    """Return copies of the columns; of a sparse matrix, of their stored values."""
     if issparse(values):
         return np.split(values.data.copy(), values.indptr[1:-1])
     return np.array(values.T, order="C")

@@ -58,9 +58,9 @@ MOST, MOST_BINS = 2**31 - 1, 2**20
 class GrowthTask(NamedTuple):
     """The input of ``grow``: ``n_new`` iterations are added to the trees of ``earlier``, if any.
 
-    ``progress`` gets the scores of ``validation_rows`` after each iteration, records it and decides
-    when to stop. ``whole`` says that thresholds of earlier trees may lie inside the bins of these
-    rows, as those of other rows: engines then need the values themselves.
+    ``progress`` gets the scores of ``validation_rows`` after each iteration, records them and
+    decides when to stop. ``needs_values`` says that thresholds of earlier trees, which come from
+    other rows, may lie inside bins of these rows: engines then need values in addition to bins.
     """
 
     rows: Rows
@@ -71,22 +71,22 @@ class GrowthTask(NamedTuple):
     progress: Progress
     seed: int
     sizes: Sizes
-    whole: bool
+    needs_values: bool
 
 
 @dataclass(eq=False, repr=False)
 class BoostedTrees(BaseEstimator):
     """Base class of feature parts that are sums of trees.
 
-    The parameters here are those that all engines share, with LightGBM's names and defaults. A
-    subclass has these methods, where ``booster`` is the model of the engine:
+    All engines share the parameters here, with LightGBM's names and defaults. A subclass has these
+    methods, where ``booster`` is the model of the engine:
 
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
     - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
       engine does, or raises a ``ValueError`` if no forest can hold them;
     - ``importance()`` returns the gain of each feature;
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
-      back, without trust in the values;
+      back; ``restore_booster`` refuses values that no booster has;
     - ``describe(booster)`` returns its numbers of features, of outputs and of iterations.
 
     Parameters
@@ -118,15 +118,15 @@ class BoostedTrees(BaseEstimator):
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
-        Groups of features. The features on one path from the root to a leaf are of one group. A
-        feature of no group is never used; XGBoost uses it, but alone on its path.
+        Groups of features. All features on a path from the root to a leaf are in one group. A
+        feature in no group is never used; XGBoost uses it, but alone on its path.
     categorical_features : sequence of indices or names, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
-        rankers fill from the categories of a data frame.
+        Columns with integer codes of categories; ``None`` uses the categories of ``Rows``, which
+        rankers take from a data frame.
     early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
-        values before it compares them. None keeps all trees.
+        Number of iterations without a better value on ``validation`` after which the fit stops.
+        The trees up to the best iteration are kept. "auto" is ``2.5 / learning_rate`` with
+        ``validation``, and smooths the values before it compares them. None keeps all trees.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
     n_jobs : int, default=None
@@ -147,7 +147,8 @@ class BoostedTrees(BaseEstimator):
     n_features_in_, n_outputs_ : int
         Number of columns of X, and of ``transform``: one per output of the objective.
     n_estimators_, learning_rate_, num_leaves_, min_child_samples_, colsample_bytree_ : number
-        The sizes, given or found; an engine has those that are its parameters.
+        The sizes of the fit: parameters, or chosen from the data where they are "auto". An engine
+        has the sizes that are its parameters.
 
     Examples
     --------
@@ -166,9 +167,9 @@ class BoostedTrees(BaseEstimator):
     accepts_batches: ClassVar[bool] = False
     #: How the engine rounds features, if it does.
     reading: ClassVar[str] = ""
-    #: Settings with which several workers grow the trees of one; None if they cannot grow them.
+    #: Settings with which several workers grow the same trees as one; None if they cannot.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
-    #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
+    #: Settings with which a fit resumed from a checkpoint equals an uninterrupted fit.
     settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "colsample_bytree": 1.0}
 
     n_estimators: Auto | Count = "auto"
@@ -200,7 +201,7 @@ class BoostedTrees(BaseEstimator):
         """Grow the trees; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         Before each tree, ``derivatives(scores, iteration=t)`` of the objective is called; ``t``
-        counts all iterations, those of an earlier fit included. The metric of ``validation`` is
+        counts all iterations, including those of an earlier fit. The metric of ``validation`` is
         computed after each.
         """
         objective, rows = as_objective(objective), as_rows(X, sparse=True)
@@ -230,7 +231,7 @@ class BoostedTrees(BaseEstimator):
             progress=Progress(metric, patience, start, start + n_new, saver, newest),
             seed=check_random_state(self.random_state).randint(2**30),
             sizes=sizes,
-            whole=earlier is not None,
+            needs_values=earlier is not None,
         )
         with kernel_threads(self.n_threads):
             booster = self.grow(self._resumed(task))
@@ -271,7 +272,7 @@ class BoostedTrees(BaseEstimator):
         return self._forest
 
     def components(self, weight: np.ndarray) -> Components:
-        """Return the trees with a weight for each output, which are scores."""
+        """Return the trees with a weight for each output, as additive components."""
         return Components(folded(self.forest(), weight))
 
     @cached_property
@@ -294,7 +295,7 @@ class BoostedTrees(BaseEstimator):
         return self._set_booster(booster, state["evals_result_"], sizes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes without what is read from the booster."""
+        """Return the attributes without the forest, which is read from the booster."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_forest"}
 
@@ -306,7 +307,7 @@ class BoostedTrees(BaseEstimator):
 
     @staticmethod
     def as_read(values: np.ndarray) -> np.ndarray:
-        """Return features as the engine reads them, for which :attr:`reading` has words."""
+        """Return features as the engine rounds them, as :attr:`reading` says."""
         return values
 
     def _continues_itself(self) -> bool:
@@ -325,18 +326,18 @@ class BoostedTrees(BaseEstimator):
         check_validation(self, validation)
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
-        """Return the sizes of the trees: those that are parameters, and else those of the rule."""
+        """Return the sizes of the trees: parameters, or :func:`auto_sizes` for the value "auto"."""
         counts = np.array([len(rows), objective.n_queries])
         n_documents, n_queries = rows.total(counts).tolist()
         params = self.get_params(deep=False)
-        known = params.keys() & set(Sizes._fields)
-        given = {name: params[name] for name in known if params[name] != "auto"}
-        if self._continues_itself():  # new trees are as the earlier ones
-            given = self._sizes.of_tree() | given
-        sizes = auto_sizes(n_documents, n_queries, rows.shape[1], given)
-        if len(given) < len(sizes):
+        names = params.keys() & set(Sizes._fields)
+        chosen = {name: params[name] for name in names if params[name] != "auto"}
+        if self._continues_itself():  # new trees have the sizes of the earlier ones
+            chosen = self._sizes.of_tree() | chosen
+        sizes = auto_sizes(n_documents, n_queries, rows.shape[1], chosen)
+        if len(chosen) < len(sizes):
             numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
-            say(f"{sizes.described()}; {'set or ' if given else ''}found from {numbers}")
+            say(f"{sizes.described()}; {'set or ' if chosen else ''}found from {numbers}")
         return sizes
 
     def _count_new(self, start: int, n_estimators: int) -> int:
@@ -355,22 +356,22 @@ class BoostedTrees(BaseEstimator):
         """Return the booster to continue, or None; refuse one that does not fit the data."""
         if not self._continues_itself():
             return None
-        for name, found, known in (
+        for name, n_now, n_before in (
             ("X must have as many features", rows.shape[1], self.n_features_in_),
             ("objective must have as many outputs", n_outputs, self.n_outputs_),
         ):
-            if found != known:
-                raise ValueError(f"{name} as in the earlier fit, {known}; got {found}.")
+            if n_now != n_before:
+                raise ValueError(f"{name} as in the earlier fit, {n_before}; got {n_now}.")
         return self.booster_
 
     def _resumed(self, task: GrowthTask) -> GrowthTask:
-        """Return the task that is left where a checkpoint holds trees of it."""
+        """Return the rest of a task of which a checkpoint holds the first trees."""
         progress, start = task.progress, task.derivatives.iteration
         state = progress.saver and progress.saver.saved()
         if not state:
             return task
         booster = self.restore_booster(state["model"])
-        # Also those whose trees had no split, and were thrown away, were iterations.
+        # Iterations whose trees had no split, and were thrown away, count, too.
         n_done = self.describe(booster)[2] + state["progress"]["n_without_split"]
         n_left = start + task.n_new - n_done
         if n_left <= 0:
@@ -391,6 +392,6 @@ class BoostedTrees(BaseEstimator):
         for name in set(sizes._fields) & set(self.get_params(deep=False)):
             setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self.evals_result_ = booster, evals_result
-        self.__dict__.pop("_forest", None)  # that of an earlier fit
+        self.__dict__.pop("_forest", None)  # of an earlier fit
         self.n_features_in_, self.n_outputs_, self.best_iteration_ = self.describe(booster)
         return self

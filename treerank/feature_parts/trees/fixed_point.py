@@ -22,11 +22,11 @@ _SMALLEST_EXPONENT = -126  # of a normal float32
 
 
 class FixedPointDerivatives:
-    """The derivatives of an objective as an engine reads them: checked, rounded, counted.
+    """The derivatives of an objective as an engine reads them: checked and rounded.
 
-    ``start`` is the number of iterations of an earlier fit, ``most`` the largest size of a
-    derivative with which the engine can compute. ``largest`` returns the largest of values over
-    all documents of a fit, given those of these documents.
+    ``start`` is the number of iterations of an earlier fit, ``most`` the largest magnitude of a
+    derivative with which the engine can compute. ``largest`` returns the maxima over all workers
+    of an array of numbers.
 
     Examples
     --------
@@ -75,14 +75,14 @@ class FixedPointDerivatives:
         return rounded(gradient, largest_gradient), rounded(hessian, largest)
 
     def _refuse_too_large(self, name: str, values: np.ndarray, largest: float) -> None:
-        """Refuse what is infinite in single precision: engines grow trees without splits on it."""
+        """Refuse derivatives infinite in single precision, with which engines find no split."""
         if largest <= self.most:
             return
-        own = values[~(np.abs(values) <= self.most)]  # none if they are another worker's
+        too_large = values[~(np.abs(values) <= self.most)]  # may all be on another worker
         hint = " Lower learning_rate?" if self.iteration > 0 else " Lower weights?"
         raise ValueError(
             f"{name} must be finite and at most {self.most:.3g} in size; got "
-            f"{float(own[0]) if len(own) else largest!r} from {self.objective.name} in "
+            f"{float(too_large[0]) if len(too_large) else largest!r} from {self.objective.name} in "
             f"iteration {self.iteration}.{hint}"
         )
 

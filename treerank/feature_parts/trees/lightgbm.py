@@ -69,7 +69,7 @@ class LightGBMTrees(BoostedTrees):
     subsample_freq : int, default=0
         Number of iterations between two draws of documents; 0 never draws.
     max_bin : int, default=255
-        Largest number of bins of a feature. They are found from 50,000 rows, unlike LightGBM's
+        Largest number of bins of a feature. Bins are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before. If neither rows nor columns are
@@ -166,7 +166,7 @@ class LightGBMTrees(BoostedTrees):
         """Return the training rows as LightGBM reads them, and the validation rows in a list."""
         options: dict[str, Any] = {
             "params": params,
-            "whole": task.earlier is not None,
+            "copies_rows": task.earlier is not None,
             "feature_name": engine_names(task.rows.columns.names) or "auto",
             "categorical_feature": list(self._categorical_columns(task.rows)) or "auto",
         }
@@ -236,11 +236,11 @@ class QuietDataset(lightgbm.Dataset):
     def get_params(self) -> dict[str, Any]:
         """Return the parameters of the dataset, with verbosity and number of threads.
 
-        LightGBM leaves these two out where it finds bins from a sequence. It would then warn that
-        the sample is small, and use all cores.
+        LightGBM drops these two where it finds bins from a sequence. It would then warn that the
+        sample is small, and use all cores.
         """
-        given = self.params or {}
-        kept = {name: given[name] for name in _KEPT_PARAMETERS if name in given}
+        params = self.params or {}
+        kept = {name: params[name] for name in _KEPT_PARAMETERS if name in params}
         return super().get_params() | kept
 
 
@@ -248,26 +248,26 @@ def make_dataset(
     rows: Rows,
     *,
     params: dict[str, Any],
-    whole: bool = False,
+    copies_rows: bool = False,
     reference: lightgbm.Dataset | None = None,
     **options: Any,
 ) -> lightgbm.Dataset:
-    """Return a dataset of the rows; ``whole`` copies them, which a continued fit needs.
+    """Return a dataset of the rows; a continued fit needs it to copy them.
 
-    Other rows that come in an order of their own are read in batches, but for sparse ones, of which
-    LightGBM reads no batches, and for so few that LightGBM would copy all of them to find bins.
+    Views of rows in another order are read in batches. Sparse rows are copied, because LightGBM
+    reads them in no batches, and so are few rows, which LightGBM would copy to find bins.
     """
     if not any(_is_some_not_zero(batch) for _, batch in rows.batches(_BATCH)):
         rows = Rows(_ones_in_first_column(*rows.shape))
     is_few = reference is None and len(rows) <= params["bin_construct_sample_cnt"]
-    is_whole = rows.order is None or rows.is_sparse or whole or is_few
-    data = rows.array() if is_whole else RowSequence(rows)
+    is_array = rows.order is None or rows.is_sparse or copies_rows or is_few
+    data = rows.array() if is_array else RowSequence(rows)
     label = np.zeros(len(rows), dtype=np.float32)  # required, but only the objective has labels
     return QuietDataset(data, label=label, params=params, reference=reference, **options)
 
 
 def _ones_in_first_column(n_rows: int, n_columns: int) -> csr_matrix:
-    """Return what stands for rows that are all zero, of which LightGBM makes no bins."""
+    """Return rows with a 1 in their first column, for rows of zeros, which get no bins."""
     columns, starts = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows + 1)
     return csr_matrix((np.ones(n_rows), columns, starts), shape=(n_rows, n_columns))
 
@@ -290,12 +290,12 @@ def progress_callback(
 
 
 class EmptyLeafError(ValueError):
-    """A leaf has no documents, or none with a hessian above 0, which LightGBM divides by."""
+    """A leaf has no documents or a sum of hessians of 0, by which LightGBM divides."""
 
 
 @contextmanager
 def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
-    """Name the parameters that let LightGBM make a leaf of nothing, where it does."""
+    """Turn LightGBM's error about an empty leaf into one that names the parameters."""
     try:
         yield
     except Exception as error:  # LightGBM does not export its class
@@ -310,7 +310,7 @@ def refusing_empty_leaves(params: Mapping[str, Any]) -> Iterator[None]:
 
 
 def refuse_infinite_leaves(text: str) -> None:
-    """Refuse a model whose leaves have values that are no finite numbers."""
+    """Refuse a model with leaf values that are not finite."""
     for values in re.findall(r"^leaf_value=(.*)$", text, re.MULTILINE):
         if "n" in values:  # inf and nan, but not 1e-5
             raise EmptyLeafError("leaves must have finite values")
@@ -328,29 +328,29 @@ def with_main_names(engine_params: dict[str, Any]) -> dict[str, Any]:
     {'bin_construct_sample_cnt': 1000, 'max_cat_to_onehot': 4}
     """
     _parameters_of_model(engine_params)  # refuses their values
-    usual = _parameters_of_model({})
-    found: dict[str, Any] = {}
+    defaults = _parameters_of_model({})
+    main_params: dict[str, Any] = {}
     for name, value in engine_params.items():
         names = [name]
-        if name not in usual:
+        if name not in defaults:
             model = _parameters_of_model({name: value})
-            names = [main for main in usual if model[main] != usual[main]]
+            names = [main for main in defaults if model[main] != defaults[main]]
         if not names:
             raise ValueError(
                 "engine_params must be known to LightGBM, and not be a default under another than "
                 f"its main name; got {name!r}."
             )
-        found |= dict.fromkeys(names, value)
-    return found
+        main_params |= dict.fromkeys(names, value)
+    return main_params
 
 
 def _parameters_of_model(params: dict[str, Any]) -> dict[str, str]:
-    """Return all parameters of a model that is made with some, as its text lists them."""
+    """Return all parameters of a model trained with ``params``, as its text lists them."""
     data = lightgbm.Dataset(np.zeros((2, 1)), label=np.zeros(2), params=_QUIET)
     try:
         model = lightgbm.Booster(_QUIET | params, data)
     except Exception as error:  # LightGBM does not export the class of its errors
-        reason = str(error).partition(" at /")[0]  # without the place in LightGBM's code
+        reason = str(error).partition(" at /")[0]  # without the line of LightGBM's code
         raise ValueError(
             f"engine_params must be what LightGBM takes; got {quote(params)}: {reason}"
         ) from error

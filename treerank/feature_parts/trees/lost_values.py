@@ -7,17 +7,17 @@ import numpy as np
 from treerank.checks import warn_user
 from treerank.documents.rows import Rows
 
-#: Rows in which most columns vary that vary at all.
+#: Number of first rows in which nearly all varying columns vary.
 _FIRST = 4096
 
 
 def warn_of_lost_values(
     rows: Rows, as_read: Callable[[np.ndarray], np.ndarray], reading: str
 ) -> None:
-    """Warn of columns of several values that are one to an engine, which rounds them by a rule.
+    """Warn of columns whose different values an engine rounds to a single value.
 
-    ``as_read`` returns numbers as the engine sees them, in the same order, and ``reading`` says
-    what it does. Sparse matrices and documents of several workers are not looked at.
+    ``as_read`` returns numbers as the engine rounds them, and ``reading`` says how. Sparse matrices
+    and documents of several workers are not checked.
 
     Examples
     --------
@@ -42,10 +42,10 @@ be learned. Subtract the smallest value and divide by the spread.
     if lost:
         (j, least, most), names = lost[0], rows.columns.names
         name = j if names is None else repr(names[j])
-        others = f", and {len(lost) - 1} other" + "s" * (len(lost) > 2) if len(lost) > 1 else ","
+        further = f", and {len(lost) - 1} other" + "s" * (len(lost) > 2) if len(lost) > 1 else ","
         verb = "have one value each" if len(lost) > 1 else "has one value"
         warn_user(
-            f"{reading}, where column {name} of X, from {least!r} to {most!r}{others} {verb}, of "
+            f"{reading}, where column {name} of X, from {least!r} to {most!r}{further} {verb}, of "
             "which nothing can be learned. Subtract the smallest value and divide by the spread."
         )
 

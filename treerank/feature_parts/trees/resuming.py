@@ -17,7 +17,7 @@ from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective
 from treerank.progress import Progress, description_of, say, values_of
 
-#: Parameters that may differ between a fit and the one that goes on with it.
+#: Parameters that may differ between a fit and the fit that resumes it.
 _FREE = ("n_estimators", "n_jobs", "warm_start")
 
 
@@ -35,7 +35,7 @@ class Saver(NamedTuple):
         return state
 
     def __call__(self, iteration: int, dump: Callable[[], Any], progress: Progress) -> None:
-        """Save the trees and the values of the metric after an iteration, where it is time to."""
+        """Save trees and values of the metric after every ``checkpoint.every`` iterations."""
         if self.checkpoint.is_writer and iteration % self.checkpoint.every == 0:
             self.checkpoint.save(self.fit, {"model": dump(), "progress": progress.state()})
 
@@ -48,26 +48,27 @@ def saver_of(
     start: int,
     sizes: Sizes,
 ) -> Saver | None:
-    """Return what saves the trees of a fit, or None where there is no checkpoint."""
+    """Return the object that saves the trees of a fit; None if there is no checkpoint."""
     checkpoint = current_checkpoint()
     if checkpoint is None:
         return None
     for name, value in part.settings_to_resume.items():
-        found = sizes.of_tree().get(name, getattr(part, name))
-        if found != value and (value is not None or found):  # None is also an empty dict
+        setting = sizes.of_tree().get(name, getattr(part, name))
+        if setting != value and (value is not None or setting):  # None is also an empty dict
             where = "where the fit has a checkpoint, but with HistogramTrees"
-            raise ValueError(f"{name} must be {value!r} {where}; got {quote(found)}.")
+            raise ValueError(f"{name} must be {value!r} {where}; got {quote(setting)}.")
     params = part.get_params() | sizes.of_tree()
     params = {name: value for name, value in params.items() if name not in _FREE}
     columns = rows.columns.names, sorted(rows.columns.categories)
     with np.printoptions(threshold=sys.maxsize):
         settings = f"{type(part).__name__} {params} of {columns} after {_earlier(part, start)}"
-    learned, watched = _learned(rows, objective), _watched(rows, validation, objective.n_outputs)
-    return Saver(checkpoint, f"{settings}: {learned}, {watched}")
+    training = _training_text(rows, objective)
+    watched = _validation_text(rows, validation, objective.n_outputs)
+    return Saver(checkpoint, f"{settings}: {training}, {watched}")
 
 
 def _earlier(part: Any, start: int) -> str:
-    """Return a text of the trees that a fit adds to."""
+    """Return a text that identifies the trees to which a fit adds."""
     if start == 0:
         return "nothing"
     trees = part.forest()
@@ -76,27 +77,29 @@ def _earlier(part: Any, start: int) -> str:
     return f"{start} iterations, {row_hashes(columns, np.arange(len(columns))).sum()}"
 
 
-def _learned(rows: Rows, objective: Objective) -> str:
-    """Return a text of features and objective, the same however they are spread over workers."""
+def _training_text(rows: Rows, objective: Objective) -> str:
+    """Return a text that identifies features and objective, for any number of workers."""
     places = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
     # At equal scores, the derivatives of many losses are the same.
-    derivatives = objective.derivatives(_tried(places, objective.n_outputs), iteration=0)
+    derivatives = objective.derivatives(_trial_scores(places, objective.n_outputs), iteration=0)
     by_place = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))
     return str(_sum(rows, by_place ^ rows.hashes()))
 
 
-def _watched(rows: Rows, validation: Validation | None, n_outputs: int) -> str:
-    """Return a text of the documents and the metric that a fit watches."""
+def _validation_text(rows: Rows, validation: Validation | None, n_outputs: int) -> str:
+    """Return a text that identifies validation documents and metric."""
     if validation is None:
         return "nothing is watched"
     X, metric = validation
     hashes = as_rows(X, sparse=True).hashes()
-    values = values_of(metric, _tried(hashes, n_outputs))  # by content: in any order of the rows
+    values = values_of(
+        metric, _trial_scores(hashes, n_outputs)
+    )  # by content: in any order of the rows
     return f"{description_of(metric)} {values} of {_sum(rows, hashes)}"
 
 
-def _tried(keys: np.ndarray, n_outputs: int) -> np.ndarray:
-    """Return scores that differ from row to row."""
+def _trial_scores(keys: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Return scores for a trial of the objective, different in each row."""
     columns = [2 * uniforms(0, output, keys) - 1 for output in range(n_outputs)]
     return np.column_stack(columns) if n_outputs > 1 else columns[0]
 

@@ -58,8 +58,8 @@ _OWN = (
 TAKEN = (*_SHARED, *_RENAMED.values(), *_OWN)
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
-#: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
-#: as to read its bins.
+#: Few rows get one bin for this number of rows, but at least this number of bins: splitting few
+#: rows takes as long as reading their bins.
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
 
 
@@ -170,8 +170,8 @@ class XGBoostTrees(BoostedTrees):
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
         model = self.dump_booster(booster)
-        whole = with_infinite_cuts(model, *data.get_quantile_cut())
-        return booster if whole is model else self.restore_booster(whole)
+        changed = with_infinite_cuts(model, *data.get_quantile_cut())
+        return booster if changed is model else self.restore_booster(changed)
 
     def _matrices(self, task: GrowthTask) -> tuple[Any, list[tuple[Any, str]]]:
         """Return the training rows as XGBoost reads them, and the validation rows in a list."""
@@ -179,7 +179,7 @@ class XGBoostTrees(BoostedTrees):
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
-            "whole": task.whole,
+            "needs_values": task.needs_values,
             "names": (earlier and earlier.feature_names) or engine_names(rows.columns.names),
             "max_bin": self.n_bins_for(rows),
             "n_threads": self.n_threads_for(rows),
@@ -188,7 +188,7 @@ class XGBoostTrees(BoostedTrees):
         data = make_matrix(rows, **options)
         if task.validation_rows is None:
             return data, []
-        options["reference"] = None if task.whole else data
+        options["reference"] = None if task.needs_values else data
         return data, [(make_matrix(task.validation_rows, **options), "held_out")]
 
     def n_bins_for(self, rows: Rows) -> int:
@@ -281,7 +281,7 @@ class RowIterator(xgboost.DataIter):
 
 @contextmanager
 def single_precision() -> Iterator[None]:
-    """Name the argument where XGBoost finds a number that is too large for it."""
+    """Turn XGBoost's error about a too large number into one that names the argument."""
     try:
         yield
     except xgboost.core.XGBoostError as error:
@@ -301,21 +301,21 @@ def make_matrix(
     *,
     names: list[str] | None = None,
     sparse: bool = False,
-    whole: bool = False,
+    needs_values: bool = False,
     reference: xgboost.DMatrix | None = None,
     max_bin: int = 256,
     n_threads: int = 1,
     seed: int = 0,
 ) -> xgboost.DMatrix:
-    """Return the rows as a matrix of XGBoost, which stores only bins unless ``whole``.
+    """Return the rows as a matrix of XGBoost, which stores only bins unless ``needs_values``.
 
-    A continued fit needs the whole values: earlier trees may have thresholds inside a bin.
+    A continued fit needs the values: earlier trees may have thresholds inside a bin.
     """
     types = ["c" if column in categorical else "q" for column in range(rows.shape[1])]
     description: dict[str, Any] = {"feature_names": names}
     description["feature_types"] = types if categorical else None
     options: dict[str, Any] = {"nthread": n_threads, "enable_categorical": bool(categorical)}
-    if whole:
+    if needs_values:
         label = np.zeros(len(rows), dtype=np.float32)
         values = stored_as(rows.array(), sparse=sparse)
         return xgboost.DMatrix(values, label=label, **description, **options)
@@ -324,7 +324,7 @@ def make_matrix(
         settings = options | {"ref": reference, "max_bin": max_bin}
         return xgboost.QuantileDMatrix(RowIterator(view, sparse, **description), **settings)
 
-    # A sample may lack a category, and XGBoost refuses codes that the reference does not have.
+    # A sample may lack a category, and XGBoost refuses codes that its reference lacks.
     if reference is None and not categorical:
         sample = sample_of(rows, seed)
         if sample is not rows:
@@ -348,7 +348,7 @@ def with_infinite_cuts(model: bytes, starts: np.ndarray, cuts: np.ndarray) -> by
     model : bytes
         The model in UBJSON.
     starts, cuts : ndarray
-        Where the cuts of each feature begin, and where the last ones end, in all cuts.
+        Index of the first cut of each feature, then the number of cuts; and all cuts.
     """
     trees = read_ubjson(model)["learner"]["gradient_booster"]["model"]["trees"]
     has_cuts = np.diff(starts) > 0
@@ -359,7 +359,8 @@ def with_infinite_cuts(model: bytes, starts: np.ndarray, cuts: np.ndarray) -> by
     for tree in trees:
         cut, is_split = tree["split_conditions"], tree["left_children"] != -1
         is_last = is_split & (tree["split_type"] == 0) & (cut == last[tree["split_indices"]])
-        old, new = (each.astype(">f4").tobytes() for each in (cut, np.where(is_last, np.inf, cut)))
+        new_cut = np.where(is_last, np.inf, cut)
+        old, new = (values.astype(">f4").tobytes() for values in (cut, new_cut))
         named = _CONDITIONS + len(cut).to_bytes(8, "big")
         start = model.index(named + old, position) + len(named)
         parts += [model[position:start], new]
@@ -401,8 +402,8 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
     """Return the parameters for the trees of a task, given the ``XGBoostTrees`` that grow them."""
     rows, derivatives = task.rows, task.derivatives
     sizes = task.sizes.of_tree()
-    given = {name: sizes.get(name, getattr(part, name)) for name in _SHARED}
-    params = {_RENAMED.get(name, name): _legible(value) for name, value in given.items()}
+    shared = {name: sizes.get(name, getattr(part, name)) for name in _SHARED}
+    params = {_RENAMED.get(name, name): _legible(value) for name, value in shared.items()}
     params |= {
         "num_target": derivatives.n_outputs,
         "tree_method": "hist",
