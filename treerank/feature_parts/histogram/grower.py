@@ -14,9 +14,9 @@ it. Its histogram is then neither computed nor stored any more.
 
 Threads share the tasks of steps 1 and 2, and the thread that finishes the last task of step 2 does
 step 3, see ``tasks``. With several workers, a function adds the histograms of the smaller leaf over
-all workers before the search: by one message for each split, or for each level, whose leaves are all
-split and filled before they are searched. Sums of integers are exact in any order, so every worker
-then searches the same numbers and finds the same splits.
+all workers before the search: by one message for each split, or for each level, whose leaves are
+all split and filled before they are searched. Sums of integers are exact in any order, so every
+worker then searches the same numbers and finds the same splits.
 """
 
 import os
@@ -36,7 +36,7 @@ from treerank.feature_parts.histogram.tree import NODE, STEP, Data, Growth
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_parts
 
-#: From settings many rows times blocks on threads share a step; fewer take less time than to meet.
+#: Rows times blocks from which threads share a step; with fewer, waiting would take longer.
 _SHARED = 10_000
 #: Number of rows whose histogram takes as long to compute as a search for splits.
 _SEARCH_IN_ROWS = 1500
