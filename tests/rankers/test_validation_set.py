@@ -24,7 +24,7 @@ def makers():
         if "early_stopping_rounds" in params and "best_iteration_" in ranker_class(name)._learned:
             (length,) = params.keys() & LENGTHS
             found[name] = partial(ranker_class(name), **{length: 30})
-    for name in ("lightgbm", "xgboost", "histogram", "mlp", "polynomial"):
+    for name in ("lightgbm", "xgboost", "histogram", "mlp"):
         found[name] = partial(of_part, name)
     return [pytest.param(make, id=name) for name, make in found.items() if "PRank" not in name]
 
