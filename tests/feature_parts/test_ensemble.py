@@ -301,7 +301,10 @@ def test_an_ensemble_of_trees_is_one_forest():
         (Ensemble([Column((0, 1))]), r"parts must have a single output or .* got 2 of Column"),
         (Ensemble(n_bags=1), "n_bags must be a whole number of at least 2; got 1"),
         (Ensemble([]), "parts must hold a feature part; got none"),
-        (Ensemble([TREES], losses=["logistic"]), "losses must be listwise or pointwise losses, .* 'logistic'"),
+        (
+            Ensemble([TREES], losses=["logistic"]),
+            "losses must be listwise or pointwise losses, .* 'logistic'",
+        ),
         (Ensemble([TREES], losses=[None] * 2), "losses must have one entry for each of 1 parts"),
         (Ensemble([TREES], shares=[0]), "each of shares must be a finite number above 0; got 0"),
     ],

@@ -1,9 +1,9 @@
-"""Events of OpenSearch's User Behavior Insights (UBI), read as a log of clicks.
+"""Events of OpenSearch's User Behavior Insights (UBI), read as a click log.
 
-The shapes are those of opensearch-project/user-behavior-insights ``src/main/resources`` and of
+The formats are those of opensearch-project/user-behavior-insights ``src/main/resources`` and of
 opensearch-project/opensearch-devops ``sample-data/search-relevance/ubi_queries_events.ndjson``.
-There, a query has an id for each visit and not for each answer: it stands again for every page,
-for what is counted beside the hits, and for what was typed on the way.
+There, a query id stands for a visit and not for a response: it repeats for every page, for
+aggregations beside the hits, and for queries typed on the way.
 """
 
 import json
@@ -21,11 +21,11 @@ from treerank.clicks.log import ClickLog
 from treerank.parameters import Count, check_arguments
 from treerank.search_engines.search_answers import json_of_client
 
-#: The action of an event that says what was shown.
-_SEEN = "impression"
+#: The action of an event that reports a shown document.
+_IMPRESSION = "impression"
 #: A whole number, as a number or as text.
 _ORDINAL = re.compile(r"\s*\d{1,9}(\.0*)?\s*", re.ASCII)
-#: The name of what counts as a click, in counts of what is lost.
+#: Key of clicks in the counts of skipped events.
 _CLICK = "click"
 
 
@@ -39,27 +39,27 @@ def read_ubi(
 ) -> ClickLog:
     """Read the documents of the indexes ``ubi_queries`` and ``ubi_events``.
 
-    A session is a list of hits of a ``query_id``, in their order, with its pages, and its query is
-    ``user_query``. If there are events named "impression", a list was shown down to the deepest
-    document with one, or with a click; of queries without hits, they tell the positions, too. A
-    document is clicked once in a session, however often. If anything cannot be read, a warning
-    says what became of all queries and events, by their kinds and reasons.
+    A session is the list of hits of a ``query_id``, over all its pages, and its query is
+    ``user_query``. If there are events named "impression", a list counts as shown down to the
+    deepest document with an impression or a click; for queries without hits, impressions also give
+    the positions. Several clicks on a document in a session count once. If anything is skipped, a
+    warning counts all queries and events by reason.
 
     Parameters
     ----------
     queries, events : iterable of mapping, or mapping
         Documents of both indexes, as ``json.loads`` returns them, hits that have them as
-        ``_source``, or the answer of a search, or several. Those without ``query_id``,
-        ``user_query`` or ``object_id``, which UBI allows, cannot be read.
+        ``_source``, or one or several search responses. Documents without ``query_id``,
+        ``user_query`` or ``object_id``, which UBI allows, are skipped.
     n_positions : int, default=10
-        Hits of a query that users were shown, if no event is an impression.
+        Number of hits of a query that users saw, if there are no impressions.
     actions : collection of str, default=("click",)
         Names of the actions that count as clicks.
 
     Returns
     -------
     ClickLog
-        Queries without hits and impressions are no sessions.
+        Queries without hits and impressions are skipped.
 
     Examples
     --------
@@ -73,33 +73,39 @@ def read_ubi(
     ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=1)
     """
     check_sequence("actions", actions)
-    lost: dict[str, Counter[str]] = {"query": Counter(), _SEEN: Counter(), _CLICK: Counter()}
-    of_queries, all_events = _documents("queries", queries), _documents("events", events)
-    lists = _lists(of_queries, lost["query"])
+    skipped: dict[str, Counter[str]] = {
+        "query": Counter(),
+        _IMPRESSION: Counter(),
+        _CLICK: Counter(),
+    }
+    query_documents, all_events = _documents("queries", queries), _documents("events", events)
+    lists = _lists(query_documents, skipped["query"])
     by_action = Counter(str(_text(event, "action_name")) for event in all_events)
-    n_seen, seen = by_action[_SEEN], _placed(all_events, [_SEEN], lost[_SEEN])
-    clicked = _placed(all_events, actions, lost[_CLICK])
-    _see(lists, seen, clicked, _counting_from_0([*seen, *clicked]), lost[_SEEN])
-    for shown in (shown for of_query in lists.values() for shown in of_query if not n_seen):
+    n_impressions = by_action[_IMPRESSION]
+    impressions = _placed(all_events, [_IMPRESSION], skipped[_IMPRESSION])
+    clicked = _placed(all_events, actions, skipped[_CLICK])
+    from_0 = _counting_from_0([*impressions, *clicked])
+    _apply_impressions(lists, impressions, clicked, from_0, skipped[_IMPRESSION])
+    for shown in (shown for of_query in lists.values() for shown in of_query if not n_impressions):
         shown.depth = min(n_positions, len(shown.hits))
     clicks = Counter(click[:2] for click in clicked)
     for (query, document), n_events in clicks.items():
-        shown_list = _find(lists, query, document, deepen=n_seen > 0)
+        shown_list = _find(lists, query, document, deepen=n_impressions > 0)
         if shown_list is None:
-            lost[_CLICK]["on documents that were not shown"] += n_events
+            skipped[_CLICK]["on documents that were not shown"] += n_events
         else:
             shown_list.n_clicks[document] += n_events
-    log = _log(lists, lost)
+    log = _log(lists, skipped)
     n_clicks = sum(by_action[action] for action in {*actions})
-    if n_clicks == 0 or any(+reasons for reasons in lost.values()):
+    if n_clicks == 0 or any(+reasons for reasons in skipped.values()):
         n_clicked = int(log.clicked.sum())
-        is_other = Counter({k: n for k, n in by_action.items() if k not in (_SEEN, *actions)})
-        repeats = n_clicks - lost[_CLICK].total() - n_clicked
-        lost[_CLICK]["that repeat another"] = repeats
+        is_other = Counter({k: n for k, n in by_action.items() if k not in (_IMPRESSION, *actions)})
+        repeats = n_clicks - skipped[_CLICK].total() - n_clicked
+        skipped[_CLICK]["that repeat another"] = repeats
         sentences = [
-            _sentence(len(of_queries), "queries", lost["query"]),
-            _sentence(n_seen, "impressions", lost[_SEEN]),
-            _sentence(n_clicks, "clicks", lost[_CLICK], f"{n_clicked} count; "),
+            _sentence(len(query_documents), "queries", skipped["query"]),
+            _sentence(n_impressions, "impressions", skipped[_IMPRESSION]),
+            _sentence(n_clicks, "clicks", skipped[_CLICK], f"{n_clicked} count; "),
             "" if n_clicks else f"No event has one of the actions {quote([*actions])}.",
             f"Other actions: {_listed(is_other)}." if is_other else "",
         ]
@@ -107,9 +113,9 @@ def read_ubi(
     return log
 
 
-def _sentence(n: int, what: str, lost: Counter[str], kept: str = "") -> str:
-    """Return what became of so many documents of a kind; "" if nothing is lost."""
-    return f"Of {n} {what}, {kept}left out are {_listed(lost)}." if +lost else ""
+def _sentence(n: int, what: str, skipped: Counter[str], kept: str = "") -> str:
+    """Return what became of so many documents of a kind; "" if nothing is skipped."""
+    return f"Of {n} {what}, {kept}left out are {_listed(skipped)}." if +skipped else ""
 
 
 def _listed(counts: Counter[str]) -> str:
@@ -127,31 +133,34 @@ class _List:
     n_clicks: Counter[str] = field(default_factory=Counter)
 
 
-def _lists(queries: list[Mapping[str, Any]], lost: Counter[str]) -> dict[str, list[_List]]:
+def _lists(queries: list[Mapping[str, Any]], skipped: Counter[str]) -> dict[str, list[_List]]:
     """Return the lists of each query id; one without hits has an empty one."""
     lists: dict[str, list[_List]] = {}
     for query in queries:
         query_id, text = _text(query, "query_id"), _text(query, "user_query")
         if query_id is None or text is None:
-            lost[f"without {'query_id' if query_id is None else 'user_query'}"] += 1
+            skipped[f"without {'query_id' if query_id is None else 'user_query'}"] += 1
             continue
-        own, hits, start = lists.setdefault(query_id, []), _hits(query), _start(query)
-        known = [each.hits[start : start + len(hits)] for each in own if each.query == text]
-        if not own:
-            own.append(_List(text, []))
-        if hits in known or not hits:
+        query_lists, hits, start = lists.setdefault(query_id, []), _hits(query), _start(query)
+        pages = [item.hits[start : start + len(hits)] for item in query_lists if item.query == text]
+        if not query_lists:
+            query_lists.append(_List(text, []))
+        if hits in pages or not hits:
             continue
-        if start and own[-1].query == text and len(own[-1].hits) == start:
-            own[-1].hits += hits
+        if start and query_lists[-1].query == text and len(query_lists[-1].hits) == start:
+            query_lists[-1].hits += hits
         elif start:
-            lost["of a page without the page before"] += 1
+            skipped["of a page without the page before"] += 1
         else:
-            own.append(_List(text, hits))
-    return {key: [each for each in own if each.hits] or own for key, own in lists.items()}
+            query_lists.append(_List(text, hits))
+    return {
+        key: [item for item in query_lists if item.hits] or query_lists
+        for key, query_lists in lists.items()
+    }
 
 
 def _placed(
-    events: list[Mapping[str, Any]], actions: Collection[str], lost: Counter[str]
+    events: list[Mapping[str, Any]], actions: Collection[str], skipped: Counter[str]
 ) -> list[tuple[str, str, Mapping[str, Any]]]:
     """Return query id, document and event of the events of some actions."""
     placed = []
@@ -161,46 +170,46 @@ def _placed(
             if query is not None and document is not None:
                 placed.append((query, document, event))
             else:
-                lost[f"without {'query_id' if query is None else 'object_id'}"] += 1
+                skipped[f"without {'query_id' if query is None else 'object_id'}"] += 1
     return placed
 
 
-def _see(
+def _apply_impressions(
     lists: dict[str, list[_List]],
-    seen: list[tuple[str, str, Mapping[str, Any]]],
+    impressions: list[tuple[str, str, Mapping[str, Any]]],
     clicked: list[tuple[str, str, Mapping[str, Any]]],
     counted_from_0: set[str | None],
-    lost: Counter[str],
+    skipped: Counter[str],
 ) -> None:
-    """Find the depth of each list, and of queries without hits the list itself."""
-    found: dict[str, dict[int, str]] = {}
-    for query, document, event in seen:
+    """Set the depths of lists by impressions, which also make the lists of queries without hits."""
+    shown_at: dict[str, dict[int, str]] = {}
+    for query, document, event in impressions:
         text, ordinal = _text(event, "user_query"), _ordinal(event)
         if query not in lists and text:
             lists[query] = [_List(text, [])]
         if query not in lists or lists[query][0].hits:
             if _find(lists, query, document, deepen=True) is None:
-                lost["of documents that no list of their query has"] += 1
+                skipped["of documents that no list of their query has"] += 1
             continue
         if ordinal is None:
-            lost["without ordinal"] += 1
+            skipped["without ordinal"] += 1
             continue
-        place = ordinal + (_text(event, "application") in counted_from_0)
-        if found.setdefault(query, {}).setdefault(place, document) != document:
-            lost["at the position of another document"] += 1
-    of_impressions = {query: [*places] for query, places in found.items()}
+        position = ordinal + (_text(event, "application") in counted_from_0)
+        if shown_at.setdefault(query, {}).setdefault(position, document) != document:
+            skipped["at the position of another document"] += 1
+    impression_positions = {query: [*positions] for query, positions in shown_at.items()}
     for query, document, event in clicked:  # which was shown, too
         ordinal = _ordinal(event)
-        if query in found and ordinal is not None and document not in found[query].values():
-            place = ordinal + (_text(event, "application") in counted_from_0)
-            found[query].setdefault(place, document)
-    for query, places in found.items():
+        if query in shown_at and ordinal is not None and document not in shown_at[query].values():
+            position = ordinal + (_text(event, "application") in counted_from_0)
+            shown_at[query].setdefault(position, document)
+    for query, positions in shown_at.items():
         hits = lists[query][0].hits
-        while len(hits) + 1 in places:
-            hits.append(places[len(hits) + 1])
+        while len(hits) + 1 in positions:
+            hits.append(positions[len(hits) + 1])
         lists[query][0].depth = len(hits)
-        n_behind = sum(place > len(hits) for place in of_impressions[query])
-        lost["behind a position without one"] += n_behind
+        n_behind = sum(position > len(hits) for position in impression_positions[query])
+        skipped["behind a position without one"] += n_behind
 
 
 def _counting_from_0(placed: list[tuple[str, str, Mapping[str, Any]]]) -> set[str | None]:
@@ -212,31 +221,33 @@ def _find(
     lists: dict[str, list[_List]], query: str, document: str, *, deepen: bool
 ) -> _List | None:
     """Return the last list of a query that shows a document, or would if it was shown further."""
-    for each in reversed(lists.get(query, [])):
-        if document in each.hits:
-            place = each.hits.index(document) + 1
-            each.depth = max(each.depth, place * deepen)
-            return each if place <= each.depth else None
+    for hit_list in reversed(lists.get(query, [])):
+        if document in hit_list.hits:
+            position = hit_list.hits.index(document) + 1
+            hit_list.depth = max(hit_list.depth, position * deepen)
+            return hit_list if position <= hit_list.depth else None
     return None
 
 
-def _log(lists: dict[str, list[_List]], lost: dict[str, Counter[str]]) -> ClickLog:
+def _log(lists: dict[str, list[_List]], skipped: dict[str, Counter[str]]) -> ClickLog:
     """Return the lists as sessions; the second one of a query id is named after its number."""
     rows: list[tuple[Any, ...]] = []
-    for query, own in lists.items():
-        for number, each in enumerate(own, start=1):
+    for query, query_lists in lists.items():
+        for number, hit_list in enumerate(query_lists, start=1):
             session = query if number == 1 else f"{query} ({number})"
-            lost["query"]["with hits that no event shows"] += bool(each.hits) and not each.depth
-            seen = each.hits[: each.depth]
-            if len({*seen}) < len(seen):
-                lost["query"]["whose hits show a document twice"] += 1
-                lost[_CLICK]["in lists that show a document twice"] += each.n_clicks.total()
+            skipped["query"]["with hits that no event shows"] += (
+                bool(hit_list.hits) and not hit_list.depth
+            )
+            shown = hit_list.hits[: hit_list.depth]
+            if len({*shown}) < len(shown):
+                skipped["query"]["whose hits show a document twice"] += 1
+                skipped[_CLICK]["in lists that show a document twice"] += hit_list.n_clicks.total()
                 continue
-            for position, document in enumerate(seen, start=1):
-                clicked = document in each.n_clicks
-                rows.append((session, each.query, document, position, clicked))
+            for position, document in enumerate(shown, start=1):
+                clicked = document in hit_list.n_clicks
+                rows.append((session, hit_list.query, document, position, clicked))
     if not rows:
-        reasons = _listed(sum(lost.values(), Counter())) or "none"
+        reasons = _listed(sum(skipped.values(), Counter())) or "none"
         rule = "queries must have one with hits that were shown"
         raise ValueError(f"{rule}; got {reasons}.")
     return ClickLog.from_columns(*map(np.asarray, zip(*rows, strict=True)))
@@ -252,24 +263,24 @@ def _documents(name: str, documents: Iterable[Any]) -> list[Mapping[str, Any]]:
         if "error" in whole:
             raise ValueError(f"{name} must be that of a search; got {quote(whole['error'])}.")
         raise TypeError(f"{name} must be a list of documents; got one: {quote(whole)}.")
-    found, n_in_all = list[Mapping[str, Any]](), 0
+    rows, n_in_all = list[Mapping[str, Any]](), 0
     for document in [whole] if isinstance(whole, Mapping) else map(json_of_client, documents):
         if not isinstance(document, Mapping):
             raise ValueError(f"{name} must be JSON objects; got {quote(document)}.")
         answer = document.get("hits")
         if isinstance(answer, Mapping) and isinstance(answer.get("hits"), list):
-            found += [_source(name, hit) for hit in answer["hits"]]
+            rows += [_source(name, hit) for hit in answer["hits"]]
             total: Any = answer.get("total")
             total = total.get("value") if isinstance(total, Mapping) else total
             n_in_all = max(n_in_all, int(total) if is_whole(total) else 0)
         else:
-            found.append(_source(name, document))
-    if len(found) < n_in_all:
+            rows.append(_source(name, document))
+    if len(rows) < n_in_all:
         warn_user(
-            f"{name} holds {len(found)} of {n_in_all} documents that were found: a search returns "
+            f"{name} holds {len(rows)} of {n_in_all} documents that were found: a search returns "
             "10 unless size= says more. helpers.scan of the client returns all of an index."
         )
-    return found
+    return rows
 
 
 def _source(name: str, hit: Any) -> Mapping[str, Any]:
