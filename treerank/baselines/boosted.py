@@ -95,8 +95,8 @@ class BoostedRanker(DirectRanker):
     @property
     def feature_part(self) -> HistogramTrees:
         """The trees, unfitted."""
-        own, of_trees = ({field.name for field in fields(each)} for each in (self, HistogramTrees))
-        shared = {name: getattr(self, name) for name in of_trees & own - _SET_BY_RANKER}
+        ours, trees = ({field.name for field in fields(c)} for c in (self, HistogramTrees))
+        shared = {name: getattr(self, name) for name in trees & ours - _SET_BY_RANKER}
         return HistogramTrees(**shared)
 
 

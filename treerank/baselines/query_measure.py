@@ -12,7 +12,7 @@ from treerank.rankers.ranker import Ranker
 
 #: Why a ranker that optimizes a metric of whole queries refuses other weights.
 _OF_WHOLE_QUERIES = {
-    "sample_weight": "a metric of whole queries is optimized; query_weight weighs those",
+    "sample_weight": "a metric of whole queries is optimized; query_weight weights queries",
     "given_pairs": "a metric of whole queries is optimized, no pairs are compared",
 }
 
@@ -46,8 +46,8 @@ class QueryMeasure:
 
     def __init__(self, data: TrainingSet, metric: Metric | FunctionMetric) -> None:
         self.data, self.prepared = data, metric.prepared(data.y, data.groups)
-        given = data.weight_of_queries
-        self.weight = np.ones(data.groups.n_queries) if given is None else given
+        weights = data.weight_of_queries
+        self.weight = np.ones(data.groups.n_queries) if weights is None else weights
         self.total_weight = math.fsum(self.weight)
 
     def values(self, scores: np.ndarray) -> np.ndarray:
@@ -66,11 +66,11 @@ def query_measure(ranker: Ranker, data: TrainingSet) -> QueryMeasure | None:
     """
     refuse_weights(ranker, data, _OF_WHOLE_QUERIES)
     metric = get_metric(ranker.metric)
-    found = measurable(data, metric)
-    if found is None:
+    queries = measurable(data, metric)
+    if queries is None:
         warn_of_constant_model(f"In no query does {metric.name} depend on the order")
         return None
-    return QueryMeasure(found, metric)
+    return QueryMeasure(queries, metric)
 
 
 def measurable(data: TrainingSet, metric: Metric | FunctionMetric) -> TrainingSet | None:

@@ -27,13 +27,13 @@ def refuse_weights(ranker: Ranker, data: TrainingSet, reasons: dict[str, str]) -
     reasons : dict from str to str
         Names of the arguments of ``fit`` to refuse, and why they have no meaning.
     """
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "sample_weight": data.sample_weight,
         "query_weight": data.query_weight,
         "given_pairs": data.pairs,
     }
     for name, reason in reasons.items():
-        if given[name] is not None and (name == "given_pairs" or np.ptp(given[name]) > 0):
+        if arguments[name] is not None and (name == "given_pairs" or np.ptp(arguments[name]) > 0):
             raise ValueError(
                 f"{name} must be None or the same throughout for {type(ranker).__name__}, since "
                 f"{reason}."

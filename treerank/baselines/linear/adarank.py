@@ -145,8 +145,8 @@ def boosting_rounds(
         number, value = choice.best(row_products(table, weight))
         if number is None:
             return
-        own = slice(number, number + 1)
-        move = feature[own], _weight_of(value) * sign[own]
+        current = slice(number, number + 1)
+        move = feature[current], _weight_of(value) * sign[current]
         scores = moved_scores(scores, columns, *move)
         chosen.add(number)
         # A single weak ranker ranks the same however large its weight is.

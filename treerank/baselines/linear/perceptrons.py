@@ -21,14 +21,14 @@ def n_products(n_features: int, quadratic: bool) -> int:
 @njit
 def _expand(x, quadratic, features):
     """Write a document and, if quadratic, all products of two of its features."""
-    place = len(x)
-    for i in range(place):  # to assign a slice takes a second more to compile
+    column = len(x)
+    for i in range(column):  # to assign a slice takes a second more to compile
         features[i] = x[i]
     if quadratic:
         for i in range(len(x)):
             for j in range(i, len(x)):
-                features[place] = x[i] * x[j]
-                place += 1
+                features[column] = x[i] * x[j]
+                column += 1
 
 
 @njit(nogil=True)

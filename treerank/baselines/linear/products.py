@@ -92,8 +92,8 @@ def moved_scores(
 def _move_scores(first, last, columns, moved, steps, result):
     for block in range(first, last):
         rows = slice(block * _IN_CACHE, (block + 1) * _IN_CACHE)
-        own = result[rows]
+        block = result[rows]
         for n in range(len(moved)):
             column = columns[moved[n], rows]
-            for i in range(len(own)):
-                own[i] += steps[n] * column[i]
+            for i in range(len(block)):
+                block[i] += steps[n] * column[i]

@@ -74,21 +74,26 @@ class FeatureScale:
 def _block_sums(X, rows, weight, center):
     """Return sum, sum of squares, weight and largest magnitude of each column in each block."""
     n_blocks = -(-len(rows) // _BLOCK)
-    found = np.zeros((4, n_blocks, X.shape[1]))
-    in_parts(_add_blocks, n_blocks, X, rows, weight, center, found)
-    return found
+    sums_by_block = np.zeros((4, n_blocks, X.shape[1]))
+    in_parts(_add_blocks, n_blocks, X, rows, weight, center, sums_by_block)
+    return sums_by_block
 
 
 @njit(nogil=True)
-def _add_blocks(first, last, X, rows, weight, center, found):
-    sums, squares, counts, largest = found[0], found[1], found[2], found[3]
+def _add_blocks(first, last, X, rows, weight, center, sums_by_block):
+    sums, squares, counts, largest = (
+        sums_by_block[0],
+        sums_by_block[1],
+        sums_by_block[2],
+        sums_by_block[3],
+    )
     for block in range(first, last):
         for t in range(block * _BLOCK, min((block + 1) * _BLOCK, len(rows))):
             for j in range(X.shape[1]):
                 value = np.float64(X[rows[t], j])
-                known = value == value
-                offset = value - center[j] if known else 0.0
+                is_present = value == value
+                offset = value - center[j] if is_present else 0.0
                 sums[block, j] += weight[t] * offset
                 squares[block, j] += weight[t] * offset * offset
-                counts[block, j] += weight[t] if known else 0.0
-                largest[block, j] = max(largest[block, j], abs(value) if known else 0.0)
+                counts[block, j] += weight[t] if is_present else 0.0
+                largest[block, j] = max(largest[block, j], abs(value) if is_present else 0.0)

@@ -102,6 +102,6 @@ class NeuralRanker(DirectRanker):
     def feature_part(self) -> Any:
         """The network that these parameters describe, unfitted."""
         part = feature_part_class("mlp")()
-        own = self.get_params(deep=False)
-        shared = {name: own[name] for name in part.get_params(deep=False) if name in own}
+        settings = self.get_params(deep=False)
+        shared = {n: settings[n] for n in part.get_params(deep=False) if n in settings}
         return part.set_params(**shared)

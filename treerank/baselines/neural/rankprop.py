@@ -51,12 +51,12 @@ def _targets(lists, scores):
     differs = [np.diff(part[order]) != 0 for part in (scores, labels, query)]
     block = np.append(0, np.cumsum(np.any(differs, axis=0)))
     size = np.bincount(block)
-    middle = np.cumsum(size) - (size + 1) / 2  # mean place of a block of equals
-    place = np.empty(len(scores))
-    place[order] = middle[block]
-    place -= start[query]
+    middle = np.cumsum(size) - (size + 1) / 2  # mean position of tied documents
+    position = np.empty(len(scores))
+    position[order] = middle[block]
+    position -= start[query]
     spread = np.maximum(lists.groups.sizes[query] - 1, 1)
-    return np.where(informative, place / spread - 0.5, 0.0)
+    return np.where(informative, position / spread - 0.5, 0.0)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

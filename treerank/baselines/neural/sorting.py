@@ -74,20 +74,20 @@ def _merge_neighbors(order, runs, prefer, compared):
     """Return the order with each pair of runs merged; add the comparisons to ``compared``."""
     begin, middle, end = runs
     merged = order.copy()
-    left, right, place = begin.copy(), middle.copy(), begin.copy()
+    left, right, target = begin.copy(), middle.copy(), begin.copy()
     active = np.flatnonzero((left < middle) & (right < end))
     while len(active):
         i, j = order[left[active]], order[right[active]]
         preference = prefer(i, j)
         compared.append((i, j, preference))
         from_right = preference < 0
-        merged[place[active]] = np.where(from_right, j, i)
-        place[active] += 1
+        merged[target[active]] = np.where(from_right, j, i)
+        target[active] += 1
         right[active] += from_right
         left[active] += ~from_right
         active = active[(left[active] < middle[active]) & (right[active] < end[active])]
     for n in np.flatnonzero(left < middle):  # the right run was used up first
-        merged[place[n] : end[n]] = order[left[n] : middle[n]]
+        merged[target[n] : end[n]] = order[left[n] : middle[n]]
     return merged
 
 
