@@ -1,4 +1,4 @@
-"""Reading of forests: the program that wrote a file is told from the content of the file.
+"""Reading of forests: the content of a file tells which program wrote it.
 
 To add a format, write its file and list it in ``READERS``. A document is a text, or what a file of
 JSON or UBJSON holds. Files are not trusted: no code in them is run, every number is checked, and
@@ -24,7 +24,7 @@ from treerank.forests.readers.ranklib import read_ranklib
 from treerank.forests.readers.ubjson import is_ubjson, read_ubjson
 from treerank.forests.readers.xgboost import read_xgboost_model
 
-#: For each format how its texts begin, or a name that its objects have; and its reader.
+#: Reader of each format, after the beginnings of its texts, or a key of its JSON objects.
 READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {
     "CatBoost": (("features_info",), read_catboost),
     "LightGBM": (("tree\n",), read_lightgbm_model),
@@ -48,15 +48,15 @@ def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
         The file; or a Booster of LightGBM or XGBoost; or a fitted LGBMRanker, XGBRanker or
         CatBoostRanker.
     n_features : int, default=None
-        Number of columns of X; needed if the file does not say it, as RankLib's. ``None`` is the
-        number that the file says, or else the last feature that is used.
+        Number of columns of X, for files without it, such as RankLib's. ``None`` is the number in
+        the file, or else the last feature that is used.
 
     Returns
     -------
     Forest
-        Its scores are the raw scores of the program that trained the model, the margins of
-        XGBoost: to the last bit, but for CatBoost. If XGBoost stopped early, they are those of
-        XGBRanker, up to the best iteration; a Booster takes all trees.
+        Its scores equal the raw scores (margins) of the program that trained the model, for
+        CatBoost up to rounding, else bit for bit. If XGBoost stopped early, trees after the best
+        iteration are dropped, as in XGBRanker; a Booster keeps all trees.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def _forest(document: Any) -> Forest:
 
 
 def _document(content: bytes) -> Any:
-    """Return what a file holds."""
+    """Return the content of a file: a text, or the parsed object of JSON or UBJSON."""
     if is_ubjson(content):
         return read_ubjson(content)
     text = content.decode("utf-8")

@@ -1,7 +1,7 @@
 """Recoding: the same trees for documents with other columns, or with other codes of categories.
 
-Trees know columns by numbers and categories by codes. Documents that were read for another model
-may have their columns in another order, more of them, or other categories.
+Trees identify columns by number and categories by code. Documents that were read for another model
+may have columns in another order, further columns, or other categories.
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ from treerank.forests.forest import CategorySets, Forest
 
 
 def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
-    """Return the trees for documents of these columns; refuse what they cannot read.
+    """Return the trees for documents of these columns; refuse columns that they cannot read.
 
     Columns are found by name where both have names, and by position otherwise. A category is found
-    by its value. One that the trees do not know is a missing value to them.
+    by its value. The trees treat a new category as a missing value.
 
     Examples
     --------
@@ -37,13 +37,13 @@ def recoded(forest: Forest, columns: Columns, n_features: int) -> Forest:
     """
     used = np.unique(forest.feature[~forest.is_leaf])
     positions = _positions(forest, columns, n_features, used)
-    known, levels = forest.levels or {}, columns.categories
-    moved = [j for j in used.tolist() if levels.get(positions[j]) != known.get(j)]
+    old_levels, levels = forest.levels or {}, columns.categories
+    moved = [j for j in used.tolist() if levels.get(positions[j]) != old_levels.get(j)]
     for j in moved:
         _check_kind(forest, columns, j, positions[j])
-    pairs = {j: (known[j], levels[positions[j]]) for j in moved if positions[j] in levels}
+    pairs = {j: (old_levels[j], levels[positions[j]]) for j in moved if positions[j] in levels}
     translated = _with_other_codes(forest, {j: _codes(*pair) for j, pair in pairs.items()})
-    number = np.full(forest.n_features + 1, -1, dtype=np.int32)  # the last one is that of a leaf
+    number = np.full(forest.n_features + 1, -1, dtype=np.int32)  # index -1, a leaf, stays -1
     number[used] = [positions[j] for j in used.tolist()]
     return replace(
         translated,
@@ -80,27 +80,26 @@ def _positions(
 
 def _check_kind(forest: Forest, columns: Columns, feature: int, position: int) -> None:
     """Refuse a column of categories where the trees read numbers, and the reverse."""
-    known, levels = feature in (forest.levels or {}), position in columns.categories
-    if known == levels or (known and columns.names is None):  # an array holds codes
-        return
+    reads_levels, has_levels = feature in (forest.levels or {}), position in columns.categories
+    if reads_levels == has_levels or (reads_levels and columns.names is None):
+        return  # an array without names holds codes
     name = quote(columns.names[position]) if columns.names is not None else position
-    rule, found = ("categories", "numbers") if known else ("numbers", "categories")
+    kinds = ("categories", "numbers") if reads_levels else ("numbers", "categories")
     raise TypeError(
-        f"Column {name} of X must hold {rule}, as the given trees read it; got {found}."
+        f"Column {name} of X must hold {kinds[0]}, as the given trees read it; got {kinds[1]}."
     )
 
 
-def _codes(known: list[Any], levels: list[Any]) -> np.ndarray:
-    """Return the code that the trees have for each level; -1 for a level that they do not know."""
-    code_of = {level: code for code, level in enumerate(known)}
+def _codes(old_levels: list[Any], levels: list[Any]) -> np.ndarray:
+    """Return the code of each level in the trees; -1 for a new level."""
+    code_of = {level: code for code, level in enumerate(old_levels)}
     return np.array([code_of.get(level, -1) for level in levels], dtype=np.int64)
 
 
 def _with_other_codes(forest: Forest, codes: dict[int, np.ndarray]) -> Forest:
-    """Return trees whose splits at some features are by sets of new codes.
+    """Return trees whose splits by some features are by sets of new codes.
 
-    ``codes`` has the old code of each new one, by feature. A split that needs no change stays as
-    it is.
+    ``codes`` has the old code of each new code, by feature. A split that needs no change is kept.
     """
     sets: dict[int, np.ndarray] = {}
     old_sets = forest.categories
@@ -139,7 +138,7 @@ def _with_other_codes(forest: Forest, codes: dict[int, np.ndarray]) -> Forest:
 
 
 def _goes_left(forest: Forest, node: int, codes: np.ndarray) -> np.ndarray:
-    """Tell which codes go left at a split; -1 is a missing value."""
+    """Return whether each code goes left at a split; -1 is a missing value."""
     sets = forest.categories
     if sets is not None and sets.of_node[node] >= 0:
         number = sets.of_node[node]
@@ -153,7 +152,7 @@ def _goes_left(forest: Forest, node: int, codes: np.ndarray) -> np.ndarray:
 
 
 def _takes_zero_for_missing(forest: Forest, node: int) -> bool:
-    """Tell whether numbers near 0 are missing values at a split."""
+    """Return whether numbers near 0 are missing values at a split."""
     sets = forest.categories
     if forest.missing_up_to < 0:
         return False

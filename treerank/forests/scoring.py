@@ -1,4 +1,4 @@
-"""Scoring: documents go down the trees of a forest, and the values of their leaves are added."""
+"""Scoring: documents reach a leaf of each tree of a forest, and the leaf values are added."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,22 +10,22 @@ from treerank.forests.forest import CODE_RULES, Forest
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_threads
 
-_BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
+_BLOCK = 512  # documents converted to doubles, and scored, at a time
 _ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
-#: A power of two times this has another number in its six highest bits than any other power.
-_ORDER = np.uint64(0x03F79D71B4CB0A89)
-_PLACES = np.zeros(64, dtype=np.int64)
-_PLACES[[((1 << i) * int(_ORDER) % 2**64) >> 58 for i in range(64)]] = np.arange(64)
+#: De Bruijn number: the six highest bits of its products with powers of two are all different.
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_BIT_INDEX = np.zeros(64, dtype=np.int64)
+_BIT_INDEX[[((1 << i) * int(_DE_BRUIJN) % 2**64) >> 58 for i in range(64)]] = np.arange(64)
 _TOGETHER = 128  # documents whose bits are computed together
 _EIGHT = 8  # documents that go down a tree together
-_FEW = 2048  # documents that one thread scores sooner than a second thread starts
+_FEW = 2048  # documents that one thread scores before a second thread would have started
 
 
 def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
-    """Return the scores of some documents, of shape (n_documents, n_outputs).
+    """Return the scores of documents, of shape (n_documents, n_outputs).
 
-    They are those of the engine that grew the trees, bit for bit, for any number of threads. ``X``
-    is an array or a sparse matrix; missing values are NaN.
+    They equal the scores of the engine that grew the trees, bit for bit, for any number of threads.
+    ``X`` is an array or a sparse matrix; missing values are NaN.
     """
     forest, X = _of_used_columns(forest, X)
     scores = np.empty((X.shape[0], forest.n_outputs))
@@ -39,10 +39,10 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
 
 
 def scoring_arguments(forest: Forest) -> tuple[Any, ...]:
-    """Return what :func:`write_scores` reads of a forest."""
-    arranged = tuple(forest.bitvectors or forest.traversal or ())
+    """Return the arrays of a forest that :func:`write_scores` reads."""
+    layout = tuple(forest.bitvectors or forest.traversal or ())
     sums = forest.tree_output, forest.sum_dtype == "float32"
-    return arranged, *node_arrays(forest), sums, forest.values, forest.constant
+    return layout, *node_arrays(forest), sums, forest.values, forest.constant
 
 
 def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
@@ -60,19 +60,19 @@ def write_scores(
 ) -> None:
     """Write the scores of documents, of shape (n_documents, n_outputs).
 
-    A single document follows its paths. Several are scored together, by bit vectors, or by a
-    traversal where trees are too large for these; trees that are too large and have splits by
-    category are scored by paths, too.
+    A single document follows its paths. Several documents are scored together: by bit vectors, or
+    by a traversal if trees have more than 64 leaves. Such trees with splits by category are scored
+    by paths, too.
     """
-    arranged, *rest, values, constant = arguments
+    layout, *node_data, values, constant = arguments
     scores[:] = constant
-    if len(X) == 1 or not arranged:
-        _score_by_paths(X, values, *rest, scores)
+    if len(X) == 1 or not layout:
+        _score_by_paths(X, values, *node_data, scores)
     elif len(buffers) == 1:
-        _score_by_traversal(X, arranged, *rest, *buffers, scores)
+        _score_by_traversal(X, layout, *node_data, *buffers, scores)
     else:
         with np.errstate(over="ignore"):  # the product that finds a bit overflows: numpy would warn
-            _score_by_vectors(X, arranged, *rest, *buffers, scores)
+            _score_by_vectors(X, layout, *node_data, *buffers, scores)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -89,7 +89,7 @@ def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
 
 
 def check_width(forest: Forest, X: Any) -> None:
-    """Refuse what has not one column per feature."""
+    """Refuse anything but a matrix with one column per feature."""
     if np.ndim(X) != 2 or X.shape[1] != forest.n_features:
         raise ValueError(
             f"X must have {forest.n_features} columns; got an array of shape {np.shape(X)}."
@@ -97,7 +97,7 @@ def check_width(forest: Forest, X: Any) -> None:
 
 
 def _of_used_columns(forest: Forest, X: Any) -> tuple[Forest, Any]:
-    """Check the columns of X; of a sparse matrix, which may be very wide, take those in use."""
+    """Check the columns of X; of a sparse matrix, which may be very wide, select the used ones."""
     check_width(forest, X)
     if not issparse(X):
         return forest, X
@@ -114,13 +114,13 @@ def doubles(X: Any, begin: int, end: int) -> np.ndarray:
 def for_blocks(
     work: Callable[[int, int], None], n_rows: int, n_threads: int, few: int = _FEW
 ) -> None:
-    """Call ``work`` for the ends of all blocks of rows, with threads for more than ``few``."""
+    """Call ``work(begin, end)`` for all blocks of rows, by threads if more than ``few`` rows."""
     ends = [*range(0, n_rows, _BLOCK), n_rows]
     in_threads(n_threads if n_rows > few else 1, work, ends[:-1], ends[1:])
 
 
 def node_arrays(forest: Forest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return what kernels read: the arrays of the splits, and of sets, empty if there are none."""
+    """Return the arrays of nodes and of category sets that kernels read; empty without sets."""
     splits = forest.feature, forest.threshold, forest.left, forest.right, forest.missing_left
     nodes, sets = (forest.roots, *splits, forest.missing_up_to), forest.categories
     if sets is None:
@@ -200,10 +200,10 @@ def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
         for tree in range(len(leaf_starts) - 1):
             bits[:n] = _ALL
             for split in range(split_starts[tree], split_starts[tree + 1]):
-                own, limit = columns[column[split]], threshold[split]
+                feature_values, limit = columns[column[split]], threshold[split]
                 left, right = kept_left[split], kept_right[split]
                 for i in range(n):
-                    bits[i] &= left if own[i] <= limit else right
+                    bits[i] &= left if feature_values[i] <= limit else right
             for i in range(n):
                 leaf = leaf_starts[tree] + lowest_bit(bits[i])
                 _add_leaf(values, leaf, tree_output[tree], single, scores, begin + i)
@@ -213,41 +213,41 @@ def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
 def _score_by_traversal(X, traversal, nodes, sets, sums, columns, scores):
     _, _, _, roots, column, threshold, child, values = traversal
     tree_output, single = sums
-    places = np.empty(_EIGHT, dtype=np.int64)
+    nodes_reached = np.empty(_EIGHT, dtype=np.int64)
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         _fill_columns(X[begin : begin + n], traversal[:3], nodes, sets, columns)
         for tree in range(len(roots)):
             for first in range(0, n, _EIGHT):
-                places[:] = roots[tree]
-                _go_down(places, first, columns, column, threshold, child)
+                nodes_reached[:] = roots[tree]
+                _go_down(nodes_reached, first, columns, column, threshold, child)
                 for i in range(min(_EIGHT, n - first)):
                     to = begin + first + i
-                    _add_leaf(values, places[i], tree_output[tree], single, scores, to)
+                    _add_leaf(values, nodes_reached[i], tree_output[tree], single, scores, to)
 
 
 @register_jitable(error_model="numpy")
-def _go_down(places, first, columns, column, threshold, child):
+def _go_down(reached, first, columns, column, threshold, child):
     """Send eight documents to their leaves; the compiler unrolls the inner loop."""
     moved = 1
     while moved:
         moved = 0
         for i in range(_EIGHT):
-            place = places[i]
-            is_left = columns[column[place], first + i] <= threshold[place]
-            places[i] = child[place] + (not is_left)
-            moved |= places[i] ^ place
+            node = reached[i]
+            is_left = columns[column[node], first + i] <= threshold[node]
+            reached[i] = child[node] + (not is_left)
+            moved |= reached[i] ^ node
 
 
 @register_jitable(error_model="numpy")
-def lowest_bit(word: Any) -> Any:
-    """Return the place of the lowest bit of a word; some place for 0."""
-    return _PLACES[((word & (~word + _ONE)) * _ORDER) >> _SHIFT]
+def lowest_bit(mask: Any) -> Any:
+    """Return the index of the lowest bit of a mask that is 1; any index for an empty mask."""
+    return _BIT_INDEX[((mask & (~mask + _ONE)) * _DE_BRUIJN) >> _SHIFT]
 
 
 @register_jitable(error_model="numpy")
 def _fill_columns(X, of_columns, nodes, sets, columns):
-    """Write what splits compare, with missing values as numbers that go to the right side."""
+    """Write the columns that splits compare, missing values as numbers that go to their side."""
     feature, missing_left, set_node = of_columns
     up_to = nodes[6]
     for k in range(len(feature)):

@@ -8,8 +8,9 @@ which it follows b are not. For u features of the first kind and v of the second
 :math:`\frac{u!\,(v-1)!}{(u+v)!}` of it from each of the v. One walk through the nodes that either
 kind of step can reach collects both for all features.
 
-A walk explains 64 pairs together. A word has one bit for each of them: which of their documents go
-left at a split, which pairs still reach a node, and which of them do so by a step of a alone.
+A walk explains 64 pairs together. A mask of 64 bits has one bit for each pair: whether its document
+goes left at a split, whether the pair can still reach a node, and whether it does by a step of a
+alone.
 
 The parts of (b, a) are the negatives of those of (a, b), bit for bit: all walks go left first,
 whichever document does so.
@@ -28,10 +29,10 @@ from treerank.numerics.compiling import njit, register_jitable
 _LANES = 64  # pairs that are explained together
 _ALL, _ONE, _NONE = np.uint64(2**64 - 1), np.uint64(1), np.uint64(0)
 _BITS = _ONE << np.arange(_LANES, dtype=np.uint64)
-#: Words of each level of a walk. First: which documents agree with all steps by the feature of this
-#: level, which pairs get here, and in which of them the step to this level is one of a or b alone.
+#: Masks of each level of a walk: documents that agree with all steps by the feature of this level,
+#: pairs that reach the level, and pairs in which the step to this level is one of a or b alone.
 _A_FITS, _B_FITS, _ALIVE, _BY_A, _BY_B = 0, 1, 2, 3, 4
-_A_LEFT, _B_LEFT = 5, 6  # which documents go left at the split of this level
+_A_LEFT, _B_LEFT = 5, 6  # documents that go left at the split of this level
 #: Numbers of each level: its split (~split while right is walked), the feature of the step to it,
 #: and the level of the last step by the same feature.
 _SPLIT, _FEATURE, _BEFORE = 0, 1, 2
@@ -71,7 +72,7 @@ def _shares(most: int) -> np.ndarray:
 
 
 def _columns(X: np.ndarray, first: int, n: int) -> np.ndarray:
-    """Return some rows, or a single one as often, as columns; those beyond them are zeros."""
+    """Return ``n`` rows, or a single row ``n`` times, as 64 columns padded with zeros."""
     columns = np.zeros((X.shape[1], _LANES))
     columns[:, :n] = X[first : first + n].T if len(X) > 1 else X.T
     return columns
@@ -81,10 +82,10 @@ def _columns(X: np.ndarray, first: int, n: int) -> np.ndarray:
 def _parts(n, A, B, nodes, sets, values, shares, bits, depth):
     """Return the parts of up to 64 pairs, of shape (n_features, 64)."""
     parts = np.zeros(A.shape)
-    words = np.zeros((depth + 1, 7), dtype=np.uint64)
-    words[0, _A_FITS] = words[0, _B_FITS] = _ALL
-    words[0, _ALIVE] = _ALL >> np.uint64(_LANES - n)
-    state = words, np.zeros((depth + 1, 3), dtype=np.int64), np.zeros(len(A), dtype=np.int64)
+    masks = np.zeros((depth + 1, 7), dtype=np.uint64)
+    masks[0, _A_FITS] = masks[0, _B_FITS] = _ALL
+    masks[0, _ALIVE] = _ALL >> np.uint64(_LANES - n)
+    state = masks, np.zeros((depth + 1, 3), dtype=np.int64), np.zeros(len(A), dtype=np.int64)
     sums = np.zeros((2 * depth + 2, _LANES))
     for root in nodes[0]:
         _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts)
@@ -95,99 +96,99 @@ def _parts(n, A, B, nodes, sets, values, shares, bits, depth):
 def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
     """Add the parts of one tree.
 
-    Rows of ``sums`` are gains and losses, in turn: of a subtree that was walked, below them those
-    of left subtrees whose right ones were not.
+    Rows of ``sums`` are alternately gains and losses: of the subtree that was walked last, and in
+    earlier rows of left subtrees whose right siblings were not walked yet.
     """
     _, feature, threshold, left, right, missing_left, up_to = nodes
-    words, path, last = state
+    masks, path, last = state
     by_set = sets[0]
     level, row, node = 0, 0, root
     while True:
-        while feature[node] >= 0 and words[level, _ALIVE]:
+        while feature[node] >= 0 and masks[level, _ALIVE]:
             f, limit, is_left = feature[node], threshold[node], missing_left[node]
             if up_to >= 0 or (len(by_set) and by_set[node] >= 0):
-                words[level, _A_LEFT] = _find_left(A, f, node, nodes, sets, bits)
-                words[level, _B_LEFT] = _find_left(B, f, node, nodes, sets, bits)
+                masks[level, _A_LEFT] = _find_left(A, f, node, nodes, sets, bits)
+                masks[level, _B_LEFT] = _find_left(B, f, node, nodes, sets, bits)
             else:
-                words[level, _A_LEFT] = _find_up_to(A, f, limit, is_left, bits)
-                words[level, _B_LEFT] = _find_up_to(B, f, limit, is_left, bits)
+                masks[level, _A_LEFT] = _find_up_to(A, f, limit, is_left, bits)
+                masks[level, _B_LEFT] = _find_up_to(B, f, limit, is_left, bits)
             path[level, _SPLIT] = node
             level += 1
-            _step(level, f, words[level - 1, _A_LEFT], words[level - 1, _B_LEFT], words, path, last)
+            _step(level, f, masks[level - 1, _A_LEFT], masks[level - 1, _B_LEFT], masks, path, last)
             node = left[node]
-        _set_sums(level, values[node], words, shares, row, sums)
+        _set_sums(level, values[node], masks, shares, row, sums)
         while True:  # go back to the last split whose right side was not walked
             if level == 0:
                 return
             f = path[level, _FEATURE]
             last[f] = path[level, _BEFORE]
-            _add(words[level, _BY_A], words[level, _BY_B], row, sums, bits, f, parts)
+            _add(masks[level, _BY_A], masks[level, _BY_B], row, sums, bits, f, parts)
             node = path[level - 1, _SPLIT]
             if node >= 0:
                 break
             row -= 2
-            if words[level, _ALIVE]:
+            if masks[level, _ALIVE]:
                 for i in range(_LANES):
                     sums[row, i] += sums[row + 2, i]
                 for i in range(_LANES):
                     sums[row + 1, i] += sums[row + 3, i]
             level -= 1
         path[level - 1, _SPLIT] = ~node
-        _step(level, f, ~words[level - 1, _A_LEFT], ~words[level - 1, _B_LEFT], words, path, last)
+        _step(level, f, ~masks[level - 1, _A_LEFT], ~masks[level - 1, _B_LEFT], masks, path, last)
         row += 2
         node = right[node]
 
 
 @register_jitable(error_model="numpy")
 def _find_up_to(columns, f, limit, missing_left, bits):
-    """Return which values of a feature go left at a split by a threshold."""
-    word = _NONE
+    """Return the mask of the values of a feature that go left at a split by a threshold."""
+    mask = _NONE
     if missing_left:
         for i in range(_LANES):
-            word |= _NONE if columns[f, i] > limit else bits[i]
+            mask |= _NONE if columns[f, i] > limit else bits[i]
     else:
         for i in range(_LANES):
-            word |= bits[i] if columns[f, i] <= limit else _NONE
-    return word
+            mask |= bits[i] if columns[f, i] <= limit else _NONE
+    return mask
 
 
 @register_jitable(error_model="numpy")
 def _find_left(columns, f, node, nodes, sets, bits):
-    """Return which values of a feature go left at any split."""
-    word = _NONE
+    """Return the mask of the values of a feature that go left at a split of any kind."""
+    mask = _NONE
     for i in range(_LANES):
-        word |= bits[i] if goes_left(columns[f, i], node, nodes, sets) else _NONE
-    return word
+        mask |= bits[i] if goes_left(columns[f, i], node, nodes, sets) else _NONE
+    return mask
 
 
 @njit(error_model="numpy", nogil=True)
-def _step(level, f, a_goes, b_goes, words, path, last):
-    """Step to a child, where the documents of two words go."""
+def _step(level, f, a_goes, b_goes, masks, path, last):
+    """Step to a child, to which the documents of two masks go."""
     before = last[f]
     path[level, _FEATURE], path[level, _BEFORE], last[f] = f, before, level
-    a_fits, b_fits = words[before, _A_FITS], words[before, _B_FITS]
-    words[level, _A_FITS], words[level, _B_FITS] = a_fits & a_goes, b_fits & b_goes
-    alive = words[level - 1, _ALIVE] & (words[level, _A_FITS] | words[level, _B_FITS])
-    words[level, _ALIVE] = alive
-    words[level, _BY_A] = alive & a_fits & b_fits & ~b_goes
-    words[level, _BY_B] = alive & a_fits & b_fits & ~a_goes
+    a_fits, b_fits = masks[before, _A_FITS], masks[before, _B_FITS]
+    masks[level, _A_FITS], masks[level, _B_FITS] = a_fits & a_goes, b_fits & b_goes
+    alive = masks[level - 1, _ALIVE] & (masks[level, _A_FITS] | masks[level, _B_FITS])
+    masks[level, _ALIVE] = alive
+    masks[level, _BY_A] = alive & a_fits & b_fits & ~b_goes
+    masks[level, _BY_B] = alive & a_fits & b_fits & ~a_goes
 
 
 @register_jitable(error_model="numpy")
-def _set_sums(level, value, words, shares, row, sums):
-    """Write what a leaf adds for each feature of a alone, and takes for each of b alone."""
+def _set_sums(level, value, masks, shares, row, sums):
+    """Write the gain of a leaf for each feature by a alone, and its loss for each by b alone."""
     for i in range(_LANES):
         sums[row, i] = 0.0
     for i in range(_LANES):
         sums[row + 1, i] = 0.0
-    alive = words[level, _ALIVE]
+    alive = masks[level, _ALIVE]
     while alive:
         i = lowest_bit(alive)
-        place = np.uint64(i)
+        bit = np.uint64(i)
         u = v = np.int64(0)
         for step in range(1, level + 1):
-            u += np.int64(words[step, _BY_A] >> place & _ONE)
-            v += np.int64(words[step, _BY_B] >> place & _ONE)
+            u += np.int64(masks[step, _BY_A] >> bit & _ONE)
+            v += np.int64(masks[step, _BY_B] >> bit & _ONE)
         sums[row, i], sums[row + 1, i] = value * shares[u, v], value * shares[v, u]
         alive &= alive - _ONE
 

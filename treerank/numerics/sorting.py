@@ -1,4 +1,4 @@
-"""Sorting of scores with what belongs to them.
+"""Sorting of scores together with gains.
 
 A merge sort that moves both arrays at once; numba compiles it much faster than
 ``np.argsort(kind="mergesort")``.
@@ -14,7 +14,7 @@ RUN_LENGTH = 16
 
 @register_jitable
 def sort_falling(scores: np.ndarray, gains: np.ndarray, by_gain: bool) -> None:
-    """Sort both arrays by falling score, in place; ties by rising gains, or by row."""
+    """Sort both arrays by falling score, in target; ties by rising gains, or by row."""
     n = len(scores)
     for start in range(0, n, RUN_LENGTH):
         _insert(scores[start : start + RUN_LENGTH], gains[start : start + RUN_LENGTH], by_gain)
@@ -32,13 +32,13 @@ def sort_falling(scores: np.ndarray, gains: np.ndarray, by_gain: bool) -> None:
 def comes_before(
     score_a: float, gain_a: float, score_b: float, gain_b: float, by_gain: bool
 ) -> bool:
-    """Return whether document a must stand before document b."""
+    """Return whether document a comes before document b."""
     return score_a > score_b or (by_gain and score_a == score_b and gain_a < gain_b)
 
 
 @register_jitable
 def _insert(scores, gains, by_gain):
-    """Sort a few documents by insertion, in place."""
+    """Sort a few documents by insertion, in target."""
     for i in range(1, len(scores)):
         score, value, j = scores[i], gains[i], i
         while j > 0 and comes_before(score, value, scores[j - 1], gains[j - 1], by_gain):
@@ -52,14 +52,14 @@ def _merge(scores, gains, middle, by_gain, left_scores, left_gains):
     """Merge the sorted documents before ``middle`` with the sorted ones from it on."""
     for i in range(middle):
         left_scores[i], left_gains[i] = scores[i], gains[i]
-    i, j, place = 0, middle, 0
+    i, j, target = 0, middle, 0
     while i < middle:
         if j < len(scores) and comes_before(
             scores[j], gains[j], left_scores[i], left_gains[i], by_gain
         ):
-            scores[place], gains[place] = scores[j], gains[j]
+            scores[target], gains[target] = scores[j], gains[j]
             j += 1
         else:
-            scores[place], gains[place] = left_scores[i], left_gains[i]
+            scores[target], gains[target] = left_scores[i], left_gains[i]
             i += 1
-        place += 1
+        target += 1

@@ -5,9 +5,9 @@ for milliseconds if another program uses one of the cores, and a second thread w
 microseconds. If several processes share the cores, as in a search with ``n_jobs=2``, each process
 takes the share that joblib gives it.
 
-:func:`in_parts` runs a kernel in threads of Python, and :func:`in_threads` what is no kernel. No
-kernel has a parallel loop of numba, which takes long to compile, and after which GNU's OpenMP ends
-each process that is forked and runs another one.
+:func:`in_parts` runs a kernel in threads of Python, and :func:`in_threads` any other function. No
+kernel has a parallel loop of numba: such loops take long to compile, and after one, GNU's OpenMP
+aborts each forked process that runs another one.
 """
 
 import functools
@@ -24,9 +24,9 @@ import numpy as np
 
 #: A kernel gets one thread for fewer documents.
 FEW_DOCUMENTS = 20_000
-#: More threads than this only wait for each other.
+#: With more threads per core, threads only wait for each other.
 MOST_THREADS_PER_CORE = 4
-#: Where joblib and users limit the number. OpenMP allows a list, of which the first number counts.
+#: Variables by which joblib and users limit the number. Of a list, the first number counts.
 _ENVIRONMENT_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -78,20 +78,20 @@ def threads_for(n_documents: float) -> AbstractContextManager[None]:
 
 
 def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: Any) -> None:
-    """Call ``kernel(first, last, *arguments)`` in each thread, for a part of the queries.
+    """Call ``kernel(first, last, *arguments)`` in each thread, for a range of the queries.
 
-    The kernel must release Python's lock (``nogil``). Threads that wait here sleep. ``ends`` is
-    where each query begins, and where the last one ends, so that parts have about as many
-    documents; or the number of queries, if all are equally long. In one of these threads, all is
-    one part.
+    The kernel must release Python's lock (``nogil``). Threads that wait here sleep. ``ends`` has
+    the first row of each query and then the number of rows, so that the ranges have about equally
+    many documents; or it is the number of queries, if all are equally long. Called inside one of
+    these threads, the kernel runs on the whole range at once.
 
     Examples
     --------
-    >>> found = np.zeros(3, dtype=bool)
-    >>> def find(first, last):
-    ...     found[first:last] = True
-    >>> in_parts(find, np.array([0, 5, 7, 9]))
-    >>> found
+    >>> is_done = np.zeros(3, dtype=bool)
+    >>> def work(first, last):
+    ...     is_done[first:last] = True
+    >>> in_parts(work, np.array([0, 5, 7, 9]))
+    >>> is_done
     array([ True,  True,  True])
     """
     n = ends if isinstance(ends, int) else len(ends) - 1
@@ -104,24 +104,24 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
         middle = -(-shares * n // n_parts)  # this thread begins first
     else:
         middle = np.searchsorted(ends, shares * ends[-1] // n_parts)
-    own, *others = pairwise([0, *middle.tolist(), n])
+    first_part, *other_parts = pairwise([0, *middle.tolist(), n])
     submit, calls = _pool(n_parts - 1).submit, list[Future[None]]()
     with suppress(RuntimeError):  # pools take no calls once the main thread has ended
-        calls.extend(submit(kernel, *part, *arguments) for part in others)
+        calls.extend(submit(kernel, *part, *arguments) for part in other_parts)
     try:
-        kernel(*own, *arguments)
-        for call, part in zip_longest(calls, others):
+        kernel(*first_part, *arguments)
+        for call, part in zip_longest(calls, other_parts):
             if call is None or call.cancel():  # no thread has begun it
                 kernel(*part, *arguments)
     finally:
         begun = [call for call in calls if not call.cancelled()]
-        wait(begun)  # after an error, too, nobody writes to the arrays any more
+        wait(begun)  # so that no thread writes to the arrays any more, even after an error
     for call in begun:
         call.result()
 
 
 def in_turn(*calls: tuple[Any, ...]) -> Callable[[int, int], None]:
-    """Return a kernel for :func:`in_parts` that calls several, so that threads meet only once.
+    """Return a kernel for :func:`in_parts` that calls several: threads wait for each other once.
 
     Examples
     --------
@@ -141,9 +141,9 @@ def in_turn(*calls: tuple[Any, ...]) -> Callable[[int, int], None]:
 
 
 def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
-    """Return what a function returns for each entry of the columns, as ``map`` does, by threads.
+    """Return ``list(map(function, *columns))``, computed by threads.
 
-    The function must not use this one: it would wait for the threads it is in.
+    The function must not call :func:`in_threads`: it would wait for the threads that run it.
 
     Examples
     --------
@@ -153,10 +153,10 @@ def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[
     if n_threads == 1:
         return list(map(function, *columns))
     submit = _pool(n_threads).submit
-    calls = [submit(function, *each) for each in zip(*columns, strict=True)]
+    calls = [submit(function, *entries) for entries in zip(*columns, strict=True)]
     try:
         return [call.result() for call in calls]
-    finally:  # after an error or an interrupt, the rest is not begun
+    finally:  # after an error or an interrupt, calls that have not begun are cancelled
         for call in calls:
             call.cancel()
         wait(calls)

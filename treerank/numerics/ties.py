@@ -3,7 +3,7 @@
 Equal scores have no order. A value for a document of a block is therefore its mean over all
 orders of the block, so that no result depends on the order of the rows.
 
-Extent: the least and the largest of numbers, in loops that vectorize.
+Also the smallest and the largest of numbers, in loops that vectorize.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def end_of_block(start: int, falling: np.ndarray) -> int:
 
 @register_jitable
 def has_ties(falling: np.ndarray) -> bool:
-    """Tell whether two neighbors are equal, in a loop that vectorizes."""
+    """Return whether two neighbors are equal, in a loop that vectorizes."""
     n_equal = 0
     for t in range(1, len(falling)):
         n_equal += falling[t] == falling[t - 1]
@@ -42,7 +42,7 @@ def mean_of(values: np.ndarray, start: int, end: int) -> float:
 
 @register_jitable
 def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float]:
-    """Return the mean of several falling ``values[start:end]``, and that of their differences."""
+    """Return the mean of several falling ``values[start:end]``, and the mean of their differences."""
     size = end - start
     total, spread = 0.0, 0.0
     for t in range(size):
@@ -55,8 +55,8 @@ def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float
 def means_and_gaps(values: np.ndarray, falling: np.ndarray, working: np.ndarray) -> None:
     """Fill in :func:`mean_and_gap` of each block, in the first two of three rows of ``working``.
 
-    There are no branches: where a block ends is hard to foresee for a processor, and a wrong guess
-    takes as long as five documents do here.
+    There are no branches: the end of a block is hard to predict, and a branch misprediction costs as
+    much as five documents.
     """
     mean, gap, size = working[0], working[1], working[2]
     block, before = np.int64(-1), np.nan
@@ -68,12 +68,12 @@ def means_and_gaps(values: np.ndarray, falling: np.ndarray, working: np.ndarray)
         spread = stays * spread + stays * (total - count * values[t])
         total = stays * total + values[t]
         count = stays * count + 1
-        place, before = np.uint64(block), falling[t]  # unsigned: not counted from the end
-        mean[place], gap[place], size[place] = total, spread, count
+        index, before = np.uint64(block), falling[t]  # unsigned: not counted from the end
+        mean[index], gap[index], size[index] = total, spread, count
     for t in range(block + 1):
-        others = max(size[t] - 1, 1.0)
-        share = 1 / (size[t] * others)
-        mean[t], gap[t] = mean[t] * others * share, 2 * gap[t] * share
+        n_others = max(size[t] - 1, 1.0)
+        share = 1 / (size[t] * n_others)
+        mean[t], gap[t] = mean[t] * n_others * share, 2 * gap[t] * share
 
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)

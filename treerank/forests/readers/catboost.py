@@ -20,7 +20,7 @@ def read_catboost(document: dict[str, Any]) -> Forest:
     """Return the trees of a model."""
     info = document["features_info"]
     features = [feature for kind in _KINDS for feature in info.get(kind) or ()]
-    rules = {each["feature_index"]: _rule(each) for each in info.get("float_features") or ()}
+    rules = {f["feature_index"]: _rule(f) for f in info.get("float_features") or ()}
     growing, (scale, bias) = GrowingForest(), _scale_and_bias(document)
     for tree in document.get("oblivious_trees") or ():
         _add_oblivious(growing, tree, rules)
@@ -40,9 +40,9 @@ def _rule(feature: dict[str, Any]) -> tuple[int, bool]:
 
 def _names(features: list[dict[str, Any]]) -> tuple[str, ...] | None:
     """Return the names of the columns, if all of them have one."""
-    names = {each["flat_feature_index"]: each.get("feature_id", "") for each in features}
-    # Places that are not 0, 1, 2 and so on have no name, which is an error.
-    listed = tuple(str(names[place]) for place in range(len(features)))
+    names = {f["flat_feature_index"]: f.get("feature_id", "") for f in features}
+    # Indices other than 0, 1, 2 and so on raise a KeyError: the model is refused.
+    listed = tuple(str(names[index]) for index in range(len(features)))
     return listed if all(listed) else None
 
 
@@ -54,7 +54,7 @@ def _scale_and_bias(document: dict[str, Any]) -> tuple[float, float]:
 
 
 def _add_oblivious(growing: GrowingForest, tree: dict[str, Any], rules: Any) -> None:
-    """Add a tree of one split per level; the first one is that of the last level."""
+    """Add a tree with one split per level; the file begins with the last level."""
     splits, values = tree["splits"] or (), tree["leaf_values"]
     if len(values) != 1 << min(len(splits), 64):
         _refuse("one value for each leaf")

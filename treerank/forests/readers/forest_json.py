@@ -22,9 +22,9 @@ def read_forest_json(document: dict[str, Any]) -> Forest:
     """Return the forest of a document."""
     if document["format"] != FORMAT:
         raise ValueError(f"A forest must be of format {FORMAT!r}; got {document['format']!r:.50}.")
-    others = [name for name in ("linear", "networks") if name in document]
-    if others:
-        raise ValueError(f"A forest must be trees only; got {' and '.join(others)}, too.")
+    components = [name for name in ("linear", "networks") if name in document]
+    if components:
+        raise ValueError(f"A forest must be trees only; got {' and '.join(components)}, too.")
     names, sets, roots = (document[key] for key in ("feature_names", "categories", "roots"))
     if sets is not None:
         sets = CategorySets(
@@ -47,7 +47,7 @@ def read_forest_json(document: dict[str, Any]) -> Forest:
 
 
 def _levels(levels: dict[str, list[Any]] | None) -> dict[int, list[Any]] | None:
-    """Return the categories of columns by number, if the document tells them."""
+    """Return the categories of columns by column number, if the document has them."""
     return None if levels is None else {int(j): list(values) for j, values in levels.items()}
 
 

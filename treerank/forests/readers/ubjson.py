@@ -1,8 +1,8 @@
 """UBJSON: the binary form of JSON in which XGBoost stores models, read without trust.
 
-Only what XGBoost writes is read: objects, arrays, typed arrays, texts, numbers and constants. Every
-length is compared with the bytes that are left before anything of that length is made, and the
-number of values with the number of bytes. So the memory for the result is bounded by the bytes.
+The reader takes only what XGBoost writes: objects, arrays, typed arrays, texts, numbers and
+constants. It compares every length with the number of remaining bytes before it allocates memory,
+and the number of values with the number of bytes. So the memory is bounded by the size of the file.
 """
 
 import re
@@ -112,9 +112,9 @@ class _Reader:
 
     def skips(self, sign: str) -> bool:
         """Move past ``sign`` if it comes next; return whether it did."""
-        found = self.data[self.position : self.position + 1] == sign.encode()
-        self.position += found
-        return found
+        is_next = self.data[self.position : self.position + 1] == sign.encode()
+        self.position += is_next
+        return is_next
 
     def take(self, n: int) -> bytes:
         if not 0 <= n <= len(self.data) - self.position:

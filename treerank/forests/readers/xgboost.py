@@ -32,7 +32,8 @@ _OBJECTIVES = (
 )
 _MOST_CODE = 2**24  # XGBoost treats codes from here on as unknown
 _NO_PARENT = (-1, 2**31 - 1)
-#: XGBoost makes a bit for each code up to the largest of a set. So few bytes could fill the memory.
+#: XGBoost allocates a bit for each code up to the largest of a set: a small file could ask for much
+#: memory.
 _MOST_SET_BYTES = 2**26
 #: XGBoost measures the depth of a tree by recursion, which ends the process in very deep trees.
 _MOST_DEPTH = 4096
@@ -180,28 +181,28 @@ def _trees(model, n_features):
 def _levels(categories, n_features):
     """Return the categories of the columns of a data frame by position, in the order of codes.
 
-    Texts are joined, with the place where each of them ends; a column of numbers has none.
+    Texts are joined, with the offset at which each of them ends; numbers have no offsets.
     """
     if not isinstance(categories, dict):
         _refuse("an object as categories")
     encodings = _entry(categories, "enc", list, [])
     if len(encodings) not in (0, n_features):
         _refuse("the categories of each feature, or none")
-    found = {}
+    levels = {}
     for position, encoding in enumerate(encodings):
         if not isinstance(encoding, dict):
             _refuse("objects as categories")
         values = _array(encoding, "values", "i")
         ends = _array(encoding, "offsets", "i") if "offsets" in encoding else None
         if ends is None:
-            found[position] = values.tolist()
+            levels[position] = values.tolist()
         elif len(ends):
-            found[position] = _texts(values, ends)
+            levels[position] = _texts(values, ends)
         elif len(values):
             _refuse("the ends of categories")
-        if len(set(found.get(position, ()))) < len(found.get(position, ())):
+        if len(set(levels.get(position, ()))) < len(levels.get(position, ())):
             _refuse("different categories")
-    return found or None
+    return levels or None
 
 
 def _texts(values, ends):
@@ -279,7 +280,7 @@ def _categories(document, tree):
     return {"codes": codes, "set_sizes": sizes}
 
 
-def _forest(trees, **rest):
+def _forest(trees, **fields):
     """Return the forest of all trees, one after the other."""
     sizes = [len(tree["is_leaf"]) for tree in trees]
     starts = np.append(0, np.cumsum(sizes))
@@ -295,7 +296,7 @@ def _forest(trees, **rest):
     numeric = ~is_leaf & ~by_set
     threshold = np.zeros(len(is_leaf))
     threshold[numeric], never = below_in_single(joined("split_conditions", np.float32)[numeric])
-    # Codes of a set go right, and nothing is below minus infinity: children change places.
+    # Codes of a set go right, and nothing is below minus infinity: children are swapped.
     swapped = by_set.copy()
     swapped[numeric] = never
     n_values = {tree["values"].shape[1] for tree in trees} or {1}
@@ -308,7 +309,7 @@ def _forest(trees, **rest):
         of_node = np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32)
         sets = CategorySets(of_node, ends, joined("codes", np.float64), "single")
     if width > 1:
-        rest["tree_output"] = np.zeros_like(rest["tree_output"])
+        fields["tree_output"] = np.zeros_like(fields["tree_output"])
     forest = Forest(
         roots=starts[:-1].astype(np.int32),
         feature=np.where(is_leaf, -1, joined("split_indices", np.int32)).astype(np.int32),
@@ -319,7 +320,7 @@ def _forest(trees, **rest):
         values=np.concatenate([np.zeros((0, width)), *(tree["values"] for tree in trees)]),
         categories=sets,
         sum_dtype="float32",
-        **rest,
+        **fields,
     )
     if forest.depth > _MOST_DEPTH:
         _refuse(f"trees of at most {_MOST_DEPTH} splits on a path")
