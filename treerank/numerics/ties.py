@@ -42,7 +42,7 @@ def mean_of(values: np.ndarray, start: int, end: int) -> float:
 
 @register_jitable
 def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float]:
-    """Return the mean of several falling ``values[start:end]``, and the mean of their differences."""
+    """Return the means of several falling ``values[start:end]`` and of their differences."""
     size = end - start
     total, spread = 0.0, 0.0
     for t in range(size):
@@ -55,8 +55,8 @@ def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float
 def means_and_gaps(values: np.ndarray, falling: np.ndarray, working: np.ndarray) -> None:
     """Fill in :func:`mean_and_gap` of each block, in the first two of three rows of ``working``.
 
-    There are no branches: the end of a block is hard to predict, and a branch misprediction costs as
-    much as five documents.
+    There are no branches: the end of a block is hard to predict, and a misprediction costs as much
+    as five documents.
     """
     mean, gap, size = working[0], working[1], working[2]
     block, before = np.int64(-1), np.nan
