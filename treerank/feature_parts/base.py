@@ -134,8 +134,8 @@ def traits_of(part: Any) -> PartTraits:
     (2, 1)
     """
     absent = object()
-    found: dict[str, Any] = {f.name: getattr(part, f.name, absent) for f in fields(PartTraits)}
-    return PartTraits(**{name: value for name, value in found.items() if value is not absent})
+    members: dict[str, Any] = {f.name: getattr(part, f.name, absent) for f in fields(PartTraits)}
+    return PartTraits(**{name: value for name, value in members.items() if value is not absent})
 
 
 def copy_of(part: Any) -> Any:
@@ -213,8 +213,8 @@ def _as_taken(part: Any, X: Any) -> Any:
 
 def n_outputs_of(part: Any, X: Any) -> int:
     """Return the number of outputs of a fitted feature part, which may have to be counted."""
-    known = traits_of(part).n_outputs_
-    return outputs_of(part, X.batch(0, 1)).shape[1] if known is None else known
+    n_outputs = traits_of(part).n_outputs_
+    return outputs_of(part, X.batch(0, 1)).shape[1] if n_outputs is None else n_outputs
 
 
 def check_validation(part: Any, validation: Validation | None) -> None:
@@ -245,12 +245,12 @@ permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ra
             f"{name} must come from trees or linear models; {type(part).__name__} has none. "
             "permutation_importance(ranker, X, y, qid) of treerank.inspection measures any ranker."
         )
-    found: np.ndarray = part.feature_importances_
-    return found
+    importances: np.ndarray = part.feature_importances_
+    return importances
 
 
 def check_fitted_part(name: str, part: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is no fitted feature part of so many features, as a rule of a state."""
+    """Refuse anything but a fitted feature part with the right number of features (state rule)."""
     width, n_features = traits_of(part).n_features_in_, sizes["n_features"]
     if not has_methods(part, "transform") or width not in (None, n_features):
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")

@@ -1,4 +1,4 @@
-"""Engine words: what to write here for the arguments of LGBMRanker and its like.
+"""Engine words: what to write here for arguments of LGBMRanker, XGBRanker and CatBoostRanker.
 
 To add a word, add it to ``THEIRS`` if it has a name here, to ``INSTEAD`` if something else does the
 same, and to ``NOTHING`` if nothing does. Attributes are in ``ATTRIBUTES``.
@@ -160,33 +160,33 @@ def answers_engine_words(cls: C) -> C:
 
 
 def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that answers words of other programs, of the same signature."""
+    """Return a method with the same signature that answers arguments of other programs."""
     signature = inspect.signature(method)
 
     @functools.wraps(method)
-    def answered(self: Any, *args: Any, **given: Any) -> Any:
-        for name in given.keys() - signature.parameters.keys():
+    def answered(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for name in kwargs.keys() - signature.parameters.keys():
             if "__" not in name:
-                part = given.get("feature_part", args[0] if args else None)
+                part = kwargs.get("feature_part", args[0] if args else None)
                 _refuse_word(type(self), method.__name__, name, part)
-        _refuse_callbacks(given.get("callbacks", ()))
+        _refuse_callbacks(kwargs.get("callbacks", ()))
         try:
-            signature.bind(self, *args, **given)
+            signature.bind(self, *args, **kwargs)
         except TypeError:  # say how to write the call
             cls, name = type(self).__name__, method.__name__
-            bound(cls if name == "__init__" else f"{cls}.{name}", signature, (self, *args), given)
-        return method(self, *args, **given)
+            bound(cls if name == "__init__" else f"{cls}.{name}", signature, (self, *args), kwargs)
+        return method(self, *args, **kwargs)
 
     vars(answered)["__signature__"] = plain_signature(method)
     return answered
 
 
 def _refuse_word(cls: type, method: str, name: str, part: Any) -> None:
-    """Refuse a word of other programs; any other is left to Python or scikit-learn."""
-    own, ours = inspect.signature(cls).parameters, _OURS.get(name, name)
-    if method == "set_params" and name in own:
+    """Refuse an argument of other programs; leave any other name to Python or scikit-learn."""
+    parameters, ours = inspect.signature(cls).parameters, _OURS.get(name, name)
+    if method == "set_params" and name in parameters:
         return
-    if ours in own:
+    if ours in parameters:
         advice: str | None = f"{cls.__name__}({ours}=...)"
     elif name in OF_ENGINE.get(cls.__name__, ()):
         advice = f"{cls.__name__}(engine_params={{{name!r}: ...}})"
@@ -204,8 +204,8 @@ def _elsewhere(cls: type, name: str, part: Any) -> str | None:
     engines = ["lightgbm", *["xgboost"] * (find_spec("xgboost") is not None), "histogram"]
     if "feature_part" not in inspect.signature(cls).parameters:  # rankers on histogram trees
         engines.reverse()
-    own = [part] if isinstance(part, str) and part in engines else []
-    for trees in (type(part), *map(feature_part_class, own + engines)):
+    chosen = [part] if isinstance(part, str) and part in engines else []
+    for trees in (type(part), *map(feature_part_class, chosen + engines)):
         if hasattr(trees, "transform") and name in inspect.signature(trees).parameters:
             return f"TreeDirectRanker({trees.__name__}({name}=...))"
         if name in OF_ENGINE.get(trees.__name__, ()):
@@ -218,7 +218,7 @@ def _elsewhere(cls: type, name: str, part: Any) -> str | None:
 
 
 def _missing_attribute(ranker: Any, name: str) -> Any:
-    """Answer an attribute of other programs; any other error is that of the attribute itself."""
+    """Answer an attribute of other programs; let any other raise its own error."""
     if name in ATTRIBUTES:
         cls = type(ranker).__name__
         raise AttributeError(f"{cls} has no {name}; write {ATTRIBUTES[name]}.")
@@ -227,8 +227,8 @@ def _missing_attribute(ranker: Any, name: str) -> Any:
 
 def _refuse_callbacks(callbacks: Any) -> None:
     """Refuse callbacks of engines."""
-    for each in callbacks if isinstance(callbacks, list | tuple) else ():
-        package = type(each).__module__.partition(".")[0]
+    for callback in callbacks if isinstance(callbacks, list | tuple) else ():
+        package = type(callback).__module__.partition(".")[0]
         if package in ("lightgbm", "xgboost"):
             raise TypeError(
                 f"callbacks must be functions of (n_done, n_total, values); got one of {package}. "

@@ -1,7 +1,7 @@
-"""Network: layers of a trained network as arrays, without torch.
+"""Network component: layers of a trained network as arrays, without torch.
 
-To add a layer, write a class that maps the outputs of the layer before it to its own, and say how
-it is written in :mod:`treerank.exports.onnx`.
+To add a layer, write a class that maps the outputs of the layer before it to its own outputs, and
+add its export to :mod:`treerank.exports.onnx`.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from scipy.special import expit
 from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.scoring import doubles
 
-_BLOCK = 1024  # documents that are computed together, which bounds the memory
+_BLOCK = 1024  # documents computed at a time, which bounds the memory
 
 
-#: Functions of single numbers, by name.
+#: Activation functions, by name.
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda x: np.maximum(x, 0),
     "sigmoid": expit,
@@ -27,12 +27,12 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function of single numbers, by its name in ``FUNCTIONS``."""
+    """An activation function, by its name in ``FUNCTIONS``."""
 
     name: str
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return the outputs of some rows of inputs."""
+        """Return the outputs for rows of inputs."""
         return FUNCTIONS[self.name](x)
 
 
@@ -44,22 +44,22 @@ class Affine:
     bias: np.ndarray
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return the outputs of some rows of inputs."""
+        """Return the outputs for rows of inputs."""
         return x @ self.weight.T + self.bias
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Products of inputs: those of one more factor are shorter ones times a last factor.
+    """Products of inputs: each is a product of one factor less, times a last factor.
 
-    ``pairs`` has one array of shape (2, n_products) for each number of factors from 2 on: places
+    ``pairs`` has one array of shape (2, n_products) for each number of factors from 2 on: indices
     of the shorter products, and of the last factors.
     """
 
     pairs: tuple[np.ndarray, ...]
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return the outputs of some rows of inputs."""
+        """Return the outputs for rows of inputs."""
         powers = [x]
         for shorter, last in self.pairs:
             powers.append(powers[-1][:, shorter] * x[:, last])
@@ -85,11 +85,11 @@ class SoftSplits:
         return int(self.leaf.shape[1]).bit_length() - 1
 
     def splits_of(self, level: int) -> slice:
-        """Return the places of the splits of a level."""
+        """Return the slice of the splits of a level."""
         return slice(2**level - 1, 2 ** (level + 1) - 1)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """Return the outputs of some rows of inputs."""
+        """Return the outputs for rows of inputs."""
         n_trees, n_splits, n_features = self.weight.shape
         distance = x @ self.weight.reshape(-1, n_features).T + self.bias.ravel()
         u = np.clip(distance.reshape(-1, n_trees, n_splits) * (1 / self.gamma) + 0.5, 0, 1)
@@ -141,7 +141,7 @@ class Network:
         return LinearComponent.centered(coef, self.mean)
 
     def scaled(self, factor: float) -> "Network":
-        """Return a multiple."""
+        """Return the network with its output weights multiplied by a factor."""
         return replace(self, weight=self.weight * factor)
 
     def scores(self, X: Any) -> np.ndarray:

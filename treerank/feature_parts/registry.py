@@ -49,8 +49,8 @@ def feature_part_class(name: str) -> type[Any]:
     'LightGBMTrees'
     """
     check_choice("name", name, FEATURE_PARTS)
-    found: type[Any] = load_object(FEATURE_PARTS[name])
-    return found
+    part_class: type[Any] = load_object(FEATURE_PARTS[name])
+    return part_class
 
 
 def _learns_from_labels(given: Any) -> bool:

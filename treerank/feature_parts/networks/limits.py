@@ -25,7 +25,7 @@ def check_n_weights(name: str, value: Any, n_weights: int) -> None:
         )
 
 
-#: Attributes that are kept as they are.
+#: Attributes that a state holds unchanged.
 KEPT = {
     "n_features_in_": size("n_features"),
     **{"n_outputs_": count(1), "best_iteration_": count()},

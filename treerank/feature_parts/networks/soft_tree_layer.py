@@ -52,7 +52,7 @@ class SoftTreeLayer(nn.Module):
     Attributes
     ----------
     weight : Parameter of shape (n_trees, n_splits, n_features)
-        Normals of the hyperplanes. Split :math:`2^l - 1 + k` is that of node k of level l, whose
+        Normals of the hyperplanes. Split :math:`2^l - 1 + k` belongs to node k of level l, whose
         children are the nodes k (left) and :math:`2^l + k` (right) of the level below.
     bias : Parameter of shape (n_trees, n_splits)
         Offsets of the hyperplanes.
@@ -113,7 +113,7 @@ class SoftTreeLayer(nn.Module):
 
 
 def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Tensor) -> Tensor:
-    """Return the sum of all trees, in plain torch; the arguments are those of the layer.
+    """Return the sum of all trees, in plain torch; with the parameters of the layer as arguments.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class _ByKernels(torch.autograd.Function):
             upstream = gradient[a : a + _CHUNK].t().contiguous()
             if dz.shape != trees.z.shape:  # new memory costs more time than the kernel
                 dz = x.new_empty(trees.z.shape)
-            found = dz.numpy(), bias_sum.numpy(), leaf_sum.numpy()
-            tree_derivatives(trees, upstream.numpy(), found)
+            results = dz.numpy(), bias_sum.numpy(), leaf_sum.numpy()
+            tree_derivatives(trees, upstream.numpy(), results)
             weight_sum.addmm_(dz.flatten(0, 1), x[a : a + _CHUNK])
         return None, weight_sum.view_as(weight), bias_sum, leaf_sum, None, None

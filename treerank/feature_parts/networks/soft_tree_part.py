@@ -14,10 +14,10 @@ from treerank.feature_parts.networks.soft_tree_layer import SoftTreeLayer
 from treerank.files.states import check_state, count
 from treerank.parameters import Rule, Size
 
-#: A tree of more levels would not fit into memory.
+#: A tree with more levels would not fit into memory.
 MOST_LEVELS = 20
 Width = Annotated[float, Rule(check_number, above=0, at_most=1e9)]
-#: Attributes of a layer that a model file needs to make the layer again.
+#: Attributes of a layer from which a model file rebuilds it.
 _SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30)}
 
 

@@ -1,8 +1,8 @@
 """Training: gradient descent of a network on an objective, batch by batch and epoch by epoch.
 
 The network is a :class:`ScoredNetwork`: it maps documents to outputs, and several outputs to a
-score by a head without bias, which is trained, too. All random numbers are drawn from generators
-of their own, seeded by seed and epoch, and torch's global generator is not changed. To add an
+score by a head without bias, which is trained, too. All random numbers come from separate
+generators, seeded by seed and epoch, and torch's global generator is not changed. To add an
 optimizer or a decay, list it in ``OPTIMIZERS`` or ``DECAYS``.
 """
 
@@ -21,7 +21,7 @@ from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import query_batches
 
-#: Number of batches after the first from which the unit of an objective is computed.
+#: Number of batches, after the first, that give the unit of an objective.
 _UNIT_BATCHES = 16
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -114,10 +114,10 @@ class Trainer:
     def _take_step(self, X, batch, iteration):
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
-        given = scores.detach().cpu().double().numpy()
-        # Without the value, which costs more.
-        found, _ = batch.objective.derivatives(given, iteration=iteration)
-        gradient = torch.as_tensor(found).to(scores)
+        score_array = scores.detach().cpu().double().numpy()
+        # Without the value of the objective, which costs more.
+        derivative, _ = batch.objective.derivatives(score_array, iteration=iteration)
+        gradient = torch.as_tensor(derivative).to(scores)
         if not torch.isfinite(gradient).all():
             self._refuse_infinity(scores, batch.objective, iteration)
         if not gradient.any():  # no pair in the batch: Adam's momentum must not move the weights
@@ -127,7 +127,7 @@ class Trainer:
         self.optimizer.step()
 
     def _refuse_infinity(self, scores, objective, iteration):
-        """Say what an infinite gradient comes from: from infinite scores, or from the objective."""
+        """Raise an error that names the cause of an infinite gradient: scores or objective."""
         if not torch.isfinite(scores).all():
             raise ValueError(
                 "learning_rate must be low enough for scores to stay finite; "
@@ -160,7 +160,7 @@ def objective_unit(objective: Objective, batch_size: int, seed: int) -> float:
     return total / n_documents if total > 0 else 1.0
 
 
-#: Type and generator are those of all threads: one of them makes or trains a network at a time.
+#: All threads share torch's default type and generator: one of them builds or trains at a time.
 _SETTINGS = threading.RLock()
 
 
@@ -187,7 +187,7 @@ def own_modes() -> Iterator[None]:
 def own_settings(seed: int, device: torch.device) -> Iterator[None]:
     """Set single precision, and seed torch's generator, from which modules draw; restore both.
 
-    Both are those of all threads, which wait here for each other.
+    All threads share both, so they wait here for each other.
     """
     devices = [device] if device.type == "cuda" else []
     with _SETTINGS, torch.random.fork_rng(devices=devices):
