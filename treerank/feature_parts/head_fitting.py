@@ -89,12 +89,12 @@ def _minimum(
     options = {"gtol": tolerance, "ftol": 0.0, "maxiter": max_iter, "maxfun": 2 * max_iter}
     start = np.zeros(n_outputs)
     bounds = [(0, None)] * n_outputs if positive else None
-    found = optimize.minimize(
+    result = optimize.minimize(
         function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
-    at_bound = positive & (found.x <= 0) & (found.jac > 0)  # where it would fall below
-    slope = np.abs(np.where(at_bound, 0, found.jac)).max()
+    at_bound = positive & (result.x <= 0) & (result.jac > 0)  # where it would fall below
+    slope = np.abs(np.where(at_bound, 0, result.jac)).max()
     if slope > 10 * tolerance:  # closer than this, an abnormal line search is only rounding
-        stopped = f"The weights stopped {slope:.1e} from optimal after {found.nit} iterations"
+        stopped = f"The weights stopped {slope:.1e} from optimal after {result.nit} iterations"
         warn_user(f"{stopped}; penalize them more: raise head_alpha.", ConvergenceWarning)
-    return np.asarray(found.x)
+    return np.asarray(result.x)

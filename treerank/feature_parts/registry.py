@@ -53,48 +53,52 @@ def feature_part_class(name: str) -> type[Any]:
     return part_class
 
 
-def _learns_from_labels(given: Any) -> bool:
+def _learns_from_labels(candidate: Any) -> bool:
     """Tell whether ``fit`` is that of scikit-learn, whose second argument are labels, if any."""
-    parameters = signature(given.fit).parameters
+    parameters = signature(candidate.fit).parameters
     return "validation" not in parameters and ("y" in parameters or len(parameters) < 2)
 
 
-def _is_part(given: Any) -> bool:
+def _is_part(candidate: Any) -> bool:
     """Tell whether something has the methods of a feature part, and its ``fit`` their arguments."""
-    if not has_methods(given, "fit", "transform"):
+    if not has_methods(candidate, "fit", "transform"):
         return False
     try:
-        signature(given.fit).bind("X", "objective")
-        return not _learns_from_labels(given)
+        signature(candidate.fit).bind("X", "objective")
+        return not _learns_from_labels(candidate)
     except (TypeError, ValueError):  # some functions in C have no signature
         return False
 
 
-def _is_transformer(given: Any) -> bool:
+def _is_transformer(candidate: Any) -> bool:
     """Tell whether something is a transformer of scikit-learn that needs no labels."""
-    if not has_methods(given, "fit", "transform", "get_params") or needs_labels(given):
+    if not has_methods(candidate, "fit", "transform", "get_params") or needs_labels(candidate):
         return False
-    return not has_methods(given, "rank")
+    return not has_methods(candidate, "rank")
 
 
-def needs_labels(given: Any) -> bool:
+def needs_labels(candidate: Any) -> bool:
     """Tell whether an estimator of scikit-learn cannot be fitted without labels."""
-    y = signature(given.fit).parameters.get("y")
+    y = signature(candidate.fit).parameters.get("y")
     if y is not None and y.default is Parameter.empty:
         return True
-    return has_methods(given, "__sklearn_tags__") and bool(get_tags(given).target_tags.required)
+    return has_methods(candidate, "__sklearn_tags__") and bool(
+        get_tags(candidate).target_tags.required
+    )
 
 
-def _instead_of(given: Any) -> str:
+def _instead_of(candidate: Any) -> str:
     """Return what to write instead of something that is no feature part."""
-    is_model = has_methods(given, "fit", "predict") and not has_methods(given, "rank")
-    if is_model and not is_classifier(given):
-        return f" Write NewtonBoosting({quote(given)}) for a regressor."
-    if has_methods(given, "fit", "transform", "get_params") and not has_methods(given, "rank"):
+    is_model = has_methods(candidate, "fit", "predict") and not has_methods(candidate, "rank")
+    if is_model and not is_classifier(candidate):
+        return f" Write NewtonBoosting({quote(candidate)}) for a regressor."
+    if has_methods(candidate, "fit", "transform", "get_params") and not has_methods(
+        candidate, "rank"
+    ):
         return f" It {LEARNS_FROM_LABELS}"
-    if any(base.__module__.startswith("torch.nn") for base in type(given).__mro__):
+    if any(base.__module__.startswith("torch.nn") for base in type(candidate).__mro__):
         return " Write TorchModule(build), where build(n_features) returns the module."
-    return closest(given, FEATURE_PARTS)
+    return closest(candidate, FEATURE_PARTS)
 
 
 def make_feature_part(feature_part: Any) -> Any:

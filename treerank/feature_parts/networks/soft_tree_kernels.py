@@ -59,14 +59,14 @@ def tree_outputs(trees: Trees, partial: np.ndarray) -> None:
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
-def tree_derivatives(trees: Trees, upstream: np.ndarray, found: tuple[np.ndarray, ...]) -> None:
+def tree_derivatives(trees: Trees, upstream: np.ndarray, results: tuple[np.ndarray, ...]) -> None:
     """Fill the gradient of z and add those of biases and leaves to their sums.
 
-    ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs; ``found`` are the
+    ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs; ``results`` are the
     gradient of z and both sums.
     """
     z, leaf, sharpness = trees
-    dz, bias_sum, leaf_sum = found
+    dz, bias_sum, leaf_sum = results
     n_leaves, n_rows = leaf.shape[1], z.shape[2]
     for t in range(len(leaf)):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)

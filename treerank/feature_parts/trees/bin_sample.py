@@ -37,14 +37,14 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     >>> len(sample_of(rows, 0))
     50022
     """
-    places = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
+    indices = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
     share = share_of_sample(rows)
     if share < 1:
-        rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < share))
+        rows = rows.take(np.flatnonzero(uniforms(seed, 0, indices) < share))
     if rows.global_indices is None:
         return rows
-    places, values = rows.of_all(rows.global_indices), rows.of_all(rows.array())
-    return replace(rows, values=values[np.argsort(places)], order=None, global_indices=None)
+    indices, values = rows.of_all(rows.global_indices), rows.of_all(rows.array())
+    return replace(rows, values=values[np.argsort(indices)], order=None, global_indices=None)
 
 
 def quantile_rows(sample: Rows, n_bins: int, *, n_threads: int = 1) -> np.ndarray:

@@ -79,11 +79,11 @@ def _earlier(part: Any, start: int) -> str:
 
 def _training_text(rows: Rows, objective: Objective) -> str:
     """Return a text that identifies features and objective, for any number of workers."""
-    places = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
+    indices = np.arange(len(rows)) if rows.global_indices is None else rows.global_indices
     # At equal scores, the derivatives of many losses are the same.
-    derivatives = objective.derivatives(_trial_scores(places, objective.n_outputs), iteration=0)
-    by_place = row_hashes(np.column_stack([places, *derivatives]).astype(np.float64))
-    return str(_sum(rows, by_place ^ rows.hashes()))
+    derivatives = objective.derivatives(_trial_scores(indices, objective.n_outputs), iteration=0)
+    by_index = row_hashes(np.column_stack([indices, *derivatives]).astype(np.float64))
+    return str(_sum(rows, by_index ^ rows.hashes()))
 
 
 def _validation_text(rows: Rows, validation: Validation | None, n_outputs: int) -> str:

@@ -84,10 +84,10 @@ def read_lightgbm_model(text: str) -> Forest:
     found = _LEVELS.search(text, text.rfind("\nend of trees"))
     levels = json.loads(found[1]) if found else []
     codes = _INFOS.findall(text)[0].split(" ")
-    places = [place for place, info in enumerate(codes) if _CODES.fullmatch(info)]
-    if not levels or len(levels) != len(places):  # a column that no tree could use tells no codes
+    columns = [column for column, info in enumerate(codes) if _CODES.fullmatch(info)]
+    if not levels or len(levels) != len(columns):  # a column that no tree could use tells no codes
         return forest
-    return replace(forest, levels=dict(zip(places, levels, strict=True)))
+    return replace(forest, levels=dict(zip(columns, levels, strict=True)))
 
 
 def trees_of_text(text: str) -> str:
@@ -206,7 +206,7 @@ def _forest(trees, n_features, n_outputs, names, *, zero_is_missing):
     missing_left = np.where(goes_by_zero, threshold >= 0, decision & _IS_DEFAULT_LEFT != 0)
     missing_left &= ~is_leaf & ~is_set
     # No number is up to NaN, which is a threshold between missing values and all others. So all
-    # numbers go right. They go left here, and the children change places.
+    # numbers go right. They go left here, and the children are swapped.
     swapped = np.isnan(threshold)
     threshold = np.where(swapped, np.inf, with_lightgbm_zero(threshold))
     left, right = np.where(swapped, right, left), np.where(swapped, left, right)
