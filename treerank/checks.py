@@ -187,7 +187,7 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     is_plain = value is None or isinstance(value, str | int | float | np.number)
     if not is_plain or isinstance(value, bool) or value not in allowed:
         meant = closest(value, allowed)
-        ordered = sorted(allowed, key=lambda each: (each is not None, each))
+        ordered = sorted(allowed, key=lambda value: (value is not None, value))
         raise ValueError(f"{spelled(name)} must be one of {ordered}; got {quote(value)}.{meant}")
 
 
@@ -199,9 +199,9 @@ def closest(value: Any, allowed: Iterable[Any]) -> str:
     >>> closest("NDCG", ["map", "ndcg"]), closest("lambdarank", ["hinge"])
     (" Did you mean 'ndcg'?", '')
     """
-    words = {str(word).lower(): word for word in allowed if isinstance(word, str)}
-    found = difflib.get_close_matches(str(value).lower(), words, n=1, cutoff=0.75)
-    return f" Did you mean {words[found[0]]!r}?" if isinstance(value, str) and found else ""
+    by_lower = {str(name).lower(): name for name in allowed if isinstance(name, str)}
+    matches = difflib.get_close_matches(str(value).lower(), by_lower, n=1, cutoff=0.75)
+    return f" Did you mean {by_lower[matches[0]]!r}?" if isinstance(value, str) and matches else ""
 
 
 def by_name(name: str, value: Any, known: Mapping[str, Any], kind: type) -> Any:
@@ -322,7 +322,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
 
 def _holds_text(values: np.ndarray) -> bool:
     """Tell whether any object is text, which NumPy would read as a number if it is one."""
-    return values.dtype == object and any(isinstance(each, str | bytes) for each in values.flat)
+    return values.dtype == object and any(isinstance(value, str | bytes) for value in values.flat)
 
 
 def refuse_masked(name: str, values: Any) -> None:

@@ -33,8 +33,8 @@ def ranker_class(name: str) -> type[Ranker]:
     <class 'treerank.baselines.linear.ranksvm.RankSVM'>
     """
     check_choice("name", name, RANKERS)
-    found: type[Ranker] = load_object(RANKERS[name])
-    return found
+    ranker: type[Ranker] = load_object(RANKERS[name])
+    return ranker
 
 
 def load(

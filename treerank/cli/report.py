@@ -66,7 +66,9 @@ def report(
         if baseline.exists() or frame is None:
             others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
         elif others["baseline"] not in frame.columns:
-            raise ValueError(f"baseline must be a file or one of {frame.columns}; got {baseline}.")
+            raise ValueError(
+                f"--baseline must be a file or one of {frame.columns}; got {baseline}."
+            )
     if train is not None:
         others["train"] = tuple(shared.read_for(ranker, reporter, train, **reading))
     if texts is not None:

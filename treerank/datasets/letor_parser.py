@@ -59,7 +59,7 @@ class ParsedRows(NamedTuple):
 
     @property
     def row_of_entry(self) -> np.ndarray:
-        """Number of the row of each feature."""
+        """Row index of each entry of ``indices`` and ``values``."""
         return np.repeat(np.arange(len(self.y)), self.n_entries)
 
 

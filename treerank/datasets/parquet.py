@@ -156,7 +156,10 @@ def _opened(path, label, query, features, document, drop, comments):
 
 
 def _batches(files, comments, batch_size, share):
-    """Yield some rows at a time."""
+    """Yield ``RankingData`` of up to ``batch_size`` rows, from one share of the row groups.
+
+    ``comments`` says whether to keep comments; ``share`` is ``(number, of)``.
+    """
     special = [files.label, files.query, files.document, files.comment]
     names = [*files.features, *(name for name in special if name is not None)]
     for table in files.batches(names, batch_size or rows_at_once(len(files.features)), share):

@@ -107,7 +107,7 @@ class Wrapped(BaseEstimator):
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy; that of the other one is made by :func:`duplicate`."""
-        params = {name: duplicate(each) for name, each in self.get_params(deep=False).items()}
+        params = {name: duplicate(value) for name, value in self.get_params(deep=False).items()}
         return type(self)(**params)
 
     def set_params(self, **params: Any) -> Self:
@@ -209,23 +209,23 @@ class EngineRanker(Wrapped):
         self.categorical_ = positions = sorted(self.columns_.categories)
         words = inspect.signature(self.fitted_.fit).parameters
         if engine_of(self.fitted_) == "catboost":
-            given = self.fitted_.get_params().get("cat_features")
-            if given is not None:  # names of columns, or their positions
+            cat_features = self.fitted_.get_params().get("cat_features")
+            if cat_features is not None:  # names of columns, or their positions
                 names = list(self.names_ or ())
-                unknown = [each for each in given if isinstance(each, str) and each not in names]
+                unknown = [c for c in cat_features if isinstance(c, str) and c not in names]
                 if unknown:
-                    columns = quote(names) if names else "an array, whose columns have no names"
+                    listed = quote(names) if names else "an array, whose columns have no names"
                     raise ValueError(
-                        f"cat_features must be columns of X; got {unknown[0]!r} and {columns}."
+                        f"cat_features must be columns of X; got {unknown[0]!r} and {listed}."
                     )
-                found = [names.index(each) if each in names else each for each in given]
-                self.categorical_ = sorted({*positions, *found})
+                columns = [names.index(c) if c in names else c for c in cat_features]
+                self.categorical_ = sorted({*positions, *columns})
             if self.categorical_:
                 self.fitted_.set_params(cat_features=self.categorical_)
         elif "categorical_feature" in words:
             return {"categorical_feature": positions} if positions else {}
         elif positions:  # XGBoost
-            types = ["c" if place in positions else "q" for place in range(X.shape[1])]
+            types = ["c" if column in positions else "q" for column in range(X.shape[1])]
             self.fitted_.set_params(feature_types=types)
         return {}
 
@@ -237,9 +237,10 @@ class EngineRanker(Wrapped):
             matrix = self.columns_.numbers(fitted_columns(X, self.names_))
         if self.categorical_ and engine_of(self.fitted_) == "catboost":
             matrix = matrix.astype(object)
-            for place in self.categorical_:
-                known = place in self.columns_.categories
-                matrix[:, place] = [_category(value, known) for value in matrix[:, place]]
+            for column in self.categorical_:
+                is_coded = column in self.columns_.categories
+                values = [_category(value, is_coded) for value in matrix[:, column]]
+                matrix[:, column] = values
         return matrix
 
 

@@ -91,11 +91,11 @@ class Store:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results may depend on."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def configuration_of(ranker: Any, search: Search | None, split: Split) -> dict[str, Any]:
@@ -185,10 +185,10 @@ class _Describer:
         """Return the name, the code, the defaults, the closure and the globals of a function."""
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         held = {"defaults": function.__defaults__, "keywords": function.__kwdefaults__}
-        given = {name: self.describe(each) for name, each in held.items() if each}
-        given |= {"closure": self.describe(cells)} if cells else {}
-        given |= {"globals": values} if (values := self.describe_globals(function)) else {}
-        return {"function": _path_of(function), "code": _code_of(function.__code__)} | given
+        state = {name: self.describe(value) for name, value in held.items() if value}
+        state |= {"closure": self.describe(cells)} if cells else {}
+        state |= {"globals": values} if (values := self.describe_globals(function)) else {}
+        return {"function": _path_of(function), "code": _code_of(function.__code__)} | state
 
     def describe_globals(self, function: FunctionType) -> dict[str, Any]:
         """Return the global variables that a function reads, those of each function once."""
@@ -269,11 +269,11 @@ def _globals_of(code: CodeType) -> set[str]:
         for instruction in dis.get_instructions(code)
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
     }
-    return names.union(*(_globals_of(each) for each in code.co_consts if type(each) is CodeType))
+    return names.union(*(_globals_of(c) for c in code.co_consts if type(c) is CodeType))
 
 
 def _code_of(code: CodeType) -> str:
     """Return a digest of what a function does, whatever its lines and its file."""
-    inner = [_code_of(each) for each in code.co_consts if isinstance(each, CodeType)]
-    constants = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
+    inner = [_code_of(c) for c in code.co_consts if isinstance(c, CodeType)]
+    constants = [repr(c) for c in code.co_consts if not isinstance(c, CodeType)]
     return joblib.hash([code.co_code, code.co_names, code.co_varnames, constants, inner])

@@ -151,7 +151,7 @@ class Summary:
     @property
     def _has_fits(self) -> bool:
         """Whether there is anything to say of fits, which there is not of given scores."""
-        return bool(self.fitted_before) or not all(np.isnan(each) for each in self.seconds.values())
+        return bool(self.fitted_before) or not all(np.isnan(time) for time in self.seconds.values())
 
     def rows(self, as_cell: Callable[[str, bool], str]) -> list[list[str]]:
         """Return the cells by row, each from its text and whether it is the best of its column."""
@@ -265,9 +265,9 @@ def _test_pairs(comparison, metric, reference, is_chosen):
     for: else one of six equal rankers would be called worse in 10 % of comparisons at a level of
     5 %.
     """
-    others = [name for name in comparison.complete if name != reference]
-    pairs = [(name, reference) for name in others]
-    pairs += combinations(others, 2) if is_chosen else []
+    compared = [name for name in comparison.complete if name != reference]
+    pairs = [(name, reference) for name in compared]
+    pairs += combinations(compared, 2) if is_chosen else []
     results, messages = {}, []
     for pair in pairs:
         try:
@@ -353,8 +353,8 @@ def _fit_notes(comparison):
     users = [name for name in here if (name, True) in watched and name not in without]
     if watched:
         who = f"used by {_listed(users)}" if users else "used by none"
-        rest = f"; not by {_listed(without, 'or')}" if users and without else ""
-        yield f"Validation set, for early stopping: {who}{rest}."
+        unused = f"; not by {_listed(without, 'or')}" if users and without else ""
+        yield f"Validation set, for early stopping: {who}{unused}."
 
 
 def _listed(names, word="and"):
@@ -375,4 +375,4 @@ def _mean_seconds(comparison):
     for outcome in comparison.outcomes.values():
         search, fit, _ = outcome.seconds
         seconds[outcome.ranker].append(search + fit)
-    return {name: float(np.mean(each)) if each else np.nan for name, each in seconds.items()}
+    return {n: float(np.mean(times)) if times else np.nan for n, times in seconds.items()}

@@ -21,10 +21,12 @@ _NAMES = {"trees": "trees", "linear": "a linear model", "network": "a network"}
 
 @dataclass(frozen=True, eq=False)
 class ForestConversion:
-    """Trees, a linear model and networks, what is written of them, and what the program evaluates.
+    """A model prepared for an export format: what the file holds, and what its program computes.
 
-    ``read`` is what the program evaluates; ``consumer`` is None if it does all as a forest does.
-    ``names`` are those of the columns, and ``written`` has those in the file.
+    ``components`` is the model (trees, linear model, networks) and ``written`` the content of the
+    file, with its feature names; ``names`` are the original ones. ``read`` is the forest that the
+    program evaluates, after rounding. ``consumer`` describes the program; ``None`` if it evaluates
+    trees exactly as treerank does.
     """
 
     target: ExportFormat

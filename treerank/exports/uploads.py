@@ -26,19 +26,21 @@ from treerank.rankers.ranker import Ranker
 
 
 class Upload(NamedTuple):
-    """How a search engine is sent a model and its features.
+    """The requests that send a model and its features to a search engine.
 
     Attributes
     ----------
     model, features : str
-        Verb and path of both requests, with a place for the name; "" if features come with models.
+        HTTP method and path of the two requests, with ``{name}`` for the name; ``features`` is ""
+        if the features are sent with the model.
     body : callable
-        ``body(content, names, name)`` is the request of a model, given the content of its file and
-        the names of its features.
+        ``body(content, names, name)`` returns the JSON body that uploads a model, from the content
+        of its file and the names of its features.
     draft : callable or None
-        ``draft(names, name, by_trees)`` is the request of the features.
+        ``draft(names, name, by_trees)`` returns the JSON body that defines the features;
+        ``by_trees`` says whether the model has trees, which take missing values.
     by_query : bool, default=True
-        Whether features are scores of queries, of which none is negative.
+        Whether the engine computes a feature as the score of a query, which cannot be negative.
     """
 
     model: str
@@ -194,7 +196,10 @@ def request_of(format: str, content: bytes, names: list[str], name: str) -> byte
 
 
 def check_ranker(ranker: Any) -> None:
-    """Refuse what is no fitted ranker, with the way for a model of another program."""
+    """Raise an error if ``ranker`` is not a fitted ranker of treerank.
+
+    The message says how to wrap the trees of another library, and what to do with a pipeline.
+    """
     check_fitted("ranker", ranker)
     if not isinstance(ranker, Ranker):
         raise TypeError(
@@ -213,7 +218,7 @@ def _splits_below_zero(forest: Forest, names: list[str]) -> dict[str, int]:
 
 
 def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str = NAME) -> str:
-    """Write the request with a first draft of the features of an exported model, as JSON.
+    """Write the JSON request that defines the features of a model, as a draft to edit.
 
     Parameters
     ----------

@@ -223,8 +223,8 @@ def _npy(array):
 def _unpack(value, members):
     """Return the value that ``_pack`` was given; lists and dicts are changed in place."""
     if isinstance(value, list):
-        for place, item in enumerate(value):
-            value[place] = _unpack(item, members)
+        for index, item in enumerate(value):
+            value[index] = _unpack(item, members)
         return value
     if not isinstance(value, dict):
         return value

@@ -83,24 +83,25 @@ def _checked_path(path: str | Path) -> Path:
     """Return the absolute path of a file that a fit may replace; refuse others before training."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be None or the path of a file to write; got {quote(path)}.")
-    whole = Path(path).absolute()
-    if str(path) == "" or whole.is_dir():
+    absolute = Path(path).absolute()
+    if str(path) == "" or absolute.is_dir():
         raise ValueError(
-            f"path must be a file; got the folder {whole}. {str(whole / 'fit.checkpoint')!r} is a "
+            f"path must be a file; got the folder {absolute}. "
+            f"{str(absolute / 'fit.checkpoint')!r} is a "
             "file in it."
         )
-    if not whole.parent.is_dir():
-        raise ValueError(f"path must be in a folder that exists; got {str(whole)!r}.")
-    if not whole.exists():
-        return whole
-    content = read_archive(whole) if is_archive(whole) else None
+    if not absolute.parent.is_dir():
+        raise ValueError(f"path must be in a folder that exists; got {str(absolute)!r}.")
+    if not absolute.exists():
+        return absolute
+    content = read_archive(absolute) if is_archive(absolute) else None
     if not isinstance(content, dict) or content.keys() != {"checkpoint_of", "state"}:
         kind = "something else" if content is None else "another file of treerank, such as a model"
         raise ValueError(
             "path must be a new file, or one that checkpointing wrote, which a fit replaces; "
-            f"{whole} is {kind}. Write another path, or delete the file."
+            f"{absolute} is {kind}. Write another path, or delete the file."
         )
-    return whole
+    return absolute
 
 
 @contextmanager

@@ -77,15 +77,15 @@ def text_blocks(text: Text, block_size: int) -> Iterator[TextBlock]:
     """
     first_line, pieces = 1, list[bytes]()
     while piece := text.stream.read(block_size):
-        lines, newline, rest = piece.rpartition(b"\n")
+        lines, newline, remainder = piece.rpartition(b"\n")
         if newline:
             lines = b"".join([*pieces, lines])
             yield _block(lines, first_line)
             first_line += lines.count(b"\n") + 1
             pieces.clear()
-        pieces.append(rest)  # joined once: a line may be many pieces long
-    if rest := b"".join(pieces):
-        yield _block(rest, first_line)
+        pieces.append(remainder)  # joined once: a line may be many pieces long
+    if remainder := b"".join(pieces):
+        yield _block(remainder, first_line)
 
 
 def _block(lines: bytes, first_line: int) -> TextBlock:
@@ -123,10 +123,10 @@ def _expected_size(file, is_gzip):
 
     A gzip file ends with the size of its text, but modulo 4 GiB and only for its last member.
     """
-    size, place = os.fstat(file.fileno()).st_size, file.tell()
+    size, offset = os.fstat(file.fileno()).st_size, file.tell()
     if not is_gzip or size < 4:
         return size
     file.seek(-4, os.SEEK_END)
     in_the_end = int.from_bytes(file.read(4), "little")
-    file.seek(place)
+    file.seek(offset)
     return max(size, min(in_the_end, _LARGEST_RATIO * size))

@@ -127,9 +127,10 @@ def _is_standard_output(status):
 
 
 def _copy_mode(old, file):
-    """Give a new file the owner, as far as this user may, and the mode of the old one.
+    """Copy the mode of the replaced file to the new file, and its owner if permitted.
 
-    It is the file that was written, and none that took its name since.
+    ``old`` is the stat of the replaced file, ``None`` if there was none. The new file is addressed
+    by its descriptor, so no other file that has its path by now is changed.
     """
     if old is not None:
         with suppress(PermissionError, AttributeError):  # Windows has no owners

@@ -34,10 +34,10 @@ def check_state(state: Any, rules: Mapping[str, StateRule], **sizes: int) -> dic
     """
     if not isinstance(state, Mapping) or set(state) != set(rules):
         raise ValueError(f"A state must have the entries {sorted(rules)} and no others.")
-    known = dict(sizes)
+    sizes_so_far = dict(sizes)
     for name, rule in rules.items():
-        rule(name, state[name], known)
-    return known
+        rule(name, state[name], sizes_so_far)
+    return sizes_so_far
 
 
 def unshared(value: Any) -> Any:
@@ -141,7 +141,7 @@ _SET = r"validation(_\d+)?"
 
 def history(name: str, value: Any, sizes: dict[str, int]) -> None:
     """Refuse what is not ``{"validation": {name of a metric: list of numbers}, ...}``."""
-    is_named = isinstance(value, dict) and all(re.fullmatch(_SET, str(each)) for each in value)
+    is_named = isinstance(value, dict) and all(re.fullmatch(_SET, str(key)) for key in value)
     if not is_named:
         raise ValueError(f"{name} must be a dict of 'validation', 'validation_1' and so on.")
     for curves in value.values():

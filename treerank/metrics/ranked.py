@@ -72,7 +72,11 @@ def rank_query(
 
 @register_jitable
 def _pick_first(scores, gains, by_gain, first_scores, first):
-    """Fill in the top documents; return whether a further one ties with the last of them."""
+    """Write scores and gains of the top documents, best first, to ``first_scores`` and ``first``.
+
+    If ``by_gain``, equal scores are sorted by ascending gain. Returns whether a document that is
+    left out has the same score as the last one written.
+    """
     k, n, best_left_out = len(first), 0, -np.inf
     for i in range(len(scores)):
         score = scores[i]

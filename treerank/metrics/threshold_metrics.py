@@ -47,7 +47,12 @@ def number_of_relevant(
 
 @register_jitable
 def expected_hits(relevant: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
-    """Return the expected number of relevant documents among the first k."""
+    """Return the expected number of relevant documents among the first k, ties in random order.
+
+    ``relevant`` is 1 for relevant documents, else 0, best first; ``ends[i]`` is the end
+    of the tied block that starts at ``i``. All totals of lists take ``discounts``, which are unused
+    here.
+    """
     hits, start = 0.0, 0
     depth = min(len(relevant), k)
     while start < depth:

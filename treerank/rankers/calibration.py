@@ -121,7 +121,7 @@ _RULES = {
 
 @dataclass(frozen=True, eq=False)
 class RelevanceScale:
-    """Curves from scores to probabilities, one for each label but the lowest.
+    """Curves from scores to the probability of at least a label, for each but the lowest.
 
     ``labels`` are all labels, in ascending order; all but the lowest have a curve. ``steps`` are
     the probabilities of the isotonic fit at ``scores``, with linear interpolation between them;

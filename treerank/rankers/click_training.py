@@ -46,7 +46,9 @@ Clicks = Annotated[Any, Rule(_check_clicks)]
 def relevance_of_clicks(
     data: TrainingSet, clicks: Any, seed: int
 ) -> tuple[TrainingSet, np.ndarray]:
-    """Return documents with their relevance estimated from clicks, and the propensities.
+    """Return documents labeled with the relevance estimated from clicks, and the propensities.
+
+    There is one row per query and distinct document, however often it was shown.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class NestedRanker(Ranker):
 
     @property
     def _n_threads(self) -> int:  # type: ignore[override]
-        """Number of threads of the rankers of the stages."""
+        """Largest number of threads of any ranker of a stage."""
         of_package = [ranker for ranker in self.rankers_ if isinstance(ranker, Ranker)]
         return max(map(n_threads_of, of_package), default=1)
 

@@ -387,7 +387,7 @@ class Ranker(Scored):
         return eval_set
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
-        """Return several labels by name, or ``None`` for one."""
+        """Return checked labels by name for several labels, ``None`` for a single one."""
         labels = split_labels(y)
         if labels is None:
             if self.label_weights is not None:

@@ -39,21 +39,21 @@ def line_chart(
     >>> chart.count("<polyline")
     1
     """
-    known = {name: np.array(line, dtype=np.float64) for name, line in lines.items()}
-    points = np.concatenate([line[:2] for line in known.values()], axis=1)
+    arrays = {name: np.array(line, dtype=np.float64) for name, line in lines.items()}
+    points = np.concatenate([line[:2] for line in arrays.values()], axis=1)
     ranges = np.column_stack([points.min(axis=1), points.max(axis=1)]).tolist()
     axes = _Axes(*([(0.0, 1.0)] * 2 if of_shares else ranges))
     drawn = [axes.grid(x, y)]
     if of_shares:
         drawn.append(axes.polyline(axes.x_range, axes.x_range, "reference"))
-    for number, line in enumerate(known.values()):
+    for number, line in enumerate(arrays.values()):
         drawn.append(axes.polyline(line[0], line[1], f"line color{number % 6}"))
         drawn += [axes.point(a, b, f"point color{number % 6}") for a, b in line[:2].T]
         for a, _, *ends in line.T if len(line) > 2 else ():
             drawn.append(axes.polyline([a, a], ends, f"line color{number % 6}"))
-    rows = [[name, *place] for name, line in known.items() for place in line.T]
+    rows = [[name, *point] for name, line in arrays.items() for point in line.T]
     columns = ["line", x, y, "lower end", "upper end"]
-    return _figure(title, drawn, list(known), columns[: max(map(len, rows))], rows)
+    return _figure(title, drawn, list(arrays), columns[: max(map(len, rows))], rows)
 
 
 def histogram(
@@ -89,7 +89,7 @@ class _Axes:
         self.x_range = min(x_range[0], self.x_ticks[0]), max(x_range[1], self.x_ticks[-1])
         self.y_range = min(y_range[0], self.y_ticks[0]), max(y_range[1], self.y_ticks[-1])
 
-    def place(self, x: Any, y: Any) -> tuple[Any, Any]:
+    def coordinates(self, x: Any, y: Any) -> tuple[Any, Any]:
         """Return coordinates of the drawing."""
         (left, right), (low, high) = self.x_range, self.y_range
         across = (np.asarray(x) - left) / ((right - left) or 1)
@@ -99,23 +99,23 @@ class _Axes:
 
     def polyline(self, x: Any, y: Any, class_: str) -> Markup:
         """Return a line through points."""
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(*self.place(x, y), strict=True))
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(*self.coordinates(x, y), strict=True))
         return element("polyline", points=points, class_=class_)
 
     def point(self, x: float, y: float, class_: str) -> Markup:
         """Return a dot."""
-        a, b = self.place(x, y)
+        a, b = self.coordinates(x, y)
         return element("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=3, class_=class_)
 
     def grid(self, x: str, y: str) -> Markup:
         """Return lines and numbers of the axes, and their names."""
         parts, bottom = [], _HEIGHT - _BOTTOM
         for tick in self.y_ticks:
-            height = float(self.place(self.x_range[0], tick)[1])
+            height = float(self.coordinates(self.x_range[0], tick)[1])
             parts.append(_line(_LEFT, height, _WIDTH - _RIGHT, height, "grid"))
             parts.append(_text(f"{tick:g}", _LEFT - 6, height + 4, "end"))
         for tick in self.x_ticks:
-            parts.append(_text(f"{tick:g}", self.place(tick, 0)[0], bottom + 16, "middle"))
+            parts.append(_text(f"{tick:g}", self.coordinates(tick, 0)[0], bottom + 16, "middle"))
         parts.append(_text(x, (_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, "middle"))
         middle = (_TOP + bottom) / 2
         parts.append(_text(y, 12, middle, "middle", transform=f"rotate(-90 12 {middle:.1f})"))

@@ -61,18 +61,19 @@ def _labels(sheets: dict[str, DataSheet]) -> Markup:
 
 
 def _duplicates(subject: Subject, hints: list[str]) -> Markup:
-    found = duplicates(
+    copies = duplicates(
         subject.X, subject.groups, None if subject.train is None else subject.train[0]
     )
-    notes = [f"Documents with the same features as another one of their query: {found.within:,}."]
+    notes = [f"Documents with the same features as another one of their query: {copies.within:,}."]
     if subject.train is not None:
-        n_known = len(found.in_reference)
-        if n_known > _COPIED * len(subject.y):
-            hints.append(f"{n_known:,} documents were in training, too.")
-        names = ", ".join(map(str, subject.document_names[found.in_reference[:_MOST_NAMES]]))
+        n_copied = len(copies.in_reference)
+        if n_copied > _COPIED * len(subject.y):
+            hints.append(f"{n_copied:,} documents were in training, too.")
+        names = ", ".join(map(str, subject.document_names[copies.in_reference[:_MOST_NAMES]]))
         notes.append(
-            f"Documents with the same features as one that was trained on: {n_known:,} (first: "
-            f"{names or 'none'}); queries with such documents only: {found.queries_in_reference:,}."
+            f"Documents with the same features as one that was trained on: {n_copied:,} (first: "
+            f"{names or 'none'}); queries with such documents only: "
+            f"{copies.queries_in_reference:,}."
         )
     return paragraphs(*notes)
 
@@ -117,16 +118,16 @@ def _single(subject: Subject, hints: list[str]) -> Markup:
     data = subject.X[rows], subject.y[rows], subject.groups.codes[rows]
     values = single_features(*data, metric=metric)
     cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
-    whole = np.nanmean(subject.values[subject.main])
-    if values.max() >= _LEAKING * whole:
+    ranker_mean = np.nanmean(subject.values[subject.main])
+    if values.max() >= _LEAKING * ranker_mean:
         name = subject.feature_names[int(np.argmax(values))]
         hints.append(f"{name} alone ranks about as well as the ranker: does it know the label?")
     for name in subject.feature_names:
         if name.lower() in BEHAVIOR_NAMES:
             hints.append(f"{name} is known only once a list was shown, by its name: is it earlier?")
     note = (
-        f"A feature that alone ranks about as well as the ranker, {whole:.4f}, may hold what is "
-        "known only later."
+        f"A feature that alone ranks about as well as the ranker, {ranker_mean:.4f}, may hold what "
+        "is known only later."
     )
     title = f"Features that rank best alone, over {len(rows):,} documents"
     return joined([paragraphs(note), table(title, ["feature", subject.main], cells)])

@@ -41,12 +41,12 @@ def examples(subject: Subject) -> Section | None:
     )
     swaps = RankChanges(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
     parts = _parts(subject, swaps)
-    shown = [*chosen, *_others(subject, chosen)]
-    found = [_example(subject, q, n, swaps, parts) for n, q in enumerate(shown)]
+    queries = [*chosen, *_others(subject, chosen)]
+    entries = [_example(subject, q, n, swaps, parts) for n, q in enumerate(queries)]
     kinds = [["Lost most", len(lost)], [f"Lowest {subject.main}", len(lowest)]]
     lead = [_LEAD, _SAMPLED] if parts[1].any() else [_LEAD]
     body = [paragraphs(*lead), _stepper("example", "query"), element("div", id="example")]
-    data = {"examples": found, "kinds": kinds}
+    data = {"examples": entries, "kinds": kinds}
     n_lost = int((subject.gaps < 0).sum())
     who = "1 query is" if n_lost == 1 else f"{n_lost:,} queries are"
     hints = [f"{who} worse than by the baseline."] if lost else []
@@ -69,9 +69,9 @@ def _lowest(subject: Subject) -> list[int]:
 def _others(subject: Subject, chosen: list[int]) -> list[int]:
     """Return further queries whose documents are shown, without explanations, worst first."""
     order = np.argsort(subject.values[subject.main], kind="stable")
-    rest = order[~np.isin(order, chosen)]
-    n_rows = np.cumsum(np.minimum(subject.groups.sizes[rest], _N_DOCUMENTS))
-    return [int(q) for q in rest[n_rows <= _MOST_ROWS]]
+    further = order[~np.isin(order, chosen)]
+    n_rows = np.cumsum(np.minimum(subject.groups.sizes[further], _N_DOCUMENTS))
+    return [int(q) for q in further[n_rows <= _MOST_ROWS]]
 
 
 def _parts(subject: Subject, swaps: RankChanges) -> np.ndarray:
@@ -106,14 +106,14 @@ def _example(subject: Subject, q: int, number: int, swaps: RankChanges, parts: n
         [rank, str(names[row]), float(y[row]), round(float(scores[row]), 5), before.get(row)]
         for row, rank in itertools.islice(ranks.items(), _N_DOCUMENTS)
     ]
-    own = np.flatnonzero(swaps.query == number).tolist()
+    of_query = np.flatnonzero(swaps.query == number).tolist()
     return {
         "number": q,
         "query": str(subject.query_names[q]),
         "values": _values(subject, q),
         "more": len(rows) - len(documents),
         "documents": documents,
-        "swaps": [_swap(subject, swaps, parts, n, ranks) for n in own],
+        "swaps": [_swap(subject, swaps, parts, n, ranks) for n in of_query],
     }
 
 
@@ -134,20 +134,20 @@ def _values(subject: Subject, q: int) -> str:
 def _swap(subject: Subject, swaps: RankChanges, parts: np.ndarray, n: int, ranks: Any) -> Any:
     """Return two documents in the wrong order, and the largest parts of their margin."""
     above, below = int(swaps.above[n]), int(swaps.below[n])
-    own, errors = parts[:, n]
-    largest = np.argsort(-np.abs(own), kind="stable")[:_N_FEATURES]
-    largest = largest[own[largest] != 0]
-    rest = own.sum() - own[largest].sum()
+    contributions, errors = parts[:, n]
+    largest = np.argsort(-np.abs(contributions), kind="stable")[:_N_FEATURES]
+    largest = largest[contributions[largest] != 0]
+    remainder = contributions.sum() - contributions[largest].sum()
     return {
         "pair": [
             {"name": str(subject.document_names[row]), "rank": ranks[row], "label": subject.y[row]}
             for row in (above, below)
         ],
         "cost": round(float(swaps.cost[n]), 4),
-        "margin": _rounded(own.sum()),
-        "rest": _rounded(rest),
+        "margin": _rounded(contributions.sum()),
+        "rest": _rounded(remainder),
         "parts": [
-            [subject.feature_names[j], _rounded(own[j]), _rounded(errors[j])]
+            [subject.feature_names[j], _rounded(contributions[j]), _rounded(errors[j])]
             + [subject.value_text(row, j) for row in (above, below)]
             for j in map(int, largest)
         ],

@@ -35,7 +35,7 @@ def features(subject: Subject) -> Section | None:
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
     shown, order = _importances(subject, chosen, rows, parts)
     effects = [_effect(subject, chosen[n], rows) for n in order[:_N_EFFECTS]]
-    charts = [chart for found in effects if found is not None for chart in _charts(found)]
+    charts = [chart for curve in effects if curve is not None for chart in _charts(curve)]
     body = joined([shown, element("h3", "Effects"), paragraphs(_EFFECTS), side_by_side(*charts)])
     return Section("features", "Features", body)
 
@@ -48,9 +48,9 @@ def _importances(
     names = subject.feature_names
     settings: dict[str, Any] = {"metric": subject.metrics[0], "n_repeats": 1}
     settings |= {"groups": {names[f]: [f] for f in chosen}, "random_state": subject.random_state}
-    found = permutation_importance(subject.ranker, *data, **settings)
-    order = [int(n) for n in found.order]
-    intervals = [found.interval(n, random_state=subject.random_state) for n in order]
+    importances = permutation_importance(subject.ranker, *data, **settings)
+    order = [int(n) for n in importances.order]
+    intervals = [importances.interval(n, random_state=subject.random_state) for n in order]
     cells = [
         [
             names[chosen[n]],
@@ -82,10 +82,10 @@ def _effect(subject: Subject, feature: int, rows: np.ndarray) -> Effect | None:
     return effect(subject.ranker, documents, qid, feature=feature, random_state=seed, **settings)
 
 
-def _charts(found: Effect) -> list[Markup]:
+def _charts(curve: Effect) -> list[Markup]:
     """Return a chart of the score and one of the rank."""
-    name, x = found.feature, found.values
+    name, x = curve.feature, curve.values
     return [
-        line_chart(f"Score by {name}", {"score": (x, found.score)}, x=name, y="score"),
-        line_chart(f"Rank by {name}", {"rank": (x, found.rank)}, x=name, y="rank"),
+        line_chart(f"Score by {name}", {"score": (x, curve.score)}, x=name, y="score"),
+        line_chart(f"Rank by {name}", {"rank": (x, curve.rank)}, x=name, y="rank"),
     ]

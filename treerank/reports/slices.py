@@ -32,17 +32,22 @@ def kinds(subject: Subject) -> Section | None:
 
 def _table(title: str, values: np.ndarray, subject: Subject) -> Markup | None:
     """Return the slices that differ, and all those that the user has asked for."""
-    found, groups = subject.slices_of(values), subject.groups
-    clear, tested = [s for s in found if s.p_value <= SIGNIFICANT], [_name(s) for s in found]
-    asked = [s for s in found if s.column in subject.slices and s not in clear[:_MOST]]
+    tested_slices, groups = subject.slices_of(values), subject.groups
+    clear, tested = (
+        [s for s in tested_slices if s.p_value <= SIGNIFICANT],
+        [_name(s) for s in tested_slices],
+    )
+    asked = [s for s in tested_slices if s.column in subject.slices and s not in clear[:_MOST]]
     small = slices(values, subject.slices, groups, at_least=2) if subject.slices else []
     small = [s for s in small if _name(s) not in tested]
     shown = [*clear[:_MOST], *asked, *small]
     if not shown:
-        none = f"{title}: none of {len(found):,} differs from the others (p > {SIGNIFICANT})."
-        return paragraphs(none) if found else None
+        none = (
+            f"{title}: none of {len(tested_slices):,} differs from the others (p > {SIGNIFICANT})."
+        )
+        return paragraphs(none) if tested_slices else None
     columns = ["slice", "queries", "mean", "from the others", "95 % interval", "p"]
-    note = f"{title}: {len(shown)} shown, {len(clear):,} of {len(found):,} tested differ"
+    note = f"{title}: {len(shown)} shown, {len(clear):,} of {len(tested_slices):,} tested differ"
     return table(note, columns, [[*_numbers(s), *_test(s, s in small)] for s in shown])
 
 

@@ -119,12 +119,12 @@ class Subject:
     @cached_property
     def p_values(self) -> dict[str, float]:
         """The p-value of each difference to the baseline in which queries do not differ alike."""
-        found = {}
+        p_values = {}
         for name, against in self.baseline_values.items():
             if self.interval(self.values[name] - against) is not None:
                 test = randomization_test(self.values[name], against, **self._draws)
-                found[name] = test.p_value
-        return found
+                p_values[name] = test.p_value
+        return p_values
 
     def difference_interval(self, name: str) -> Interval | None:
         """Return the interval that belongs to a p-value; None without one, or without bounds."""
@@ -136,10 +136,10 @@ class Subject:
 
     def interval(self, values: np.ndarray) -> Interval | None:
         """Return the interval of a mean over queries; ``None`` if all of them are alike."""
-        known = values[~np.isnan(values)]
-        if len(known) < 2 or np.ptp(known) == 0:
+        measured = values[~np.isnan(values)]
+        if len(measured) < 2 or np.ptp(measured) == 0:
             return None
-        return bootstrap_interval(known, **self._draws)
+        return bootstrap_interval(measured, **self._draws)
 
     @property
     def _draws(self) -> dict[str, Any]:
@@ -161,6 +161,6 @@ class Subject:
             if np.isinf(values).any():
                 query = int(np.argmax(np.isinf(values)))
                 rule = f"metric {name!r} must be finite for each query, or NaN to leave it out"
-                found = f"{values[query]} for query {quote(self.query_names[query])}"
-                raise ValueError(f"{rule}; got {found}.")
+                got = f"{values[query]} for query {quote(self.query_names[query])}"
+                raise ValueError(f"{rule}; got {got}.")
         return measured

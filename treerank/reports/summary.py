@@ -30,9 +30,9 @@ def _numbers(subject: Subject) -> Markup:
         item = [name, f"{_mean(values):.4f}", _bounds(subject.interval(values))]
         if subject.baseline_values:
             against, p = subject.baseline_values[name], subject.p_values.get(name)
-            said = "" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}"
+            p_text = "" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}"
             gap = f"difference {_mean(values - against):+.4f}"
-            notes = gap, _bounds(subject.difference_interval(name)), said
+            notes = gap, _bounds(subject.difference_interval(name)), p_text
             item += [f"baseline {_mean(against):.4f}", "; ".join(filter(None, notes))]
         items.append(item)
     return figures(items)
@@ -80,5 +80,5 @@ def _bounds(interval: Interval | None) -> str:
 
 
 def _mean(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    measured = values[~np.isnan(values)]
+    return float(measured.mean()) if len(measured) else float("nan")

@@ -117,7 +117,11 @@ class ComparedDocuments:
 
     @classmethod
     def of_training(cls, X: np.ndarray, data: TrainingSet, metric: Any) -> Self:
-        """Return a training set; without the metric, if it has a value in no query."""
+        """Return the documents of a training set; ``metric`` is None if no query is relevant to it.
+
+        ``X`` are their standardized features. Weights of queries and documents become one per
+        document.
+        """
         weight = np.ones(len(X)) if data.sample_weight is None else data.sample_weight
         if data.query_weight is not None:
             weight = weight * np.sqrt(data.query_weight)

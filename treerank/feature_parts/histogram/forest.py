@@ -53,10 +53,12 @@ def forest_of_nodes(
     by_code: Sequence[CodeSplit],
     **fields: Any,
 ) -> Forest:
-    """Return the forest of nodes, where the right child is the node after ``first``, the left one.
+    """Return a forest from arrays with one entry per node.
 
-    In a forest, codes outside a set go right. Where codes outside go left, the set holds the codes
-    that go right, and the children are swapped. ``fields`` are further fields of the forest.
+    ``first`` is the index of the left child; the right child is the next node. ``by_code`` holds
+    the categorical splits, see ``CodeSplit``. Codes outside a category set go right in a
+    ``Forest``; for a split that sends them left, the set is complemented and the children are
+    swapped. ``fields`` are the other arguments of ``Forest``.
     """
     is_split = feature >= 0
     is_number, outside_left = is_split.copy(), np.zeros(len(feature), dtype=np.int64)

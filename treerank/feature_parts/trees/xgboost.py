@@ -257,7 +257,10 @@ def _treatment_of_zeros(rows, earlier):
 
 
 class RowIterator(xgboost.DataIter):
-    """Rows in batches, which XGBoost reads four times; so a single one is kept."""
+    """Batches of rows for XGBoost, which reads them four times.
+
+    Rows that fit in one batch are converted once and kept in memory.
+    """
 
     def __init__(self, rows: Rows, sparse: bool, **description: Any):
         self.rows, self.sparse, self.description = rows, sparse, description

@@ -1,4 +1,4 @@
-r"""Pair losses: the price of a margin.
+r"""Pair losses: functions of the margin.
 
 A pair loss is a scalar function of the margin :math:`m = s_i - s_j` between a document ``i``
 and a less relevant document ``j`` of the same query. It falls as the margin grows and returns
@@ -47,7 +47,10 @@ def _logistic_shape(u, p, w):
 
 @register_jitable
 def half_squared_tanh(margin: float) -> tuple[float, float, float]:
-    r"""DirectRanker's loss :math:`\frac12 (1 - \tanh m)^2`; a tanh is a sigmoid of 2m."""
+    r"""DirectRanker's loss :math:`\frac12 (1 - \tanh m)^2 = 2u^2`, :math:`u = 1 / (1 + e^{2m})`.
+
+    The hessian is that of Gauss and Newton, which is never negative.
+    """
     u = upset_probability(2 * margin)
     p = upset_probability(-2 * margin)
     # Gauss-Newton curvature: the exact one is negative for tanh m < -1/3, which would make a
@@ -112,16 +115,20 @@ def squared_hinge(margin: float) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Shape:
-    """Gradient and curvature of a sigmoid loss as polynomials of u and p, times constants.
+    """Gradient and hessian of a sigmoid loss without an exponential per pair.
+
+    ``u = 1 / (1 + exp(steepness * margin))`` is the probability that a pair is in the wrong order,
+    and ``p = 1 - u``.
 
     Attributes
     ----------
     of_upset : callable
-        ``(u, p, weight) -> (gradient, curvature)``, without constants.
+        ``(u, p, weight) -> (gradient, hessian)``: polynomials of u and p times the weight of the
+        pair, without constant factors.
     gradient_factor, hessian_factor : float
-        The constants.
+        Constant factors of both.
     steepness : float
-        The kappa of ``u``.
+        Factor on the margin in ``u``.
     """
 
     of_upset: Callable[..., Any]
@@ -132,7 +139,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class PairLoss:
-    """A pair loss, and what is known about it.
+    """A pair loss and its properties.
 
     Attributes
     ----------

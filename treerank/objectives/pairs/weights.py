@@ -107,7 +107,7 @@ def _stop_probability(y, groups, options):
 
 @dataclass(frozen=True)
 class PairWeight:
-    """A pair weight, and what is known about it.
+    """A pair weight and its properties.
 
     Attributes
     ----------
@@ -169,9 +169,9 @@ PAIR_WEIGHTS = {
 
 def get_pair_weight(weight: str | PairWeight) -> PairWeight:
     """Return the pair weight of a name; the function of one of the user's own is compiled."""
-    found: PairWeight = by_name("weight", weight, PAIR_WEIGHTS, PairWeight)
-    is_known = any(found.of_pair is known.of_pair for known in PAIR_WEIGHTS.values())
-    return found if is_known else replace(found, of_pair=_compiled(found.of_pair))
+    resolved: PairWeight = by_name("weight", weight, PAIR_WEIGHTS, PairWeight)
+    is_builtin = any(resolved.of_pair is ours.of_pair for ours in PAIR_WEIGHTS.values())
+    return resolved if is_builtin else replace(resolved, of_pair=_compiled(resolved.of_pair))
 
 
 @functools.cache
