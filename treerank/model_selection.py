@@ -229,10 +229,10 @@ class QueryShuffleSplit(QuerySplitter):
             yield queries[n_test:], queries[:n_test]
 
 
-def _joined(queries: QueryGroups, others: QueryGroups) -> QueryGroups:
-    """Return groups of queries that are connected by others, such as users."""
-    ones, shape = np.ones(queries.n_documents), (queries.n_queries, others.n_queries)
-    shared = coo_matrix((ones, (queries.codes, others.codes)), shape).tocsr()
+def _joined(queries: QueryGroups, units: QueryGroups) -> QueryGroups:
+    """Merge queries that share a unit, such as a user; return the merged groups."""
+    ones, shape = np.ones(queries.n_documents), (queries.n_queries, units.n_queries)
+    shared = coo_matrix((ones, (queries.codes, units.codes)), shape).tocsr()
     _, unit = connected_components(shared @ shared.T, directed=False)
     return QueryGroups.from_qid(unit[queries.codes])
 

@@ -66,8 +66,8 @@ def evaluate(
         about |= {"documents": len(y), "queries": len(queries)}
         about["metrics"] = _by_metric(means, means.values())
         if per_query:
-            each = [{"qid": q} | _by_metric(means, values) for q, values in rows.items()]
-            about["per_query"] = each
+            query_values = [{"qid": q} | _by_metric(means, values) for q, values in rows.items()]
+            about["per_query"] = query_values
         sys.stdout.write(json.dumps(about, indent=2, default=str) + "\n")  # dates are text
     else:
         cells = (rows | {"all": tuple(means.values())}).items()

@@ -51,7 +51,7 @@ def help_of_group(group: Any, ctx: Any, summaries: dict[str, str]) -> str:
     commands = [
         line
         for name, summary in summaries.items()
-        for line in _wrapped(summary, first=f"  {name:<{width}}  ", others=" " * (width + 4))
+        for line in _wrapped(summary, first_indent=f"  {name:<{width}}  ", indent=" " * (width + 4))
     ]
     parts = [
         f"Usage: {ctx.command_path} COMMAND [OPTIONS]",
@@ -98,7 +98,7 @@ def _panel(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield _title(title)
     for written, text in rows:
         yield f"  {typer.style(written, bold=True)}"
-        yield from _wrapped(text, first=" " * 6, others=" " * 6)
+        yield from _wrapped(text, first_indent=" " * 6, indent=" " * 6)
     yield ""
     yield ""
 
@@ -111,9 +111,11 @@ def _paragraphs(text: str) -> Iterator[str]:
         yield ""
 
 
-def _wrapped(text: str, first: str, others: str) -> list[str]:
+def _wrapped(text: str, first_indent: str, indent: str) -> list[str]:
     """Return a text as lines that fit the terminal."""
     width = max(40, min(shutil.get_terminal_size().columns, _WIDEST))
     options: Any = {"break_long_words": False, "break_on_hyphens": False}
     plain = " ".join(text.split())
-    return textwrap.wrap(plain, width, initial_indent=first, subsequent_indent=others, **options)
+    return textwrap.wrap(
+        plain, width, initial_indent=first_indent, subsequent_indent=indent, **options
+    )

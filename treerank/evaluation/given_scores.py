@@ -80,7 +80,7 @@ def compare_scores(
         )
         for name, column in columns.items()
     }
-    warn_of_unjudged(min(each.judged for each in outcomes.values()))
+    warn_of_unjudged(min(outcome.judged for outcome in outcomes.values()))
     names = tuple(next(iter(outcomes.values())).values)
     conventions = describe_metrics(by_name.values(), convention)
     return Comparison(tuple(columns), ("test",), names, convention, outcomes, scoring=conventions)

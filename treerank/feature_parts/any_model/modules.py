@@ -142,7 +142,7 @@ class TorchModule(NetworkPart):
         tried = torch.zeros(2, n_features) if X_sample is None else X_sample[:_TRIED]
         module = module.cpu().float()
         self.n_outputs_ = _n_outputs(module, tried)
-        if self.n_outputs_ == 1 and not any(each.requires_grad for each in module.parameters()):
+        if self.n_outputs_ == 1 and not any(weight.requires_grad for weight in module.parameters()):
             raise ValueError(f"build must return a module with weights to train; got {module!r}.")
         return module
 

@@ -115,7 +115,7 @@ class Trainer:
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
         score_array = scores.detach().cpu().double().numpy()
-        # Without the value of the objective, which costs more.
+        # Derivatives only: the value of the objective would take longer.
         derivative, _ = batch.objective.derivatives(score_array, iteration=iteration)
         gradient = torch.as_tensor(derivative).to(scores)
         if not torch.isfinite(gradient).all():
