@@ -125,7 +125,7 @@ def evaluate_from_log(
         old ranker shows the document of each impression at its position, "policy_ips" and
         "policy_self_normalized" are estimated, too.
     scores : array-like of shape (n_candidates,)
-        Scores of the new ranker for the documents that it may show.
+        Scores of the new ranker for the documents that it may show, in the order of ``candidates``.
     baseline : array-like of shape (n_candidates,), default=None
         Scores of another ranker. The estimates are then differences from it.
     candidates : Items, default=None

@@ -20,7 +20,11 @@ def warn_of_copied_columns(estimator: Any, X: Any, y: np.ndarray, qid: Any) -> N
     """
     if len(y) < _MANY or not isinstance(X, np.ndarray):
         return
-    _warn_of_copies(estimator, X, "y", y)
+    judged = ~np.isnan(y)
+    if judged.all():
+        _warn_of_copies(estimator, X, "y", y)
+    elif judged.sum() >= _MANY:  # an unjudged row may hold anything
+        _warn_of_copies(estimator, X[judged], "y", y[judged], "judged rows")
     if qid is None or isinstance(qid, QueryGroups):  # groups have no ids
         return
     ids = np.asarray(qid)
@@ -40,16 +44,16 @@ def warn_of_copied_columns(estimator: Any, X: Any, y: np.ndarray, qid: Any) -> N
             _warn_of_copy(estimator, column, "qid")
 
 
-def _warn_of_copies(estimator, X, name, values):
+def _warn_of_copies(estimator, X, name, values, rows="rows"):
     """Warn of each column that holds the labels or the query ids."""
     sample = slice(None, None, len(values) // 100)
     for column in np.flatnonzero((X[sample] == values[sample, None]).all(axis=0)):
         if np.ptp(values) > 0 and np.array_equal(X[:, column], values):
-            _warn_of_copy(estimator, column, name)
+            _warn_of_copy(estimator, column, name, rows)
 
 
-def _warn_of_copy(estimator, column, name):
+def _warn_of_copy(estimator, column, name, rows="rows"):
     """Warn of one column. All workers of a fit word it the same, so it is shown once."""
     names = feature_names_of(estimator)
     label = column if names is None else quote(str(names[column]))
-    warn_user(f"Column {label} of X equals {name} in all rows. Leave it out of X.")
+    warn_user(f"Column {label} of X equals {name} in all {rows}. Leave it out of X.")

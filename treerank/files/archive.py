@@ -119,15 +119,19 @@ def check_regular(path: Path) -> None:
         raise ValueError(f"path must be a regular file; {path} is a device or a pipe.")
 
 
+class MissingArgumentError(ValueError):
+    """What no file holds, such as a function, was not given where the file is read."""
+
+
 @contextmanager
 def one_error(message: str) -> Iterator[None]:
     """Raise every error as a ``ValueError`` of one message; forged content fails in any way.
 
-    A missing optional dependency is no fault of the file.
+    A missing optional dependency, or argument, is no fault of the file.
     """
     try:
         yield
-    except ImportError:
+    except (ImportError, MissingArgumentError):
         raise
     except Exception as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "

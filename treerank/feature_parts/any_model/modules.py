@@ -18,7 +18,7 @@ from treerank.feature_parts.base import Validation
 from treerank.feature_parts.components import Components
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.rows import as_rows
-from treerank.files.archive import NOT_SAVED
+from treerank.files.archive import NOT_SAVED, MissingArgumentError
 from treerank.objectives.base import Objective
 from treerank.parameters import Rule
 
@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 def _check_build(name: str, value: Any) -> None:
     """Refuse what is no function that makes a module."""
     if isinstance(value, str) and value.endswith(NOT_SAVED):
-        raise ValueError(
+        raise MissingArgumentError(
             f"{name} must be given where the model is read, because its file holds no code: "
             f"load(path, {name}={value.removesuffix(NOT_SAVED)})."
         )

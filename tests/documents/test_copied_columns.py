@@ -1,0 +1,27 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treerank import TreeDirectRanker
+
+X = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 2)), columns=["bm25", "price"])
+Y, QID = np.random.default_rng(1).integers(0, 4, 2000).astype(float), np.arange(2000) // 20
+
+
+@pytest.mark.parametrize(("n_unjudged", "rows"), [(0, "rows"), (1, "judged rows"), (900, "judged")])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_feature_that_equals_the_judged_labels_is_warned_of(n_unjudged, rows, known):
+    y = np.where(np.arange(2000) < n_unjudged, np.nan, Y)
+    frame = X.assign(boost=Y if known else y)  # what it holds for an unjudged row does not matter
+    with pytest.warns(UserWarning, match=f"Column 'boost' of X equals y in all {rows}"):
+        TreeDirectRanker("linear").fit(frame, y, QID)
+
+
+def test_few_judged_rows_and_other_features_are_not():
+    with warnings.catch_warnings(action="error"):
+        few = np.where(np.arange(2000) < 1500, np.nan, Y)
+        TreeDirectRanker("linear").fit(X.assign(boost=Y), few, QID)
+        y = np.where(np.arange(2000) < 5, np.nan, Y)
+        TreeDirectRanker("linear").fit(X.assign(boost=np.where(QID == 9, 0, Y)), y, QID)
