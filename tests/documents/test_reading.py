@@ -126,6 +126,8 @@ NDCG_TEN, LAMBDARANK = TreeDirectRanker(metric="ndcg@ten"), TreeDirectRanker(los
     ("call", "arguments", "message"),
     [
         (RANKER.fit, (FRAME, "clicks"), r"y must name a column of X; got 'clicks' and a data fr"),
+        (RANKER.fit, (TABLE, ["clicks"], "user"), "y must be the name of one .* y='clicks'"),
+        (RANKER.fit, (TABLE, ["clicks", "a"]), r"and y=X\[\['clicks', 'a'\]\]"),
         (RANKER.fit, (TWO, [0, 1], "user"), "qid must name a column of X; got 'user' and an array"),
         (RANKER.fit, ([["a"], ["b"]], [0, 1]), "X must hold numbers, or be a data frame, whose"),
         (RANKER.fit, ([[1, 2], [3]], [0, 1]), "X must have equally many numbers in each row; got"),

@@ -165,6 +165,8 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
     index = getattr(X, "index", None)
     for name, values in arguments.items():
         _refuse_other_order(index, name, values)
+        if frame is not None and isinstance(values, list) and values and len(values) < len(frame):
+            _refuse_list_of_names(frame.columns, name, values)
     named = {name: value for name, value in arguments.items() if isinstance(value, str)}
     if not named:
         return X, list(arguments.values())
@@ -174,6 +176,18 @@ def take_columns(X: Any, **arguments: Any) -> tuple[Any, list[Any]]:
             raise ValueError(f"{name} must name a column of X; got {quote(column)} and {kind}.")
     values = [frame[v].to_native() if isinstance(v, str) else v for v in arguments.values()]
     return frame.drop(list(named.values())).to_native(), values
+
+
+def _refuse_list_of_names(columns: list[str], name: str, values: list[Any]) -> None:
+    """Refuse a list of names of columns, where one name or the columns are meant."""
+    if not all(isinstance(value, str) and value in columns for value in values):
+        return
+    advice = f"Write {name}={values[0]!r}."
+    if len(values) > 1:
+        advice = f"For several columns write X.drop(columns={values!r}) and {name}=X[{values!r}]."
+    raise TypeError(
+        f"{name} must be the name of one column of X, or values; got a list of names. {advice}"
+    )
 
 
 def stacked_rows(parts: Sequence[Any]) -> Any:
