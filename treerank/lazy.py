@@ -70,6 +70,7 @@ def exported(package: str) -> dict[str, str]:
 
     Examples
     --------
+    >>> import treerank.rankers
     >>> exported("treerank.rankers")["Ranker"]
     'treerank.rankers.ranker:Ranker'
     """
@@ -89,9 +90,10 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
 
     Examples
     --------
+    >>> import treerank.rankers
     >>> names, get, _ = lazy_names("treerank.rankers")
-    >>> names[-1], get("Ranker").__name__, get("head").__name__
-    ('StreamingRanker', 'Ranker', 'treerank.rankers.head')
+    >>> "Ranker" in names, get("Ranker").__name__, get("head").__name__
+    (True, 'Ranker', 'treerank.rankers.head')
     """
     table = exported(package)
     needs = {name: _parts(path)[2] for name, path in table.items()}
