@@ -8,8 +8,7 @@ import pytest
 from command_line import SMALL, refusal, run
 
 from treerank.cli.compare import _INSTEAD, NAMES
-from treerank.evaluation.engine_rankers import ENGINE_RANKERS
-from treerank.evaluation.engine_rankers import engine_ranker
+from treerank.evaluation.engine_rankers import ENGINE_RANKERS, engine_ranker
 from treerank.registry import RANKERS, ranker_class
 
 
