@@ -1,12 +1,17 @@
 """A regression for the tests of boosted trees: data and a small fit."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from own_objective import HalfSquare
 
-from treerank.feature_parts import HistogramTrees, LightGBMTrees, XGBoostTrees
+import treerank.feature_parts
+from treerank.feature_parts import HistogramTrees, LightGBMTrees
 
-PARTS = [LightGBMTrees, XGBoostTrees]
+PARTS = [LightGBMTrees]
+if find_spec("xgboost"):
+    PARTS.append(treerank.feature_parts.XGBoostTrees)
 ALL = [*PARTS, HistogramTrees]
 own_trees_too = pytest.mark.parametrize("part_class", ALL)
 SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
