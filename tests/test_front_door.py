@@ -18,7 +18,7 @@ from treerank.baselines import BASELINES
 from treerank.feature_parts.registry import FEATURE_PARTS
 from treerank.lazy import exported, load_object
 from treerank.registry import RANKERS
-from treerank.renamed import RENAMED
+from treerank.renamed import RENAMED, RENAMED_PARTS
 
 ROOT = Path(treerank.__file__).parent
 MODULES = {
@@ -224,5 +224,12 @@ def test_a_name_of_before_is_answered_by_the_new_one(package, old):
     module, new = importlib.import_module(package), RENAMED[package][old]
     with pytest.raises(ImportError, match=re.escape(f"{package}.{old} is now {new}.")):
         getattr(module, old)
-    owner, _, name = new.rpartition(".")
+    owner, _, name = new.partition("(")[0].rpartition(".")
     assert getattr(importlib.import_module(owner), name) is not None
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED_PARTS.items())
+def test_a_feature_part_of_before_is_answered_by_the_new_name(old, new):
+    with pytest.raises(ValueError, match=f"got '{old}'. It is called '{new}' now"):
+        treerank.TreeDirectRanker(old).fit([[1.0], [2.0]], [0, 1])
+    assert treerank.feature_parts.registry.feature_part_class(new)

@@ -3,6 +3,9 @@
 ``from treerank.feature_parts import Line`` raises an error that names :class:`LinearModel`.
 """
 
+#: The old name of a feature part, and what to write instead.
+RENAMED_PARTS = {"chain": "stages", "line": "linear"}
+
 #: The old name of a package's attribute, by package, and what to write instead.
 RENAMED = {
     "treerank": {
@@ -24,7 +27,7 @@ RENAMED = {
         "Chain": "treerank.feature_parts.Stages",
         "GivenTrees": "treerank.feature_parts.RefitTrees",
         "Line": "treerank.feature_parts.LinearModel",
-        "LinearNetwork": "treerank.feature_parts.MLP",
+        "LinearNetwork": "treerank.feature_parts.MLP((), start='zero')",
     },
     "treerank.reranking": {"runs_as_features": "treerank.search_engines.runs_as_features"},
     "treerank.inspection": {

@@ -140,6 +140,8 @@ ATTRIBUTES = {
         ),
         "treerank.load(path)": ("load_model",),
         "treerank.report(ranker, X, y, qid)": ("report",),
+        "calibration_slope_": ("steepness_",),
+        "components()": ("terms",),
     }.items()
     for word in words
 }

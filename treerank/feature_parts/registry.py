@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from treerank.checks import check_choice, closest, has_methods, quote
 from treerank.feature_parts.base import copy_of
 from treerank.lazy import load_object
+from treerank.renamed import RENAMED_PARTS
 
 FEATURE_PARTS = {
     "lightgbm": "treerank.feature_parts.trees.lightgbm:LightGBMTrees",
@@ -98,6 +99,8 @@ def _instead_of(candidate: Any) -> str:
         return f" It {LEARNS_FROM_LABELS}"
     if any(base.__module__.startswith("torch.nn") for base in type(candidate).__mro__):
         return " Write TorchModule(build), where build(n_features) returns the module."
+    if isinstance(candidate, str) and candidate in RENAMED_PARTS:
+        return f" It is called {RENAMED_PARTS[candidate]!r} now."
     return closest(candidate, FEATURE_PARTS)
 
 
