@@ -242,17 +242,17 @@ def bound(name: str, signature: inspect.Signature, args: Any, kwargs: Any) -> di
     try:
         return signature.bind(*args, **kwargs).arguments
     except TypeError as error:
-        own = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+        parameters = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
         short = name.rpartition(".")[2]
         unknown = [word for word in kwargs if word not in signature.parameters]
         word = unknown[0] if unknown else ""
         if theirs := _THEIRS.get(name, {}).get(word):
             raise TypeError(f"{short} has no {word}. {theirs}.") from None
-        if meant := closest(word, [p.name for p in own]):
+        if meant := closest(word, [p.name for p in parameters]):
             raise TypeError(f"{short}: {error}.{meant}") from None
-        shown = inspect.Signature([p.replace(annotation=p.empty) for p in own])
-        said = f"{short}: {error}. Write {short}{shown}. {_INSTEAD.get(name, '')}"
-        raise TypeError(said.rstrip()) from None
+        untyped = inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
+        message = f"{short}: {error}. Write {short}{untyped}. {_INSTEAD.get(name, '')}"
+        raise TypeError(message.rstrip()) from None
 
 
 @functools.cache
@@ -294,8 +294,8 @@ def _rule_of(hint: Any) -> Rule | None:
         return None
     rules = [rule for rule in map(_rule_of, parts) if rule is not None]
     literals = [text for part in parts if get_origin(part) is Literal for text in get_args(part)]
-    others = (*literals, None) if type(None) in parts else tuple(literals)
-    return Rule(check_unless, others=others, rule=rules[0]) if rules else None
+    exceptions = (*literals, None) if type(None) in parts else tuple(literals)
+    return Rule(check_unless, exceptions=exceptions, rule=rules[0]) if rules else None
 
 
 def _rule_of_kind(hint: Any) -> Rule | None:
@@ -308,23 +308,23 @@ def _rule_of_kind(hint: Any) -> Rule | None:
         rule = _KINDS[get_origin(kinds[0])](*get_args(kinds[0]))
     else:
         return None
-    return rule if kinds == [*parts] else Rule(check_unless, others=(None,), rule=rule)
+    return rule if kinds == [*parts] else Rule(check_unless, exceptions=(None,), rule=rule)
 
 
-def check_unless(name: str, value: Any, *, others: Collection[str | None], rule: Rule) -> None:
-    """Refuse what is neither one of the others nor allowed by the rule.
+def check_unless(name: str, value: Any, *, exceptions: Collection[str | None], rule: Rule) -> None:
+    """Refuse what is neither one of the exceptions nor allowed by the rule.
 
     Examples
     --------
-    >>> check_unless("smoothing", "high", others=("auto", None), rule=Rule(check_number))
+    >>> check_unless("smoothing", "high", exceptions=("auto", None), rule=Rule(check_number))
     Traceback (most recent call last):
     ...
     ValueError: smoothing must be 'auto' or a finite number; got 'high'.
     """
-    if (value is None or isinstance(value, str)) and value in others:
+    if (value is None or isinstance(value, str)) and value in exceptions:
         return
     try:
         rule(name, value)
     except (TypeError, ValueError) as error:
-        words = "".join(f"{other!r} or " for other in others if other is not None)
-        raise type(error)(str(error).replace("must be ", f"must be {words}", 1)) from error
+        allowed = "".join(f"{exception!r} or " for exception in exceptions if exception is not None)
+        raise type(error)(str(error).replace("must be ", f"must be {allowed}", 1)) from error

@@ -104,10 +104,10 @@ def _workers_of(client: Any, n_workers: int | None) -> list[str]:
     """Return the addresses of the workers of a fit."""
     workers = sorted(client.nthreads())
     if not workers or (n_workers or 1) > len(workers):
-        given = 1 if n_workers is None else n_workers
+        requested = 1 if n_workers is None else n_workers
         raise ValueError(
             f"n_workers must be at most the number of workers of the cluster, {len(workers)}; got "
-            f"{given}. client.wait_for_workers({given}) waits for more."
+            f"{requested}. client.wait_for_workers({requested}) waits for more."
         )
     return workers[:n_workers]
 
@@ -127,8 +127,8 @@ class _Fit:
         """Return the partitions of each frame, one for each worker, with whole queries."""
         n, parts = len(self.workers), {}
         for name, frame in frames.items():
-            whole = frame.shuffle(on=query, npartitions=n, shuffle_method="p2p")
-            parts[name] = self.client.compute(list(whole.to_delayed()), workers=[*self.workers])
+            shuffled = frame.shuffle(on=query, npartitions=n, shuffle_method="p2p")
+            parts[name] = self.client.compute(list(shuffled.to_delayed()), workers=[*self.workers])
             self.futures.extend(parts[name])
         self._wait(self.futures)
         return parts
@@ -142,10 +142,12 @@ class _Fit:
         self.first = holders[0]
         futures = []
         for rank, holder in enumerate(holders):
-            own = {name: partitions[rank] for name, partitions in parts.items()}
-            where: dict[str, Any] = {"workers": [holder], "pure": False, "retries": 0}
+            of_rank = {name: partitions[rank] for name, partitions in parts.items()}
+            placement: dict[str, Any] = {"workers": [holder], "pure": False, "retries": 0}
             futures.append(
-                self.client.submit(_fit_here, task, rank, self.network, self.key, **own, **where)
+                self.client.submit(
+                    _fit_here, task, rank, self.network, self.key, **of_rank, **placement
+                )
             )
         self.futures.extend(futures)
         outcomes: dict[Any, Outcome] = {}
@@ -156,7 +158,7 @@ class _Fit:
             return future in outcomes and not outcomes[future].is_fitted
 
         self._wait(futures, has_failed)
-        self.is_done = all(each.is_fitted for each in outcomes.values())
+        self.is_done = all(outcome.is_fitted for outcome in outcomes.values())
         return [outcomes[future] for future in futures if future in outcomes]
 
     def _holders(self, partitions: Sequence[Any]) -> list[str]:

@@ -42,7 +42,7 @@ from treerank.rankers.scoring import metric_of
 
 @dataclass(frozen=True)
 class Task:
-    """What all workers of a fit know.
+    """What all workers of a fit are given.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def fit_shard(
         except Exception as error:
             trace = "".join(traceback.format_exception(error))
             failure = [type(error).__name__, str(error), f"In worker {rank}:\n{trace}"]
-    messages = [[str(each.message), each.category.__name__] for each in caught]
+    messages = [[str(warning.message), warning.category.__name__] for warning in caught]
     return Outcome(model, json.dumps({"error": failure, "warnings": messages}))
 
 
@@ -131,10 +131,11 @@ def _fit(task: Task, ranker: Any, frame: Any, eval_frame: Any, workers: Collecti
     columns = task.columns
     _refuse_other_versions(workers)
     reader: Any = clone(ranker)
-    known = _columns_of_all(workers, columns, nw.from_native(frame, eager_only=True))
+    feature_columns = _columns_of_all(workers, columns, nw.from_native(frame, eager_only=True))
 
     def read(frame: Any, weights: Mapping[str, str]) -> tuple[Rows, dict[str, Any]]:
-        return _agreed(workers, columns, known, _read(reader, columns, known, frame, weights))
+        arguments = _read(reader, columns, feature_columns, frame, weights)
+        return _agreed(workers, columns, feature_columns, arguments)
 
     documents, by_row = read(frame, columns.weights)
     _check_path(workers, task.checkpoint)
@@ -154,11 +155,11 @@ def _refuse_other_versions(workers: Collective) -> None:
     """Refuse workers that may compute other numbers."""
     versions = [treerank.__version__, version("xgboost"), np.__version__]
     first, *others = workers.gather_json(versions)
-    for theirs in others:
-        if theirs != first:
+    for versions in others:
+        if versions != first:
             raise RuntimeError(
                 "All workers must have the same versions of treerank, xgboost and numpy; got "
-                f"{first} and {theirs}."
+                f"{first} and {versions}."
             )
 
 
@@ -172,7 +173,11 @@ def _columns_of_all(workers: Collective, columns: FrameColumns, table: Any) -> C
 
 
 def _read(
-    reader: Any, columns: FrameColumns, known: Columns, frame: Any, weights: Mapping[str, str]
+    reader: Any,
+    columns: FrameColumns,
+    feature_columns: Columns,
+    frame: Any,
+    weights: Mapping[str, str],
 ) -> dict[str, Any] | None:
     """Return the columns of a frame as arguments of ``training_set``, or None without rows."""
     table = nw.from_native(frame, eager_only=True)
@@ -183,7 +188,7 @@ def _read(
     if texts:  # in a partition that is not what its frame says
         raise ValueError(f"frame must hold features that are numbers; got text in {quote(texts)}.")
     X, y = features.to_native(), table[columns.label].to_native()
-    X, y = check_documents(reader, X, y, reset=True, some_unjudged=True, columns=known)
+    X, y = check_documents(reader, X, y, reset=True, some_unjudged=True, columns=feature_columns)
     checked = {
         argument: check_weight(argument, table[column].to_numpy(), len(y))
         for argument, column in weights.items()
@@ -192,18 +197,21 @@ def _read(
 
 
 def _agreed(
-    workers: Collective, columns: FrameColumns, known: Columns, shard: dict[str, Any] | None
+    workers: Collective,
+    columns: FrameColumns,
+    feature_columns: Columns,
+    shard: dict[str, Any] | None,
 ) -> tuple[Rows, dict[str, Any]]:
-    """Return documents of the dtype of all workers, maybe none, and what else is known of them."""
+    """Return documents of the dtype of all workers, maybe none, and their other arguments."""
     dtype = None if shard is None else shard["X"].dtype.str
-    dtypes = [each for each in workers.gather_json(dtype) if each is not None]
+    dtypes = [name for name in workers.gather_json(dtype) if name is not None]
     if not dtypes:
         raise ValueError("frame must have rows; got none.")
     if shard is None:
         shard = {name: np.empty(0) for name in ("y", *columns.weights)}
         shard |= {"X": np.empty((0, len(columns.features))), "qid": np.empty(0, dtype=np.int64)}
     X = shard.pop("X").astype(np.result_type(*dtypes), copy=False)
-    return Rows(X, columns=known, workers=workers), shard
+    return Rows(X, columns=feature_columns, workers=workers), shard
 
 
 def _checkpoint_of(task: Task, workers: Collective) -> Checkpoint | None:
@@ -243,7 +251,9 @@ def fitted_from(ranker: Any, outcomes: Sequence[Outcome]) -> Any:
         raise ValueError("frame must have rows; got none.")
     reports = [json.loads(outcome.report) for outcome in outcomes]
     failures = [report["error"] for report in reports if report["error"]]
-    for kind, text, trace in sorted(failures, key=lambda each: each[0] == LostWorkerError.__name__):
+    for kind, text, trace in sorted(
+        failures, key=lambda error: error[0] == LostWorkerError.__name__
+    ):
         error = _error_of(kind, text)
         error.add_note(trace)
         raise error
@@ -252,9 +262,9 @@ def fitted_from(ranker: Any, outcomes: Sequence[Outcome]) -> Any:
         warn_user(text, _class_of(kind, Warning, UserWarning))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fitted.treerank"
-        path.write_bytes(next(each.model for each in outcomes if each.model))
-        known: Any = {type(ranker).__name__: type(ranker)}
-        state = read_model(path, known).get_state()
+        path.write_bytes(next(outcome.model for outcome in outcomes if outcome.model))
+        classes: Any = {type(ranker).__name__: type(ranker)}
+        state = read_model(path, classes).get_state()
     fitted = clone(ranker).set_state(state)  # with settings that files do not hold, such as losses
     fitted.feature_part_.n_jobs = make_feature_part(ranker.feature_part).n_jobs
     return fitted
@@ -264,14 +274,14 @@ def _error_of(kind: str, text: str) -> Exception:
     """Return an error of a worker, of its class where that is one of Python."""
     if kind == LostWorkerError.__name__:
         return LostWorkerError()
-    found = _class_of(kind, Exception, None)
+    error_class = _class_of(kind, Exception, None)
     try:
-        return RuntimeError(f"{kind}: {text}") if found is None else found(text)
+        return RuntimeError(f"{kind}: {text}") if error_class is None else error_class(text)
     except TypeError:  # a class that takes more than a text
         return RuntimeError(f"{kind}: {text}")
 
 
 def _class_of(name: str, base: type, default: Any) -> Any:
     """Return the class of a name, from Python or scikit-learn."""
-    found = getattr(builtins, name, getattr(sklearn.exceptions, name, None))
-    return found if isinstance(found, type) and issubclass(found, base) else default
+    candidate = getattr(builtins, name, getattr(sklearn.exceptions, name, None))
+    return candidate if isinstance(candidate, type) and issubclass(candidate, base) else default

@@ -113,11 +113,11 @@ class Wrapped(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the other estimator, whose prefix may be left out."""
         (inner,) = self.get_params(deep=False)
-        given = {
+        prefixed = {
             name if name == inner or name.startswith(f"{inner}__") else f"{inner}__{name}": value
             for name, value in params.items()
         }
-        return super().set_params(**given)
+        return super().set_params(**prefixed)
 
 
 class EngineRanker(Wrapped):
@@ -169,8 +169,8 @@ class EngineRanker(Wrapped):
         groups = QueryGroups.from_qid(qid, len(y))
         order = groups.order
         queries = {"group_id": groups.codes[order], "group": groups.sizes}
-        given = {word: queries[word] for word in _words_of_queries(self.fitted_)}
-        return self._numbers(X)[order], np.asarray(y)[order], given
+        arguments = {word: queries[word] for word in _words_of_queries(self.fitted_)}
+        return self._numbers(X)[order], np.asarray(y)[order], arguments
 
     def _watching(self, X: Any, y: np.ndarray, queries: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments by which ``fit`` watches documents and keeps the best iteration."""
@@ -207,7 +207,7 @@ class EngineRanker(Wrapped):
     def _settings_of_categories(self, X):
         """Tell the ranker which columns are categories; return what its ``fit`` is told."""
         self.categorical_ = positions = sorted(self.columns_.categories)
-        words = inspect.signature(self.fitted_.fit).parameters
+        parameters = inspect.signature(self.fitted_.fit).parameters
         if engine_of(self.fitted_) == "catboost":
             cat_features = self.fitted_.get_params().get("cat_features")
             if cat_features is not None:  # names of columns, or their positions
@@ -222,7 +222,7 @@ class EngineRanker(Wrapped):
                 self.categorical_ = sorted({*positions, *columns})
             if self.categorical_:
                 self.fitted_.set_params(cat_features=self.categorical_)
-        elif "categorical_feature" in words:
+        elif "categorical_feature" in parameters:
             return {"categorical_feature": positions} if positions else {}
         elif positions:  # XGBoost
             types = ["c" if column in positions else "q" for column in range(X.shape[1])]

@@ -147,23 +147,23 @@ def read_feature_log(
     return _joined(X, qid, doc_ids, NO_JUDGMENTS if judgments is None else judgments)
 
 
-def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:
+def _answers(source: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:
     """Return the responses of a source, and the query of each."""
-    if isinstance(whole, Mapping) and isinstance(whole.get("responses"), list):
-        whole = whole["responses"]
-    if isinstance(whole, Mapping) and is_answer(whole):
-        whole = [whole]
-    if isinstance(whole, Mapping):
+    if isinstance(source, Mapping) and isinstance(source.get("responses"), list):
+        source = source["responses"]
+    if isinstance(source, Mapping) and is_answer(source):
+        source = [source]
+    if isinstance(source, Mapping):
         if queries is not None:
             raise ValueError(f"queries must be None for a mapping from them; got {quote(queries)}.")
-        return list(whole.values()), texts_of("queries", [*whole])
-    if not isinstance(whole, Sequence) or isinstance(whole, str):
-        raise ValueError(f"source must hold search responses; got {quote(whole)}.")
+        return list(source.values()), texts_of("queries", [*source])
+    if not isinstance(source, Sequence) or isinstance(source, str):
+        raise ValueError(f"source must hold search responses; got {quote(source)}.")
     if queries is None:
-        queries = [_repeated(answer) for answer in whole]
-    if len(queries) != len(whole):
-        raise ValueError(f"queries must name {len(whole)} responses; got {len(queries)} of them.")
-    return list(whole), texts_of("queries", queries)
+        queries = [_repeated(answer) for answer in source]
+    if len(queries) != len(source):
+        raise ValueError(f"queries must name {len(source)} responses; got {len(queries)} of them.")
+    return list(source), texts_of("queries", queries)
 
 
 def _repeated(answer: Any) -> str:
@@ -183,17 +183,19 @@ def _feature_set(features: Any) -> dict[str, float] | None:
     if not isinstance(features, str | Path):
         check_sequence("features", features)
         return {str(name): 0.0 for name in features}
-    whole = json_of(features)
+    feature_set = json_of(features)
     for inner in ("_source", "featureset", "features"):
-        whole = whole.get(inner, whole) if isinstance(whole, Mapping) else whole
+        feature_set = (
+            feature_set.get(inner, feature_set) if isinstance(feature_set, Mapping) else feature_set
+        )
     try:
-        params = {feature["name"]: feature.get("params") for feature in whole}
+        params = {feature["name"]: feature.get("params") for feature in feature_set}
         return {
-            str(name): float(given.get("defaultValue", 0)) if isinstance(given, Mapping) else 0.0
-            for name, given in params.items()
+            str(name): float(values.get("defaultValue", 0)) if isinstance(values, Mapping) else 0.0
+            for name, values in params.items()
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{features}: must be a feature set; got {quote(whole)}.") from error
+        raise ValueError(f"{features}: must be a feature set; got {quote(feature_set)}.") from error
 
 
 def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, prefix: str) -> pa.Table:
