@@ -54,7 +54,7 @@ def watch(name, seconds, repeat):
 
 def pass_again(arguments, found, seconds, rows):
     """Do the passes over the documents of a tree once more; note their time and their rows."""
-    (data, packed, *_, by_leaf), (nodes, goes_left) = arguments, found
+    (data, packed, _, _, by_leaf, *_), (nodes, goes_left) = arguments, found
     into, bins = np.empty_like(data.histograms[0]), (data.binned, data.zeros)
     for number, node in enumerate(nodes):
         own = np.sort(by_leaf[node["begin"] : node["end"]])  # as they were before it was split

@@ -8,6 +8,9 @@ simulated from the labels: with noise of heavy tails, a skill and an offset of e
 * "strong": the cross-encoder is far better than the dense retriever, and that than BM25.
 * "mixed": the dense retriever is good where no title has the words of the query.
 * "even": all three are about as good.
+The archive of MSRD, which is not in the repository, holds for each pair of a query and a film
+``qid``, ``doc``, the label ``y``, the features ``X``, and the ``names`` of their columns.
+
 * "deep" is synthetic in all its parts: lists of a given length that find different documents.
 """
 

@@ -21,7 +21,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 #: What may differ: pairs are summed in the vectors of a processor, and so the last bits of models.
-BY_PROCESSOR = re.compile(r"\b\w+ [+-][\d.]+\d|-?\d\.\d{4}|; about \d+ would show it")
+BY_PROCESSOR = re.compile(r"\b[A-Za-z_]\w* [+-][\d.]+\d|-?\d\.\d{4}|; about \d+ would show it")
 SHELL = re.compile(r"^```bash\n(treerank .*?)^```", re.MULTILINE | re.DOTALL)
 
 

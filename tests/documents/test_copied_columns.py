@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from treerank import TreeDirectRanker
+from treerank.documents.copied_columns import warn_of_copied_columns
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 2)), columns=["bm25", "price"])
 Y, QID = np.random.default_rng(1).integers(0, 4, 2000).astype(float), np.arange(2000) // 20
@@ -25,3 +26,17 @@ def test_few_judged_rows_and_other_features_are_not():
         TreeDirectRanker("linear").fit(X.assign(boost=Y), few, QID)
         y = np.where(np.arange(2000) < 5, np.nan, Y)
         TreeDirectRanker("linear").fit(X.assign(boost=np.where(QID == 9, 0, Y)), y, QID)
+
+
+def test_a_column_of_one_value_is_no_copy_of_labels_of_one_value():
+    with warnings.catch_warnings(action="error"):
+        warn_of_copied_columns(None, np.ones((2000, 1)), np.ones(2000), None)
+
+
+def test_a_text_that_is_the_query_in_most_rows_is_no_copy():
+    users = np.char.add("u", QID.astype(str))
+    almost = np.where(np.arange(2000) == 1, "u9", users)
+    with pytest.warns(UserWarning, match="Column 'user' of X equals qid"):
+        TreeDirectRanker("linear").fit(X.assign(user=users), Y, users)
+    with warnings.catch_warnings(action="error"):
+        TreeDirectRanker("linear").fit(X.assign(user=almost), Y, users)

@@ -165,3 +165,8 @@ def test_rows_of_sparse_matrices_of_any_form_are_rows_that_can_be_taken():
     for form in (csc_matrix, coo_matrix, csr_matrix):
         stacked = stacked_rows([form(dense), form(2 * dense)])
         np.testing.assert_array_equal(stacked[[3, 0]].toarray(), [2 * dense[1], dense[0]])
+
+
+def test_values_that_are_names_of_columns_by_chance_are_values():
+    for values in (["user", "other"], ["user"] * len(TABLE)):
+        assert take_columns(TABLE, qid=values)[1] == [values]

@@ -194,7 +194,7 @@ def test_what_an_engine_cannot_weigh_is_refused_by_name(format, tmp_path):
     )
     with pytest.raises(ValueError, match=f"runs\\['a'\\] must not be negative for '{engine}'"):
         read_runs({"a": {"q": {"d": -1.0}}}, engine=engine)
-    with pytest.raises(ValueError, match=r"runs\['a'\] must be at most 3.4e\+38 for"):
+    with pytest.raises(ValueError, match=r"runs\['a'\] must be at most 3.4e\+38 in size for"):
         read_runs({"a": {"q": {"d": 1e39}}}, engine=engine)
     refused("name must be 1 to 64 small letters", name="My Shop")
 
@@ -228,3 +228,10 @@ def test_formats_for_a_linear_model_of_normalized_scores_are_told():
     ranker, data, _ = fitted("opensearch")
     assert set(FORMATS) <= set(formats_for(ranker))
     assert not set(FORMATS) & set(formats_for(clone(LINEAR).fit(*data)))
+
+
+def test_five_retrievers_go_to_opensearch(tmp_path):
+    runs = {name: {"q": {"a": 2.0, "b": 1.0}} for name in "uvwxy"}
+    data = read_runs(runs, {"q": {"a": 1, "b": 0}}, engine="opensearch")
+    ranker = clone(LINEAR).fit(*data.normalized())
+    export(ranker, tmp_path / "body.json", format="opensearch-hybrid", check=data)

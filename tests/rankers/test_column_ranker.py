@@ -111,3 +111,10 @@ def test_it_is_a_baseline_of_several_labels_too():
     expected = NDCG(10).per_query(labels["margin"], X["price"], QID)
     found = comparison.by_query("ndcg@10 of margin")[:, 0]
     np.testing.assert_array_equal(found, expected[~np.isnan(expected)])
+
+
+def test_documents_without_weight_do_not_decide_where_missing_values_come():
+    X, kept = FRAME[["bm25"]].to_numpy(copy=True), QID > 3
+    X[1] = -1e6
+    ranker = ColumnRanker(0).fit(X, Y, QID, sample_weight=kept.astype(float))
+    assert ranker.missing_score_ == ColumnRanker(0).fit(X[kept], Y[kept], QID[kept]).missing_score_

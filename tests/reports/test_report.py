@@ -20,6 +20,7 @@ from treerank.clicks import ClickRelevance
 from treerank.documents.queries import QueryGroups
 from treerank.inspection import permutation_importance, slices
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
+from treerank.rankers import ColumnRanker
 from treerank.rankers.calibration import pair_probability
 from treerank.reports.charts import line_chart, ticks
 from treerank.reports.page import element
@@ -214,6 +215,18 @@ def test_the_summary_and_the_hints_say_what_matters():
     known = report(fitted, knowing, y, qid, train=(knowing[3:], y[3:]), document_names=names).html
     assert f"trained on: {len(y) - 3:,} (first: <3>, <4>, <5>, " in Tags(known).text
     assert "were in training, too" in known
+
+
+def test_a_baseline_is_missing_where_a_retriever_did_not_find_the_document():
+    X, y, qid = documents(12)
+    fitted = RankSVM().fit(X, y, qid)
+    scores = np.where(np.arange(len(y)) % 3, X.iloc[:, 0], np.nan)
+    table, ranked = X.assign(bm25=scores), X.assign(bm25=scores)
+    column = ColumnRanker("bm25").fit(ranked, y, qid)
+    fitted = RankSVM().fit(table.drop(columns="bm25"), y, qid)
+    named = report(fitted, table, y, qid, n_examples=1, baseline="bm25").html
+    same = report(fitted, X, y, qid, n_examples=1, baseline=column.predict(ranked)).html
+    assert data_of(named) == data_of(same)
 
 
 def test_a_page_needs_neither_baseline_nor_queries_nor_dense_rows():

@@ -64,3 +64,8 @@ def test_k_is_positive_or_automatic(k):
 def test_wrong_runs_are_named(runs, message):
     with pytest.raises(ValueError, match=message):
         fuse(runs)
+
+
+def test_k_is_refused_where_nothing_reads_it():
+    with pytest.raises(ValueError, match=r"k must be 'auto' for method='min_max', which has none"):
+        fuse({"words": [2.0, 1.0]}, method="min_max", k=3)

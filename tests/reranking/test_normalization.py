@@ -64,3 +64,17 @@ def test_wrong_scores_are_named(arguments, message):
 def test_a_wrong_method_is_named():
     with pytest.raises(ValueError, match=r"method must be one of .*'min_max'.*; got 'minmax'"):
         normalize_scores([1.0], method="minmax")
+
+
+@pytest.mark.parametrize("method", ["z_score", "l2"])
+def test_engines_have_min_max_alone(method):
+    with pytest.raises(ValueError, match=f"engine must be None for method='{method}'; got 'open"):
+        normalize_scores([1.0, 2.0], method=method, engine="opensearch")
+
+
+@pytest.mark.parametrize("engine", ["opensearch", "elasticsearch"])
+@pytest.mark.parametrize("score", [1e39, -1e39])
+def test_scores_that_no_float_holds_are_refused_for_engines(engine, score):
+    with pytest.raises(ValueError, match=f"scores must be at most 3.4e.38 in size for '{engine}'"):
+        normalize_scores([score, 2.0, 3.0], engine=engine)
+    assert np.isfinite(normalize_scores([score, 2.0, 3.0])).all()

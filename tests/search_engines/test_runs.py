@@ -169,10 +169,10 @@ def test_judged_documents_that_no_run_holds_are_kept_apart_and_told():
         (({},), "runs must hold the lists of a retriever; got none"),
         (({"a": {}},), r"runs\['a'\] must hold a document; got none"),
         (({7: BM25},), "runs must be a dict like .*; got {7: "),
-        (({"rrf": BM25},), "runs must have names that no other column has; got 'rrf'"),
+        (({"rrf": BM25},), "runs must have names that no other column has, .*; got 'rrf'"),
         (
             ({"bm25": BM25, "bm25.min_max": BM25},),
-            "runs must have names that no other column has; got 'bm25.min_max'",
+            "runs must have names that no other column has, .*; got 'bm25.min_max'",
         ),
         (({"a": [1.0]},), r"runs\['a'\] must be the path of a run .*; got \[1.0\]. Of a"),
         (({"a": {"p": 7}},), r"runs\['a'\] must map each query to .*; got 7 for 'p'"),
@@ -235,3 +235,30 @@ def test_runs_are_columns(tmp_path):
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             runs_as_features({"n": run}, [1], ids)
+
+
+def test_the_order_of_lists_is_that_within_each_query():
+    rising = {query: dict(zip("abcd", [0.1, 0.2, 0.3, 0.4], strict=True)) for query in "pq"}
+    with pytest.warns(UserWarning, match="begin with the smallest score"):
+        read_runs({"dense": rising})
+    equal = {"p": {"a": 1.0, "b": 1.0}, "q": {"a": 2.0, "b": 2.0}}
+    with pytest.warns(UserWarning, match="has equal scores for all documents of each query"):
+        read_runs({"ranks": equal})
+
+
+@pytest.mark.parametrize("name", ["rrf", "bm25.min_max", "dense.reciprocal_rank"])
+def test_no_run_has_a_name_that_looks_like_another_column(name):
+    with pytest.raises(ValueError, match=f"ends in '.min_max' or '.reciprocal_rank'; got '{name}'"):
+        read_runs({name: BM25})
+
+
+def test_parts_of_candidates_are_candidates():
+    runs = {"bm25": {query: {"a": 2.0, "b": 1.0} for query in "pqrs"}}
+    judgments = {query: {"a": 1, "b": 0, f"lost_{query}": 0} for query in "pqrs"}
+    data = read_runs(runs, judgments)
+    train, test = data.split(test=0.5, random_state=0)
+    for part in (train, test):
+        assert part.normalized().X.column_names == ["bm25.min_max"]
+        assert set(part.unretrieved.qid) == set(part.qid)
+        assert set(part.unretrieved.doc_ids) == {f"lost_{query}" for query in set(part.qid)}
+    assert {*train.qid, *test.qid} == {*"pqrs"}

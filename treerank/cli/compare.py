@@ -43,7 +43,7 @@ _INSTEAD = {
 
 _HELP = {
     "paths": "Models that were fitted before, if any, and then the data: a folder with Fold1, "
-    f"Fold2 and so on, or a data file, - for stdin: {format_names()}.",
+    f"Fold2 and so on, or a data file, - for LETOR rows on stdin: {format_names()}.",
     "ranker": "Ranker with its default settings, to be fitted; may be repeated. One of",
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
     "folds": "Folds of a data file, by query; by default 5.",

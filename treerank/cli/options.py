@@ -101,7 +101,7 @@ def metric_option(panel: str, help: str) -> Any:
 
 
 _MODEL = f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
-DATA_HELP = f"Data file, folder of Parquet files, or - for stdin: {format_names()}."
+DATA_HELP = f"Data file, folder of Parquet files, or - for LETOR rows on stdin: {format_names()}."
 ModelFile = Annotated[Path, typer.Argument(help=_MODEL)]
 DataFile = Annotated[Path, typer.Argument(help=DATA_HELP)]
 Sparse = Annotated[bool, option(DATA, "Keep very many features sparse.", "--sparse")]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +66,7 @@ class RankingData:
         sizes = f"{len(self)} documents, {n_queries} queries, {n_features} features"
         return f"{type(self).__name__}({sizes})"
 
-    def take(self, rows: ArrayLike) -> "RankingData":
+    def take(self, rows: ArrayLike) -> Self:
         """Return some documents, by their row numbers or by a mask.
 
         Examples
@@ -94,7 +94,8 @@ class RankingData:
         )
         assert y is not None
         assert qid is not None
-        return RankingData(taken_rows(self.X, numbers), y, qid, comments, documents)
+        X = taken_rows(self.X, numbers)
+        return replace(self, X=X, y=y, qid=qid, comments=comments, documents=documents)
 
     def split(
         self,

@@ -32,6 +32,19 @@ def _check_index(name: str, value: Any, sizes: dict[str, int]) -> None:
     check_count(name, value, at_least=0, at_most=sizes["n_features"] - 1)
 
 
+def score_below(scores: np.ndarray) -> float:
+    """Return a score below all others, by as much as they differ; NaN is a missing one.
+
+    Examples
+    --------
+    >>> score_below(np.array([5.0, np.nan, 4.0]))
+    3.0
+    """
+    present = scores[~np.isnan(scores)]
+    low, high = (present.min(), present.max()) if len(present) else (0.0, 0.0)
+    return float(low - ((high - low) or 1.0))
+
+
 @dataclass(eq=False, repr=False)
 class ColumnRanker(Ranker):
     """Rank by one column of ``X``: the baseline of :func:`treerank.compare` and of reports.
@@ -39,7 +52,8 @@ class ColumnRanker(Ranker):
     The column may be BM25, reciprocal rank fusion, a cross-encoder or the score of the system in
     production. ``predict`` returns its values. ``fit`` finds the column by its name, and the score
     of missing values: the smallest value of the training set minus the range of its values. With
-    an ``eval_set``, it also calibrates probabilities of pairs.
+    an ``eval_set``, it also calibrates probabilities of pairs. Values of later documents may be
+    below it, as in longer lists: fit it on lists of the same depth.
 
     ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker`.
 
@@ -77,10 +91,7 @@ class ColumnRanker(Ranker):
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         self.column_index_ = self._index()
-        scores = self._values(data.X)[data.rows]
-        present = scores[~np.isnan(scores)]
-        low, high = (present.min(), present.max()) if len(present) else (0.0, 0.0)
-        self.missing_score_ = float(low - ((high - low) or 1.0))
+        self.missing_score_ = score_below(self._values(data.X)[data.rows])
 
     def _index(self) -> int:
         """Return the number of the column; refuse missing columns and columns of categories."""

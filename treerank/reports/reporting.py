@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_instance, check_sequence, naming, refuse_masked
+from treerank.checks import (
+    as_numbers,
+    check_column,
+    check_instance,
+    check_sequence,
+    naming,
+    refuse_masked,
+)
 from treerank.documents.columns import taken_rows
 from treerank.documents.eval_set import check_eval_set, read_eval_set
 from treerank.documents.features import check_features
@@ -23,6 +30,7 @@ from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import Metrics, as_metrics
 from treerank.parameters import Count, Whole, check_arguments
+from treerank.rankers.column_ranker import score_below
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import metric_of, scores_of, warn_of_one_query
 from treerank.reports.page import element, page
@@ -183,7 +191,9 @@ def _baseline_scores(baseline, X, n_documents):
     if baseline is None:
         return None
     if isinstance(baseline, str):
-        baseline = take_columns(X, baseline=baseline)[1][0]
+        column = take_columns(X, baseline=baseline)[1][0]
+        scores = as_numbers(f"baseline={baseline!r}", column).ravel()  # missing as of ColumnRanker
+        baseline = np.where(np.isnan(scores), score_below(scores), scores)
     if hasattr(baseline, "predict"):
         check_instance("baseline", baseline, [Ranker])
         check_is_fitted(baseline)

@@ -64,6 +64,8 @@ def fuse(
     >>> fuse(runs, k=60).round(4)
     array([0.0164, 0.0325, 0.0161])
     """
+    if method != "reciprocal_rank" and k != "auto":
+        raise ValueError(f"k must be 'auto' for method={method!r}, which has none; got {k!r}.")
     if not runs:
         raise ValueError("runs must hold the scores of a retriever; got none.")
     columns = {name: check_scores(f"runs[{name!r}]", values) for name, values in runs.items()}

@@ -130,6 +130,8 @@ def normalize_scores(
     if engine is not None and method != "min_max":
         raise ValueError(f"engine must be None for method={method!r}; got {engine!r}.")
     scores = check_scores("scores", scores)
+    if engine is not None:
+        _refuse_large("scores", scores, engine)
     return normalized_by_query(scores, QueryGroups.from_qid(qid, len(scores)), method, engine)
 
 
@@ -188,6 +190,11 @@ and in the engine.
     )
     rule = f"{name} must not be negative for {engine!r}, whose scores never are"
     refuse_where(scores < 0, scores, rule, advice)
+    _refuse_large(name, scores, engine)
+
+
+def _refuse_large(name: str, scores: np.ndarray, engine: str) -> None:
+    """Refuse scores that no float of 32 bits holds."""
     largest = float(np.finfo(np.float32).max)
-    rule = f"{name} must be at most {largest:.3g} for {engine!r}, whose scores are floats"
-    refuse_where(scores > largest, scores, rule)
+    rule = f"{name} must be at most {largest:.3g} in size for {engine!r}, whose scores are floats"
+    refuse_where(np.abs(scores) > largest, scores, rule)

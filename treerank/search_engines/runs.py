@@ -1,9 +1,9 @@
 """Runs of several retrievers as a table of candidates, for hybrid search; see :func:`read_runs`."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,8 @@ class Candidates(RankingData):
     Parameters
     ----------
     unretrieved : Qrels, default=no judgments
-        Judgments of documents that no retriever found: no reranking can show these.
+        Judgments of documents that no retriever found: no reranking can show these. ``take`` and
+        ``split`` leave those of their queries.
 
     Examples
     --------
@@ -51,6 +52,13 @@ class Candidates(RankingData):
     """
 
     unretrieved: Qrels = NO_JUDGMENTS
+
+    def take(self, rows: ArrayLike) -> Self:
+        """Return some documents, by their row numbers or by a mask."""
+        taken = super().take(rows)
+        kept = np.isin(np.asarray(self.unretrieved.qid), np.asarray(taken.qid))
+        unretrieved = Qrels(*(np.asarray(column)[kept] for column in self.unretrieved))
+        return replace(taken, unretrieved=unretrieved)
 
     def normalized(self) -> RankingData:
         """Return the candidates with their normalized scores alone, which search engines weigh.
@@ -139,7 +147,7 @@ def read_runs(
     if not runs:
         raise ValueError("runs must hold the lists of a retriever; got none.")
     for name in runs:
-        _check_name(name, runs)
+        _check_name(name)
     lists = {name: _run_of(name, run, name in distances) for name, run in runs.items()}
     if engine is not None:
         for name, run in lists.items():
@@ -195,11 +203,13 @@ def runs_as_features(
     return columns
 
 
-def _check_name(name: str, names: Collection[str]) -> None:
-    """Refuse a name of a run that another column has."""
-    stem, _, kind = name.rpartition(".")
-    if name == _FUSED or (stem in names and kind in ("min_max", "reciprocal_rank")):
-        raise ValueError(f"runs must have names that no other column has; got {name!r}.")
+def _check_name(name: str) -> None:
+    """Refuse a name of a run that is, or looks like, that of another column."""
+    if name == _FUSED or name.rpartition(".")[2] in ("min_max", "reciprocal_rank"):
+        raise ValueError(
+            "runs must have names that no other column has, so neither 'rrf' nor one that ends in "
+            f"'.min_max' or '.reciprocal_rank'; got {name!r}."
+        )
 
 
 def _run_of(name: str, given: Any, is_distance: bool) -> TrecRun:

@@ -245,3 +245,10 @@ class Beside(torch.nn.Module):
 def test_what_cannot_score_documents_is_refused_before_training(build, message):
     with pytest.raises(ValueError, match=message):
         fitted(build)
+
+
+def test_a_module_of_double_precision_is_trained_as_any_other():
+    def double(n_features):
+        return build(n_features).double()
+
+    np.testing.assert_array_equal(fitted(double).predict(X), fitted().predict(X))

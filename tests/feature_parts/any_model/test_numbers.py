@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from scipy.sparse import csr_matrix
 
 from treerank.documents.columns import Columns
@@ -19,3 +20,9 @@ def test_a_sparse_matrix_stays_sparse():
     found = IndicatorColumns({})(csr_matrix(np.eye(2, dtype=np.float32)))
     assert found.dtype == np.float64
     assert found.nnz == 2
+
+
+def test_categories_of_all_columns_are_counted():
+    columns = Columns({column: [*map(str, range(600))] for column in (0, 1)})
+    with pytest.raises(ValueError, match=r"X must have at most 1000 categories .* got 1200"):
+        IndicatorColumns.of(Rows(np.zeros((1, 2)), columns=columns), "model")

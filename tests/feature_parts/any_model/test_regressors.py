@@ -328,3 +328,9 @@ def test_where_there_is_nothing_to_learn_all_scores_are_zero():
     with warnings.catch_warnings(action="ignore"):
         ranker = boosted(y=np.zeros(240))
     assert (ranker.predict(X) == 0).all()
+
+
+def test_the_largest_seed_goes_on_from_zero():
+    largest = DecisionTreeRegressor(max_depth=2, random_state=2**32 - 1)
+    copies = boosted(largest, n_estimators=2).feature_part_.estimators_
+    assert [copy.random_state for copy in copies] == [2**32 - 1, 0]

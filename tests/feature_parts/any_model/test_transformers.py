@@ -8,6 +8,7 @@ import pytest
 import sklearn
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import RandomTreesEmbedding
 from sklearn.feature_selection import SelectKBest
@@ -23,7 +24,14 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from treerank import Ensemble, QueryKFold, TreeDirectRanker, make_objective, make_web_search
+from treerank import (
+    Ensemble,
+    QueryKFold,
+    TreeDirectRanker,
+    checkpointing,
+    make_objective,
+    make_web_search,
+)
 from treerank.feature_parts import Stages, TransformerPart
 from treerank.feature_parts.head_fitting import fit_head
 
@@ -155,3 +163,19 @@ def test_a_copy_keeps_its_parameters():
     part = TransformerPart(SCALED, head_alpha=2.0)
     assert repr(clone(part)) == repr(part)
     assert part.get_params()["transformer__nystroem__n_components"] == 20
+
+
+def test_no_documents_have_no_outputs():
+    part = TransformerPart(SCALED, random_state=0).fit(X, make_objective(Y, QID))
+    assert part.transform(X[:0]).shape == (0, 20)
+
+
+def test_a_checkpoint_is_refused(tmp_path):
+    with checkpointing(tmp_path / "c"), pytest.raises(ValueError, match="whose fits start anew"):
+        TreeDirectRanker(SCALED, random_state=0).fit(X, Y, QID)
+
+
+def test_a_transformer_that_names_columns_is_answered():
+    named = ColumnTransformer([("a", StandardScaler(), ["price"])])
+    with pytest.raises(ValueError, match="must not name columns: a feature part gets a matrix"):
+        TreeDirectRanker(named).fit(pd.DataFrame(X, columns=["price", "a", "b", "c"]), Y, QID)

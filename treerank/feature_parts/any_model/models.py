@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +14,8 @@ from treerank.checks import has_methods, quote
 from treerank.feature_parts.registry import LEARNS_FROM_LABELS
 from treerank.files.checkpoint import current_checkpoint
 
+#: What models say that look for columns by their names.
+_WANTS_NAMES = ("only supported for dataframes", "without feature names")
 #: Rows of one call. It is fixed: the last bits of a product depend on its shape.
 _BLOCK = 1024
 
@@ -35,7 +36,7 @@ def seeded_copy(model: Any, number: int, rng: np.random.RandomState) -> Any:
         if name.rpartition("__")[2] == "random_state":
             start = rng if value is None else value
             if isinstance(start, np.random.RandomState):
-                start = int((start if value is None else deepcopy(start)).randint(2**31 - 1))
+                start = int(start.randint(2**31 - 1))  # of the copy, if it is the model's own
             seeds[name] = (start + (0 if value is None else number)) % 2**32
     return copy.set_params(**seeds) if seeds else copy
 
@@ -99,6 +100,12 @@ def answering_refusals(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
     except ValueError as error:
         if "requires y" in str(error):
             raise ValueError(f"{quote(model)} {LEARNS_FROM_LABELS}") from error
+        if any(text in str(error) for text in _WANTS_NAMES):
+            raise ValueError(
+                f"{quote(model)} must not name columns: a feature part gets a matrix, the columns "
+                "of numbers first, then one of zeros and ones for each category. Choose columns "
+                "before the ranker, as in make_pipeline(transformer, TreeDirectRanker())."
+            ) from error
         if "NaN" not in str(error) or issparse(matrix) or not np.isnan(matrix).any():
             raise
         filled = f"make_pipeline(SimpleImputer(), {quote(model)})"

@@ -13,6 +13,7 @@ from treerank.checks import has_methods, quote
 from treerank.feature_parts.any_model.models import (
     answering_refusals,
     in_blocks,
+    refuse_checkpoint,
     refuse_to_save,
     seeded_copy,
 )
@@ -88,6 +89,7 @@ class TransformerPart(BaseEstimator):
         ``validation`` changes nothing, because there is nothing to stop early.
         """
         check_parameters(self)
+        refuse_checkpoint(self)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
         self._columns = IndicatorColumns.of(rows, self.transformer)
