@@ -1,7 +1,11 @@
 """Contestants: the feature parts of TreeDirectRanker, the neural core, and the engines' rankers.
 
-All have about the same trees and the same number of candidates; see ``bench_neural_core.py``.
+All have about the same trees and the same number of candidates; see ``bench_neural_core.py``. The
+neural core, RankNet*, has each of them twice: with pairs across queries, as its paper has them, and
+with pairs within queries.
 """
+
+import importlib.util
 
 import numpy as np
 from line_up import neural, trees
@@ -99,8 +103,8 @@ def fit_catboost(ranker, X, y, codes):
 ENGINES = {"lightgbm": fit_lightgbm, "xgboost": fit_xgboost, "catboost": fit_catboost}
 
 
-def contestants(protocol):
-    """Return rankers by name, and the grid of each."""
+def contestants(protocol, names=None):
+    """Return rankers by name, or those of some names, and the grid of each."""
     n_trees, n_epochs = SIZE[protocol]
     parts = {"LightGBMTrees": trees(n_estimators=n_trees)}
     if protocol != "tiny":
@@ -112,12 +116,28 @@ def contestants(protocol):
         "XGBRanker": EngineRanker("xgboost", n_trees),
         "CatBoostRanker": EngineRanker("catboost", n_trees),
     }
+    if names is not None:
+        rankers = {name: rankers[check_name(name, rankers)] for name in names}
     return rankers, {name: grid_of(name, protocol) for name in rankers}
+
+
+def check_name(name, rankers):
+    """Return the name of a ranker; refuse what is none."""
+    if name not in rankers:
+        raise ValueError(f"rankers must be of {', '.join(map(repr, rankers))}; got {name!r}.")
+    return name
+
+
+def can_run(ranker):
+    """Return whether the engine of a ranker is installed."""
+    engine = getattr(ranker, "engine", None)
+    return engine is None or importlib.util.find_spec(engine) is not None
 
 
 def shown(about):
     """Return the rankers as a file shows them, and the settings of the engines."""
-    return about_rankers(*contestants(about["protocol"])) | {"engines": SETTLED}
+    rankers, grids = contestants(about["protocol"], about.get("names"))
+    return about_rankers(rankers, grids) | {"engines": SETTLED}
 
 
 def other_parts(n_trees, n_epochs):
@@ -146,6 +166,7 @@ def grid_of(name, protocol):
         return {"learning_rate": [0.03, 0.1]} | ({"n_estimators": [100, 200]} if full else {})
     if name.startswith("neural core"):
         rates = {"ranknetstar__learning_rate": [1e-3, 3e-3]}
+        rates |= {"ranknetstar__across_queries": [True, False]}
         return rates | ({"ranknetstar__weight_decay": [1e-4, 1e-3]} if full else {})
     if name.endswith("Trees") and name != "SoftTrees":
         rates = {"feature_part__learning_rate": [0.03, 0.1]}

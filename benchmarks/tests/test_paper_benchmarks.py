@@ -131,6 +131,31 @@ def test_the_readme_table_says_what_the_file_says(tmp_path):
     assert [name for name, row in rows.items() if "**" in row] == [max(means, key=means.get)]
 
 
+def test_an_engine_that_is_not_installed_is_left_out(tmp_path, monkeypatch, capsys):
+    contestants = import_module("contestants")
+    monkeypatch.setattr(contestants, "can_run", lambda r: getattr(r, "engine", "") != "catboost")
+    names = ["LGBMRanker", "CatBoostRanker"]
+    content = run("bench_neural_core", tmp_path, "--rankers", *names)["neural-core-tiny"]
+    assert content["synthetic"]["about"]["names"] == ["LGBMRanker"]
+    points = [entry["point"] for entry in content["synthetic"]["results"]]
+    assert points == [{"test": "folds"}, {"ranker": "LGBMRanker"}]
+    assert "not installed, left out: CatBoostRanker" in capsys.readouterr().err
+    assert read(tmp_path / "neural-core-tiny.jsonl") == content
+
+
+def test_an_engine_is_installed_where_its_package_is_found():
+    contestants = import_module("contestants")
+    rankers, _ = contestants.contestants("tiny")
+    assert contestants.can_run(rankers["neural core, RankNet*"])
+    assert not contestants.can_run(contestants.EngineRanker("no_such_engine"))
+
+
+def test_a_ranker_that_there_is_not_is_refused_by_name(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        run("bench_neural_core", tmp_path, "--rankers", "MLPs")
+    assert "--rankers must be of 'LightGBMTrees', " in capsys.readouterr().err
+
+
 @pytest.fixture
 def arguments(tmp_path):
     parser = import_module("protocol").parser_of("")
