@@ -1,16 +1,24 @@
 """Every format gives the order of ``predict`` on fresh documents, or refuses before it writes."""
 
 import shutil
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from scoring_programs import ARITHMETIC, compiled, lightgbm_scores, onnx_scores, xgboost_scores
+from scoring_programs import (
+    ARITHMETIC,
+    compiled,
+    lightgbm_scores,
+    onnx_scores,
+    run_scores,
+    xgboost_scores,
+)
 
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.documents.reading import read_documents
 from treerank.exports import export
-from treerank.exports.formats import FORMATS
+from treerank.exports.formats import FORMATS, format_named
 from treerank.feature_parts import HistogramTrees, LinearModel
 
 ODD = ["a[", "a]", "größe", "a b", "{x}", "a\\", ""]
@@ -22,7 +30,7 @@ PARTS = {
     "linear": LinearModel(),
 }
 #: Parts of which one whole group of formats knows nothing.
-FOREIGN = {"linear": {"elastic", "lightgbm", "ranklib", "xgboost"}}
+FOREIGN = {"linear": {"elastic", "lightgbm", "ranklib", "xgboost"}, "xgboost": {"sql"}}
 
 
 def drawn_data(random, names, *, missing, categories):
@@ -39,9 +47,12 @@ def drawn_data(random, names, *, missing, categories):
     return frame, np.clip(np.round(y), 0, 4), np.repeat(range(20), 10)
 
 
-def program_scores(format, path, X, names):
+def program_scores(format, path, X, ranker):
     """Return the scores that the program, or its arithmetic in Python, gives by a file."""
-    content = path.read_bytes()
+    content, names = path.read_bytes(), [*ranker.feature_names_in_]
+    if format_named(format).run is not None:
+        written = format_named(format).names.written(names)
+        return run_scores(format, content, X, written, ranker.columns_.categories)
     if format == "c":
         return compiled(content, path)(X)
     scores = {"lightgbm": lightgbm_scores, "onnx": onnx_scores, "xgboost": xgboost_scores}
@@ -64,8 +75,9 @@ def assert_same_order(scores, others, qid):
 def test_a_file_ranks_fresh_documents_as_the_ranker_or_is_not_written(
     format, part, names, tmp_path
 ):
-    if format == "c" and shutil.which("gcc") is None:
-        pytest.skip("needs gcc")
+    program = {"c": "gcc", "javascript": "node"}.get(format, sys.executable)
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
     random, n_written = np.random.default_rng(0), 0
     for missing, categories in ((False, False), (True, False), (False, True)):
         if categories and part == "linear":
@@ -82,7 +94,7 @@ def test_a_file_ranks_fresh_documents_as_the_ranker_or_is_not_written(
         n_written += 1
         fresh, _, qid = drawn_data(random, names, **options)
         X, *_ = read_documents(ranker, fresh)
-        scores = program_scores(format, path, X, list(names))
+        scores = program_scores(format, path, X, ranker)
         assert_same_order(ranker.predict(fresh), scores, qid)
     refuses = format in FOREIGN.get(part, ()) or (format == "vespa-expression" and names is ODD)
     assert (n_written > 0) == (not refuses)

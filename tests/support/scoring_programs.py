@@ -4,12 +4,15 @@ import ctypes
 import json
 import re
 import subprocess
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import lightgbm
 import numpy as np
 import pytest
 import xgboost
+
+from treerank.exports.formats import format_named
 
 
 def onnx_scores(content, X, output="scores"):
@@ -47,6 +50,13 @@ def compiled(source, path, prefix="treerank"):
         return found
 
     return scores
+
+
+def run_scores(format, content, X, names, levels):
+    """Return the scores of the program itself; ``None`` if it is not installed."""
+    written = SimpleNamespace(names=names, levels=levels, prefix="documents")
+    run = format_named(format).run(content, X, written)
+    return None if run is None else run.scores
 
 
 def added(leaves):

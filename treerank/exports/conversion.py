@@ -143,8 +143,9 @@ def converted(
     target = format_named(name)
     if log_odds is not None and not target.has_relevance:
         raise ValueError(
-            f"format {name!r} has no words for relevance, which 'c' and 'onnx' have. threshold_for "
-            "of the ranker gives a score that every program can compare with."
+            f"format {name!r} has no words for relevance, which 'c', 'javascript', 'onnx' and "
+            "'python' have. threshold_for of the ranker gives a score that every program can "
+            "compare with."
         )
     components = _components_for(name, target, components)
     if (
@@ -155,11 +156,15 @@ def converted(
         return LinearConversion(target.linear_alone, components.linear, names)
     conversion = _forest_conversion(name, target, components, names, X)
     in_file = target.names.written(names)
+    if target.check is not None:
+        target.check(components.forest, in_file, levels or {})
     written = replace(conversion.written, names=in_file, log_odds=log_odds, prefix=prefix)
     return replace(conversion, written=replace(written, levels=levels or {}))
 
 
-def has_words(name: str, components: Components, names: list[str]) -> bool:
+def has_words(
+    name: str, components: Components, names: list[str], levels: dict[int, list[Any]]
+) -> bool:
     """Tell whether a format, of which what writes it is installed, can hold a model."""
     try:
         target = format_named(name)
@@ -168,6 +173,8 @@ def has_words(name: str, components: Components, names: list[str]) -> bool:
             consumer, forest = target.consumer_of(components.forest), components.forest
             forest = forest if consumer is None else without_empty_sets(forest)
             _check_can_say(name, target, consumer, forest, names)
+        if target.check is not None:
+            target.check(components.forest, target.names.written(names), levels)
     except (ImportError, ValueError):
         return False
     return True

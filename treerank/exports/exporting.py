@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_sequence, naming, warn_user
 from treerank.documents.eval_set import unpacked
@@ -20,7 +21,7 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import read_documents
 from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
 from treerank.exports.feature_names import check_unicode
-from treerank.exports.formats import FORMATS
+from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.hybrid import (
     DEFAULT_HITS,
     HYBRID_FORMATS,
@@ -38,6 +39,7 @@ from treerank.exports.report import (
 )
 from treerank.exports.solr import NAME
 from treerank.exports.uploads import (
+    TABLE,
     UPLOADS,
     check_model_name,
     check_ranker,
@@ -91,11 +93,13 @@ def export(
         uploads it, and ``upload`` of the report says where it goes. Of "elastic", the queries for
         features in it are drafts. :func:`~treerank.exports.uploads.write_feature_set` drafts
         those of the other engines. In "c", names of functions begin with it, as
-        ``treerank_score`` does without one, so that several models link into one program.
+        ``treerank_score`` does without one, so that several models link into one program. In "sql",
+        it is the table of the documents, "documents" by default; a dot follows its schema.
     relevance : float, default=None
         Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
         Then a program is told how to compute it, too: "c" has a function ``treerank_relevance`` of
-        a score, and "onnx" an output ``relevance`` beside ``scores``. Other formats have no words
+        a score, "python" and "javascript" a function ``relevance``, and "onnx" an output
+        ``relevance`` beside ``scores``. Other formats have no words
         for it, nor have these for isotonic fits; all programs can compare a score with that of
         ``ranker.threshold_for()``.
 
@@ -152,15 +156,16 @@ def export(
         return report
     levels = ranker.columns_.categories
     components = ranker.components()
-    conversion = converted(format, components, names, X, log_odds, levels, name or NAME)
-    report, obstacles = _compared(format, conversion, documents)
+    default = TABLE if format_named(format).has_table else NAME
+    conversion = converted(format, components, names, X, log_odds, levels, name or default)
+    content = conversion.content()
+    report, obstacles = _compared(format, conversion, content, documents)
     _refuse_or_warn(format, obstacles, allow)
     n_negative = {} if X is None else count_negative(format, X, names)
     if n_negative and name is not None and UPLOADS[format].draft is None:
         warn_user(f"The file has drafts of the features. {negative_values(n_negative)}")
     report = replace(report, renamed=conversion.renamed, n_negative=n_negative)
     report = replace(report, categories={names[j]: levels[j] for j in sorted(levels)})
-    content = conversion.content()
     if name is not None and format in UPLOADS:
         content = request_of(format, content, names, name)
         report = replace(report, upload=UPLOADS[format].model.format(name=name))
@@ -186,11 +191,12 @@ def formats_for(ranker: Any) -> list[str]:
     >>> from treerank import TreeDirectRanker, make_web_search
     >>> data = make_web_search(20, random_state=0)
     >>> formats_for(TreeDirectRanker(["linear", "histogram"], random_state=0).fit(*data))
-    ['c', 'json', 'onnx', 'vespa-expression']
+    ['c', 'javascript', 'json', 'onnx', 'python', 'sql', 'vespa-expression']
     """
     check_ranker(ranker)
     components, names = ranker.components(), shown_names(ranker)
-    formats = [name for name in FORMATS if has_words(name, components, names)]
+    levels = ranker.columns_.categories
+    formats = [name for name in FORMATS if has_words(name, components, names, levels)]
     return formats + [name for name in HYBRID_FORMATS if can_weigh(name, components, names)]
 
 
@@ -265,9 +271,12 @@ def _documents(ranker: Any, check: Any) -> _Documents:
 
 
 def _compared(
-    format: str, conversion: Conversion, documents: _Documents | None
+    format: str, conversion: Conversion, content: bytes, documents: _Documents | None
 ) -> tuple[ExportReport, dict[str, str]]:
-    """Return the report, and what the program does differently by reason."""
+    """Return the report, and what the program does differently by reason.
+
+    Where the program is installed, it scores the documents itself.
+    """
     if documents is None:
         needed = f"{spelled('check')} must be given: documents"
         unchecked = f"may score some documents differently, so {needed}"
@@ -275,8 +284,13 @@ def _compared(
     X, scores, y, groups = documents
     if isinstance(conversion, ForestConversion):
         conversion.check_sizes(X)
-    program_scores = conversion.scores(X)
+    program, run = None, format_named(format).run
+    if run is not None and isinstance(conversion, ForestConversion):
+        rows = X.toarray() if issparse(X) else X
+        program = run(content, np.asarray(rows, dtype=np.float64), conversion.written)
+    program_scores = conversion.scores(X) if program is None else program.scores
     report = compare_scores(format, scores, program_scores, y, groups)
+    report = replace(report, program=program and program.program)
     deviations, obstacles = conversion.deviations(X), {}
     for reason in ("missing", "rounding"):
         clauses = [str(deviation) for deviation in deviations if deviation.reason == reason]

@@ -7,12 +7,14 @@ Format: how a model is written, and what the program that reads it computes.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from treerank.checks import check_choice
 from treerank.exports.consumer import Consumer
 from treerank.exports.feature_names import ANY_NAME, NameRule
+from treerank.exports.program_runs import Run
 from treerank.exports.written import Written
 from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.forest import Forest
@@ -60,6 +62,13 @@ class ExportFormat:
         Names of features that the program takes.
     has_prefix : bool, default=False
         Whether the name of the model is a prefix of the names of functions.
+    has_table : bool, default=False
+        Whether the name is that of a table of documents.
+    check : callable, default=None
+        ``check(forest, names, levels)`` refuses what the format cannot hold otherwise; ``levels``
+        are the categories by column.
+    run : callable, default=None
+        Scores documents by the program itself, see :data:`treerank.exports.program_runs.Run`.
     """
 
     write: Callable[[Written], str | bytes]
@@ -72,6 +81,9 @@ class ExportFormat:
     has_relevance: bool = False
     names: NameRule = ANY_NAME
     has_prefix: bool = False
+    has_table: bool = False
+    check: Callable[[Forest, list[str], dict[int, list[Any]]], None] | None = None
+    run: Run | None = None
 
     def says(self, kinds: Sequence[str]) -> bool:
         """Return whether the format holds components of kinds "trees", "linear", "network"."""
@@ -88,15 +100,18 @@ FORMATS = {
     "elastic": "treerank.exports.elastic:ELASTIC",
     "elasticsearch": "treerank.exports.xgboost_splits:BY_SPLIT",
     "elasticsearch-2023": "treerank.exports.xgboost_splits:ZEROS",
+    "javascript": "treerank.exports.code_module:JAVASCRIPT",
     "json": "treerank.exports.forest_json:JSON",
     "lightgbm": "treerank.exports.lightgbm_model:LIGHTGBM",
     "onnx": "treerank.exports.onnx:ONNX",
     "opensearch": "treerank.exports.xgboost_splits:BY_SPLIT",
     "opensearch-2": "treerank.exports.xgboost_splits:ZEROS",
     "opensearch-3.2": "treerank.exports.xgboost_splits:RIGHT",
+    "python": "treerank.exports.code_module:PYTHON",
     "ranklib": "treerank.exports.ranklib:RANKLIB",
     "solr": "treerank.exports.solr:SOLR",
     "solr-8": "treerank.exports.solr:SOLR_8",
+    "sql": "treerank.exports.sql:SQL",
     "vespa-expression": "treerank.exports.vespa:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }

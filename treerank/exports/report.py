@@ -47,6 +47,9 @@ class ExportReport:
         Names of features in the file, where the program does not take that of the column.
     upload : str or None
         Verb and path of the request whose body was written, given a name.
+    program : str or None
+        The program that itself scored the documents, if it was installed: Python, Node.js, DuckDB
+        or SQLite. Scores of other programs are computed as they compute them.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class ExportReport:
     categories: dict[str, list[Any]] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     upload: str | None = None
+    program: str | None = None
 
     def __str__(self) -> str:
         """Return the report in a sentence, and one more on each thing to know."""
@@ -82,7 +86,9 @@ class ExportReport:
         )
 
     def _notes(self) -> Iterator[str]:
-        """Yield sentences on ties, on names, on negative values and on the upload."""
+        """Yield sentences on the program, ties, names, negative values and the upload."""
+        if self.program:
+            yield f"{self.program} scored them."
         if self.n_near_ties:
             yield (
                 f"{self.n_near_ties} pairs that differ by at most {NEAR_TIE:g} of the range are "

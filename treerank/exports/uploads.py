@@ -138,6 +138,8 @@ UPLOADS = {
     "solr": Upload(*_STORES, _solr_model, _solr_features, by_query=False),
     "solr-8": Upload(*_STORES, _solr_model, _solr_8_features, by_query=False),
 }
+#: The table of documents in a query that got no name.
+TABLE = "documents"
 #: Formats whose features are written apart.
 FEATURE_SETS = [format for format, upload in UPLOADS.items() if upload.draft is not None]
 
@@ -155,6 +157,13 @@ with a letter or digit; got 'my shop'.
     """
     if name is None:
         return
+    if format not in HYBRID_FORMATS and format_named(format).has_table:
+        if not isinstance(name, str) or not all(name.split(".")) or "\0" in name:
+            raise ValueError(
+                "name must be that of a table, such as 'documents' or 'shop.documents'; got "
+                f"{quote(name)}."
+            )
+        return
     if format not in HYBRID_FORMATS and format_named(format).has_prefix:
         rule = "small letters, digits and '_', and begin with a letter, as names of functions in C"
         pattern = "[a-z][a-z0-9_]*"
@@ -164,7 +173,7 @@ with a letter or digit; got 'my shop'.
     else:
         raise ValueError(
             f"name must be None for format {format!r}, whose program has no names of models; "
-            f"got {quote(name)}. These have: {', '.join(['c', *UPLOADS, *HYBRID_FORMATS])}."
+            f"got {quote(name)}. These have: {', '.join(['c', 'sql', *UPLOADS, *HYBRID_FORMATS])}."
         )
     if not isinstance(name, str) or not re.fullmatch(pattern, name):
         raise ValueError(f"name must be {rule}; got {quote(name)}.")

@@ -1,0 +1,162 @@
+"""Runs of exported files by the programs that they are for, where these are installed.
+
+A run takes the content of the file, documents and what was written, and returns the scores and the
+name of the program; ``None`` if the program is not there.
+"""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.exports.written import Written
+
+
+class ProgramRun(NamedTuple):
+    """The scores of a program, and its name and version."""
+
+    scores: np.ndarray
+    program: str
+
+
+#: ``run(content, X, written)`` scores documents by the program itself.
+Run = Callable[[bytes, np.ndarray, Written], ProgramRun | None]
+
+_MOST_SECONDS = 600
+_ONE_BY_ONE = 1000  # documents that Python scores without NumPy, too
+_PYTHON = f"""
+import json, sys
+import model
+documents = json.load(open("documents.json"))
+scores = model.scores(documents)
+if scores[:{_ONE_BY_ONE}] != [model.score(document) for document in documents[:{_ONE_BY_ONE}]]:
+    sys.exit("score and scores differ")
+json.dump(scores, open("scores.json", "w"))
+"""
+_NODE = """
+import fs from "fs";
+import { score } from "./model.mjs";
+const documents = JSON.parse(fs.readFileSync("documents.json"));
+fs.writeFileSync("scores.json", JSON.stringify(documents.map((document) => score(document))));
+"""
+
+
+def python_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun | None:
+    """Return the scores of the module in a Python of its own."""
+    # Python looks for the module in the folder of the script, which -I would not let it do.
+    command = [sys.executable, "-s", "-B", "run.py"]
+    scores = _scores_of(command, {"model.py": content, "run.py": _PYTHON.encode()}, X)
+    return ProgramRun(scores, f"Python {'.'.join(map(str, sys.version_info[:3]))}")
+
+
+def node_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun | None:
+    """Return the scores of the module in Node.js."""
+    node = shutil.which("node")
+    if node is None:
+        return None
+    version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout.strip()
+    scores = _scores_of([node, "run.mjs"], {"model.mjs": content, "run.mjs": _NODE.encode()}, X)
+    return ProgramRun(scores, f"Node.js {version}")
+
+
+def sql_scores(content: bytes, X: np.ndarray, written: Written) -> ProgramRun:
+    """Return the scores of the query in DuckDB, or in SQLite where that is not installed."""
+    columns = [_column(X[:, j], written.levels.get(j)) for j in range(X.shape[1])]
+    if find_spec("duckdb") is None:
+        return sqlite_scores(content.decode(), columns, written)
+    return duckdb_scores(content.decode(), columns, written)
+
+
+def sqlite_scores(query: str, columns: list[list[Any]], written: Written) -> ProgramRun:
+    """Return the scores of a query in SQLite, for the values of each column."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        names = ["treerank_row INTEGER", *(quoted(name) for name in written.names)]
+        schema = table_name(written)[:-1]
+        for part in schema:  # a schema of SQLite is a file
+            connection.execute(f"ATTACH ':memory:' AS {quoted(part)}")
+        table = ".".join(map(quoted, table_name(written)))
+        connection.execute(f"CREATE TABLE {table} ({', '.join(names)})")
+        marks = ", ".join("?" * len(names))
+        rows = zip(range(len(columns[0]) if columns else 0), *columns, strict=True)
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        scores = connection.execute(f"SELECT score FROM ({_body(query)}) ORDER BY treerank_row")
+        values = [row[0] for row in scores]
+    finally:
+        connection.close()
+    return ProgramRun(np.array(values, dtype=np.float64), f"SQLite {sqlite3.sqlite_version}")
+
+
+def duckdb_scores(query: str, columns: list[list[Any]], written: Written) -> ProgramRun:
+    """Return the scores of a query in DuckDB, for the values of each column."""
+    import duckdb
+    import pyarrow
+
+    rows = np.arange(len(columns[0]) if columns else 0)
+    arrays = [pyarrow.array(rows), *(pyarrow.array(values) for values in columns)]
+    documents = pyarrow.table(arrays, names=["treerank_row", *written.names])
+    with duckdb.connect() as connection:
+        connection.register("treerank_documents", documents)
+        for part in table_name(written)[:-1]:
+            connection.execute(f"CREATE SCHEMA {quoted(part)}")
+        table = ".".join(map(quoted, table_name(written)))
+        connection.execute(f"CREATE TABLE {table} AS SELECT * FROM treerank_documents")
+        scores = connection.execute(f"SELECT score FROM ({_body(query)}) ORDER BY treerank_row")
+        values = scores.fetchnumpy()["score"]
+    return ProgramRun(np.asarray(values, dtype=np.float64), f"DuckDB {duckdb.__version__}")
+
+
+def quoted(name: str) -> str:
+    """Return a name as an identifier of SQL.
+
+    Examples
+    --------
+    >>> quoted('a "b" c') == '"a ""b"" c"'
+    True
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def table_name(written: Written) -> list[str]:
+    """Return the name of the table in its parts: schema and table, or the table alone."""
+    return written.prefix.split(".")
+
+
+def _body(query: str) -> str:
+    """Return a query without the semicolon in its end."""
+    return query.rstrip().removesuffix(";")
+
+
+def _column(values: np.ndarray, levels: list[Any] | None) -> list[Any]:
+    """Return the values of a column as a table has them: categories, and None if missing."""
+    if levels is None:
+        return [None if value != value else value for value in values.tolist()]
+    plain = [level.item() if isinstance(level, np.generic) else level for level in levels]
+    return [None if code != code else plain[int(code)] for code in values.tolist()]
+
+
+def _scores_of(command: list[str], programs: dict[str, bytes], X: np.ndarray) -> np.ndarray:
+    """Return the scores that a program writes for documents, in a folder of its own."""
+    rows = [[None if value != value else value for value in row] for row in X.tolist()]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, content in programs.items():
+            (folder / file).write_bytes(content)
+        # Infinity is no number of JSON; what is too large is read as it.
+        text = json.dumps(rows).replace("Infinity", "1e999")
+        (folder / "documents.json").write_text(text, encoding="utf-8")
+        run = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=_MOST_SECONDS
+        )
+        if run.returncode:
+            raise RuntimeError(f"{command[0]} could not run the file: {run.stderr[-500:].strip()}")
+        scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    return np.array(scores, dtype=np.float64)

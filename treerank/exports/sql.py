@@ -1,0 +1,192 @@
+"""SQL: one query that adds the column ``score`` to a table, for DuckDB and SQLite.
+
+A tree is a ``CASE``, and missing values are NULL. Categories are those of the data. Trees
+are added one after the other, as everywhere, in subqueries of at most 200 of them, since databases
+limit the depth of an expression; so a model of more trees also shows sums so far, ``score_1`` and
+so on. A literal has an exponent, without which it would be a decimal number.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.checks import quote
+from treerank.exports.feature_names import NameRule
+from treerank.exports.formats import ExportFormat
+from treerank.exports.program_runs import quoted, sql_scores, table_name
+from treerank.exports.written import Node, Written, nested
+from treerank.forests.forest import Forest
+
+_TOGETHER = 200
+_MOST_BYTES = 1_000_000  # of a query, by default in SQLite
+_SURE_DIGITS = 15  # of a decimal that every program reads as the same double
+_LARGEST = np.finfo(np.float64).max
+
+
+def write_sql(written: Written) -> str:
+    """Return the query."""
+    table = ".".join(map(quoted, table_name(written)))
+    terms = [*_tree_terms(written), *_linear_terms(written)]
+    total = f"CAST({_number(float(written.forest.constant[0]))} AS DOUBLE PRECISION)"
+    blocks = [terms[begin : begin + _TOGETHER] for begin in range(0, len(terms), _TOGETHER)] or [[]]
+    source = table
+    for number, block in enumerate(blocks, start=1):
+        name = "score" if number == len(blocks) else f"score_{number}"
+        sums = "\n + ".join([total, *block])
+        source = f"SELECT d.*, {sums} AS {name}\nFROM {source} AS d"
+        total, source = f"d.{name}", f"({source})"
+    query = source.removeprefix("(").removesuffix(")") + ";\n"
+    size = len(query.encode())
+    if size > _MOST_BYTES:
+        raise ValueError(
+            f"format 'sql' writes queries of at most 1 MB, which databases take; got {size:,} "
+            "bytes. Fit fewer or smaller trees."
+        )
+    return query
+
+
+def check_sql(forest: Forest, names: list[str], levels: dict[int, list[Any]]) -> None:
+    """Refuse a model that a query could not compute, or not name."""
+    if forest.sum_dtype == "float32":
+        raise ValueError(
+            "format 'sql' adds in double precision; got trees of XGBoost, which are added in "
+            "single precision. Fit trees of LightGBM or histogram trees, or export to a format "
+            "such as 'python' or 'onnx'."
+        )
+    for column in forest.features_by_set:
+        if column not in levels:
+            raise ValueError(
+                "format 'sql' takes categories that are categories of a data frame; got codes in "
+                f"column {names[column]!r}. Fit on a frame with the categories themselves."
+            )
+    lower = [name.lower() for name in names]
+    taken = {"score", "treerank_row"}
+    for name in names:
+        is_sum = name.lower().startswith("score_") and name[6:].isdigit()
+        if name.lower() in taken or is_sum:
+            raise ValueError(
+                f"format 'sql' has the column {name!r} itself, so no feature may have this name. "
+                "Rename the column and fit again."
+            )
+        if lower.count(name.lower()) > 1:
+            raise ValueError(
+                "format 'sql' takes names that differ by more than capital letters; got "
+                f"{quote(name)} twice. Rename a column and fit again."
+            )
+
+
+class _Case(NamedTuple):
+    """A CASE without its END: its conditions and results, the last result, and its depth.
+
+    Databases limit how deep a CASE may be inside of others, so the deeper child of a split is not
+    nested: its conditions follow. So the depth of a tree of n leaves is at most log2(n).
+    """
+
+    arms: str
+    last: str
+    depth: int
+
+    def __str__(self) -> str:
+        return f"CASE{self.arms} ELSE {self.last} END" if self.arms else self.last
+
+
+def _tree_terms(written: Written) -> Iterator[str]:
+    """Yield the value of each tree."""
+
+    def split(node: Node, left: _Case, right: _Case) -> _Case:
+        to_left, to_right = _conditions(written, node)
+        first, condition, other = left, to_left, right
+        if right.depth < left.depth:
+            first, condition, other = right, to_right, left
+        arms = f" WHEN {condition} THEN {first}{other.arms}"
+        return _Case(arms, other.last, max(first.depth + 1, other.depth))
+
+    for tree in written.trees():
+        yield str(nested(tree, lambda node: _Case("", _number(node.value), 0), split))
+
+
+def _conditions(written: Written, node: Node) -> tuple[str, str]:
+    """Return the conditions under which a document goes left, and right; the other is no NULL."""
+    name, missing_up_to = f"d.{quoted(written.names[node.feature])}", written.forest.missing_up_to
+    if node.codes is None:
+        limit = _number(float(np.clip(node.threshold, -_LARGEST, _LARGEST)))
+        left, right = f"{name}<={limit}", f"{name}>{limit}"
+        if node.threshold == np.inf:
+            left, right = f"{name} IS NOT NULL", "1=0"
+        elif node.threshold == -np.inf:
+            left, right = f"{name}<{limit}", f"{name}>={limit}"
+        known, missing = "", f" OR {name} IS NULL"
+        if missing_up_to >= 0:
+            known = f" AND ABS({name})>{_number(missing_up_to)}"
+            missing += f" OR ABS({name})<={_number(missing_up_to)}"
+        if node.missing_left:
+            return left + missing, right + known
+        return left + known, right + missing
+    levels, codes = written.levels[node.feature], {int(code) for code in node.codes}
+    if node.missing_left:  # so what goes right is what can be listed
+        codes = {*range(len(levels))} - codes
+    sets = written.forest.categories
+    # Only under this rule may the first category be a missing value, as zeros are.
+    lowest = missing_up_to if sets is not None and sets.rule == "single" else -1.0
+    codes = {code for code in codes if lowest < code < len(levels)}
+    listed = ",".join(_category(levels[code]) for code in sorted(codes))
+    within = f"{name} IN ({listed})" if listed else "1=0"
+    without = f"{name} NOT IN ({listed}) OR {name} IS NULL" if listed else "1=1"
+    return (without, within) if node.missing_left else (within, without)
+
+
+def _linear_terms(written: Written) -> Iterator[str]:
+    linear = written.linear
+    if linear is not None:
+        for j in linear.features.tolist():
+            factor, offset = _number(float(linear.coef[j])), _number(float(linear.offset[j]))
+            yield f"COALESCE({factor}*d.{quoted(written.names[j])}+{offset},0e0)"
+
+
+def _number(value: float) -> str:
+    """Return a number in double precision.
+
+    SQLite rounds decimals twice, so one of many digits is written so closely that this does not
+    matter.
+
+    Examples
+    --------
+    >>> _number(1.5), _number(1e-9), _number(-2.0), _number(1 / 3)
+    ('1.5e0', '1e-09', '(-2.0e0)', '3.33333333333333315e-01')
+    """
+    text = repr(value) if "e" in repr(value) else f"{value!r}e0"
+    if sum(char.isdigit() for char in text.partition("e")[0]) > _SURE_DIGITS:
+        text = f"{value:.17e}"
+    return f"({text})" if value < 0 or text.startswith("-") else text
+
+
+def _category(level: Any) -> str:
+    """Return a category as a literal.
+
+    Examples
+    --------
+    >>> _category("it's"), _category(3), _category(True)
+    ("'it''s'", '3', 'TRUE')
+    """
+    level = level.item() if isinstance(level, np.generic) else level
+    if isinstance(level, bool):
+        return str(level).upper()
+    if isinstance(level, int):
+        return str(level)
+    if isinstance(level, float):
+        return _number(level)
+    text = str(level)
+    if "\0" in text:
+        raise ValueError(f"format 'sql' takes no text with the character \\0; got {quote(text)}.")
+    return "'" + text.replace("'", "''") + "'"
+
+
+SQL = ExportFormat(
+    write_sql,
+    adds=("linear",),
+    names=NameRule(lambda char: char == "\0", takes_empty=False),
+    has_table=True,
+    check=check_sql,
+    run=sql_scores,
+)
