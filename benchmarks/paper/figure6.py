@@ -17,12 +17,12 @@ import functools
 
 import numpy as np
 from data_sets import binarized, name_of, read_splits
-from neighbors import find_boundaries
 from parameters import about_rankers
 from protocol import add_sets, measure, parser_of
 from sklearn.metrics import adjusted_rand_score
 from synthetic import START, drawn_sets, normal, star
 
+from treerank.inspection.class_boundaries import find_peaks_of_r
 from treerank.metrics import get_metric
 
 N_TRAIN = {"full": 100_000, "quick": 20_000, "tiny": 300}
@@ -156,17 +156,17 @@ def class_boundaries(y, scores):
 def found_positions(scores, n_classes):
     """Return the positions of the highest peaks; fewer where there are no more."""
     try:
-        return find_boundaries(scores, n_classes=n_classes).positions
+        return find_peaks_of_r(scores, n_classes=n_classes).positions
     except ValueError:
-        return find_boundaries(scores).positions
+        return find_peaks_of_r(scores).positions
 
 
 def find_classes(scores, n_classes):
     """Return the discovered class of each document."""
     try:
-        return find_boundaries(scores, n_classes=n_classes).classes(scores)
+        return find_peaks_of_r(scores, n_classes=n_classes).classes(scores)
     except ValueError:
-        return find_boundaries(scores).classes(scores)
+        return find_peaks_of_r(scores).classes(scores)
 
 
 def share_found(true, found, class_size):
@@ -202,7 +202,7 @@ def drawn_list(y, scores, true, found):
     """Return labels, scores and smoothed r at evenly spaced places of the sorted list."""
     order = np.argsort(-scores, kind="stable")
     places = places_drawn(len(order))
-    r = find_boundaries(scores).r
+    r = find_peaks_of_r(scores).r
     return {
         "list": {
             "n_documents": len(y),

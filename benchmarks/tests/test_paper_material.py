@@ -1,4 +1,4 @@
-"""What only the papers' scripts use: their data, transforms, and boundaries between classes."""
+"""What only the papers' scripts use: their data and transforms."""
 
 import importlib
 import itertools
@@ -63,31 +63,3 @@ def test_queries_are_scaled_by_equation_5_whatever_their_order():
     scaled = of_paper("transforms", "scaled_within_queries")(X, ["b", "a", "b", "a"])
     expected = [[-1 / 3, 0], [1 / 4, 4 / 6], [1 / 3, 0], [-1 / 4, -4 / 6]]
     np.testing.assert_allclose(scaled, expected)
-
-
-def clumps(n_each=(200, 200, 200), spread=0.2):
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(len(n_each)), n_each)
-    order = rng.permutation(len(labels))
-    return (labels + spread * rng.normal(size=len(labels)))[order], labels[order]
-
-
-@pytest.mark.parametrize("n_each", [(200, 200), (100, 300, 200), (150,) * 6])
-@pytest.mark.parametrize("is_given", [False, True])
-def test_boundaries_lie_between_clumps(n_each, is_given):
-    scores, labels = clumps(n_each, spread=0.1)
-    n_classes = len(n_each) if is_given else None
-    found = of_paper("neighbors", "find_boundaries")(scores, n_classes=n_classes)
-    np.testing.assert_array_equal(found.classes(scores), labels)
-    np.testing.assert_array_equal(found.positions, np.cumsum(n_each[::-1])[:-1])
-    assert found.r.shape == scores.shape
-
-
-@pytest.mark.parametrize(("seed", "scale", "shift"), [(0, 0.01, -10), (1, 7.3, 0.1), (2, 100, 10)])
-def test_boundaries_do_not_depend_on_scale_origin_or_order(seed, scale, shift):
-    find, scores = importlib.import_module("neighbors").find_boundaries, clumps()[0]
-    shuffled = np.random.default_rng(seed).permutation(scores) * scale + shift
-    found, expected = find(shuffled), find(scores)
-    np.testing.assert_array_equal(found.positions, expected.positions)
-    np.testing.assert_allclose(found.thresholds, expected.thresholds * scale + shift)
-    np.testing.assert_allclose(found.r, expected.r, rtol=1e-6)

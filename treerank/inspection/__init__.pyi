@@ -1,4 +1,6 @@
 from treerank.inspection.certainty import top_certainty as top_certainty
+from treerank.inspection.class_boundaries import Boundaries as Boundaries
+from treerank.inspection.class_boundaries import boundaries as boundaries
 from treerank.inspection.data_sheets import DataSheet as DataSheet
 from treerank.inspection.data_sheets import data_sheet as data_sheet
 from treerank.inspection.data_sheets import drift as drift
