@@ -22,7 +22,7 @@ from treerank.inspection import permutation_importance, slices
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers import ColumnRanker
 from treerank.rankers.calibration import pair_probability
-from treerank.reports.charts import line_chart, ticks
+from treerank.reports.features import _grid
 from treerank.reports.page import element
 from treerank.reports.sections import SECTIONS
 
@@ -60,7 +60,7 @@ class Tags(HTMLParser):
 def test_a_page_has_its_sections_and_links_to_each(html):
     tags = Tags(html).found
     keys = [attributes["id"] for tag, attributes in tags if tag == "section"]
-    assert keys == [make.__name__ for make in SECTIONS]
+    assert keys == [make.__name__ for make in SECTIONS if make.__name__ != "training"]
     links = [attributes["href"] for tag, attributes in tags if tag == "a"]
     assert links[: len(keys) + 1] == ["#content", *(f"#{key}" for key in keys)]
     assert set(links[len(keys) + 1 :]) <= {f"#{key}" for key in keys}  # of the hints
@@ -114,8 +114,9 @@ def test_metrics_and_queries_are_those_of_the_library(html):
 def test_examples_are_explained_exactly(html):
     X, y, _ = documents(48)
     fitted, data = ranker(), data_of(html)
-    assert [label for label, _ in data["kinds"]] == ["Lost most", "Lowest ndcg@10"]
-    assert sum(length for _, length in data["kinds"]) == 20
+    assert [label for label, _ in data["kinds"]] == ["Lost most", "Lowest ndcg@10", "Won most"]
+    assert sum(length for _, length in data["kinds"][:2]) == data["explained"] == 20
+    assert 0 < data["kinds"][2][1] <= 5
     assert len(data["examples"]) == 48
     assert not any(example["swaps"] for example in data["examples"][20:])
     found = data["examples"][:20]
@@ -148,13 +149,144 @@ def test_sampled_parts_have_their_standard_errors(html):
     assert note not in Tags(html).text
 
 
+def decoded(letters, n_documents, labels):
+    """Read what :meth:`_Ranks.encoded` wrote: rank, label and baseline rank of each document."""
+    letters, documents = iter(letters), []
+    for letter in letters:
+        rank = len(documents) + 1
+        if rank > min(n_documents, 10):
+            rank, letter = int(letter, 36), next(letters)
+        documents.append((rank, labels[int(letter, 36)], int(next(letters), 36)))
+    return documents
+
+
+def test_every_query_has_the_grades_and_ranks_of_both_lists():
+    X, y, qid = documents(7, size=40)
+    baseline = X["plain"].fillna(0).to_numpy()
+    data = data_of(report(ranker(), X, y, qid, baseline=baseline, n_examples=1).html)
+    assert len(data["lists"]) == len(data["queries"]) == 7
+    codes = np.unique(qid, return_inverse=True)[1]
+    scores = ranker().predict(X)
+    for row, letters in zip(data["queries"], data["lists"], strict=True):
+        rows = np.flatnonzero(codes == row[-1])
+        now, before = (sorted(rows, key=lambda r: -by[r]) for by in (scores, baseline))
+        expected = [
+            (now.index(r) + 1, y[r], rank if (rank := before.index(r) + 1) < 36 else 0)
+            for r in now
+            if now.index(r) < 10 or before.index(r) < 10
+        ]
+        # Ranks of the ranker beyond 35 are 0, too.
+        expected = [(rank if rank < 36 else 0, *rest) for rank, *rest in expected]
+        assert decoded(letters, len(rows), data["labels"]) == expected
+    many = report(ranker(), X, np.arange(len(y)) / 7, qid, n_examples=1)
+    assert data_of(many.html)["lists"] == []  # more labels than digits
+
+
+def test_the_summary_draws_ndcg_by_cutoff(html):
+    X, y, qid = documents(48)
+    scores, plain = ranker().predict(X), X["plain"].fillna(0)
+    for k in (1, 7, 20):
+        metric = treerank.get_metric(f"ndcg@{k}")
+        text = f"k {k}: ranker {metric(y, scores, qid):.4g}, baseline {metric(y, plain, qid):.4g}"
+        assert f"<title>{text}</title>" in html
+
+
+def test_wins_and_losses_are_counted_and_sorted(html):
+    gaps = [row[-2] for row in data_of(html)["queries"]]
+    won, lost = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+    assert f"won {won}, equal {48 - won - lost}, lost {lost}; from {max(gaps):+.4f}" in html
+    best = max(data_of(html)["queries"], key=lambda row: row[-2])
+    assert f"{best[0]}: {best[-2]:+.4f}" in Tags(html).text
+
+
+def test_a_difference_that_is_not_significant_says_what_would_show_it():
+    X, y, qid = documents(48)
+    noise = np.random.default_rng(1).normal(size=len(y))
+    fitted = ranker()
+    baseline = fitted.predict(X) + 0.05 * noise
+    text = Tags(report(fitted, X, y, qid, baseline=baseline, n_examples=1).html).text
+    found = re.search(
+        r"No significant difference to the baseline: ndcg@10 ([+-]0\.\d{4}) "
+        r"\(95\s%: ([+-]0\.\d{4}) to ([+-]0\.\d{4}); p\s=\s(0\.\d{3})\)\. "
+        r"About ([\d,]+) queries would show it\.",
+        text,
+    )
+    gap, low, high, p = map(float, found.groups()[:4])
+    assert low < 0 < high
+    assert p > 0.05
+    reach = (gap - low if gap > 0 else high - gap) / abs(gap)
+    needed = 48 * (reach * (1 + 0.8416 / 1.96)) ** 2
+    assert float(found[5].replace(",", "")) == pytest.approx(needed, rel=0.05)
+
+
+def test_each_slice_is_printed_once():
+    X, y, qid = documents(48)
+    is_odd = PARITY["parity"] == "odd"
+    y = np.where(is_odd, ranker().predict(X) < 0, y)
+    options = {"baseline": X["plain"].fillna(0), "slices": PARITY, "n_examples": 1}
+    text = Tags(report(ranker(), X, y, qid, **options).html).text
+    assert text.count("parity: odd") == text.count("parity: even") == 1
+    gaps = [
+        treerank.get_metric("ndcg@10").per_query(y, scores, qid)
+        for scores in (ranker().predict(X), options["baseline"])
+    ]
+    codes = np.unique(qid, return_inverse=True)[1]
+    mean = next(s.mean for s in slices(gaps[0] - gaps[1], PARITY, codes) if s.values == "odd")
+    assert re.search(rf"parity: odd24.*?{re.escape(f'{mean:+.4f}')}", text)
+
+
+def test_learning_curves_and_propensities_are_drawn():
+    X, y, qid = make_web_search(30, documents_per_query=8, n_features=4, random_state=0)
+    part = treerank.LightGBMTrees(n_estimators=7, min_child_samples=5, n_jobs=1)
+    clicks = ClickRelevance(part, propensities=1 / np.arange(1, 9))
+    fitted = treerank.TreeDirectRanker(part, clicks=clicks, random_state=0)
+    position = np.tile(np.arange(1, 9), 30)
+    held_out = make_web_search(9, documents_per_query=8, n_features=4, random_state=1)
+    fitted.fit(X, (y > 1).astype(float), qid, position=position, eval_set=held_out)
+    html = report(fitted, X, y, qid, n_examples=1).html
+    (curve,) = fitted.evals_result_["validation"].values()
+    assert f"<title>iterations {len(curve)}: ndcg@10 {curve[-1]:.4g}</title>" in html
+    assert f"kept: {fitted.best_iteration_}" in html
+    assert "<title>position 8: propensity 0.125</title>" in html
+    assert 'id="training"' not in report(RankSVM().fit(X, y, qid), X, y, qid, n_examples=1).html
+
+
+def test_scores_are_shown_by_label(html):
+    X, y, _ = documents(48)
+    scores = ranker().predict(X)
+    for label in np.unique(y):
+        low, median, high = np.quantile(scores[y == label], [0.05, 0.5, 0.95])
+        drawn = f"{median:+.4f} ({low:+.4f} to {high:+.4f})"
+        assert f"{label:g}{(y == label).sum()}{drawn}{median:.4g}" in Tags(html).text
+
+
+def test_effects_have_a_rug_and_no_rare_ends(html):
+    assert html.count('class="rug"') > 0
+    values = np.concatenate([np.arange(100.0), [1e6, -1e6]])
+    grid = _grid(values)
+    assert grid.min() >= 0
+    assert grid.max() <= 99
+    assert np.isin(grid, values).all()
+    assert 8 <= len(grid) <= 14
+    assert _grid(np.array([0.0] * 1000 + [5.0])).tolist() == [0, 5]
+
+
+def test_one_of_a_thing_is_said_so():
+    X, y, qid = documents(12)
+    y = np.where(qid == "query 5", 0, y)
+    text = Tags(report(ranker(), X, y, qid, n_examples=1).html).text
+    assert "1 query has nothing to find and is left out of means." in text
+
+
 def test_importances_are_those_of_inspection(html):
     X, y, qid = documents(48)
     settings = {"groups": {name: [name] for name in NAMES}, "n_repeats": 1}
     found = permutation_importance(ranker(), X, y, qid, **settings)
     text = Tags(html).text
     best = found.interval(found.order[0])
-    assert f"{best.estimate:.4f}{best.low:.4f} to {best.high:.4f}" in text
+    bounds = f"{best.low:.4f} to {best.high:.4f}"
+    drawn = f"{best.estimate:+.4f} ({best.low:+.4f} to {best.high:+.4f})"
+    assert f"{found.names[found.order[0]]}{best.estimate:.4f}{drawn}{bounds}" in text
     assert f"Rank by {found.names[found.order[0]]}" in text
 
 
@@ -194,7 +326,8 @@ def test_the_summary_and_the_hints_say_what_matters():
     options = {"baseline": bad, "train": (knowing + 9, y, qid), "texts": {"query 5": "red shoes"}}
     made = report(fitted, knowing, y, qid, n_examples=2, **options).html
     text = Tags(made).text
-    assert "the ranker is better than the baseline on 100% of the queries (significantly" in text
+    assert "Significantly better than the baseline: ndcg@10 +0." in text
+    assert "The ranker is better on 100\xa0% of the queries: 48 won, 0 lost, 0 equal." in text
     assert "plain alone ranks about as well as the ranker: does it know the label?" in text
     assert "Values differ from training in 5 features" in text
     assert "query 5: red shoes" in {row[0] for row in data_of(made)["queries"]}
@@ -203,14 +336,17 @@ def test_the_summary_and_the_hints_say_what_matters():
     few = {"device": np.repeat([*["mobile"] * 5, *["desk"] * 43], 12)}
     better = ranker().predict(X) + 9 * y * (qid == "query 5")
     asked = Tags(report(ranker(), X, y, qid, n_examples=2, slices=few, baseline=better).html).text
-    assert re.search(r"device: mobile50\.\d{4}[+-]0\.\d{4}too few queries", asked)
+    assert re.search(r"device: mobile50\.\d{4}too few queries[+-]0\.\d{4}too few queries", asked)
     assert "1 query is worse than by the baseline." in asked
     assert "By ndcg@10, half of the queries reach 1.000, and nine in ten " in calm
-    assert re.search(r"ndcg@101\.0000baseline 0\.\d{4}difference \+0\.\d{4}; 95 %: 0", text)
+    assert re.search(r"ndcg@101\.0000baseline 0\.\d{4}", text)
+    assert re.search(
+        r"ndcg@10(\+0\.\d{4})\1 \(\+0\.\d{4} to \+0\.\d{4}\)0.\d{4} to 0.\d{4}<\s0", text
+    )
     named = report(fitted, knowing, y, qid, n_examples=2, baseline="plain").html
     assert named == report(fitted, knowing, y, qid, n_examples=2, baseline=knowing["plain"]).html
     other = report(fitted, knowing, y, qid, n_examples=2, baseline=fitted).html
-    assert "this may be chance" in other
+    assert "No difference to the baseline: ndcg@10 is the same in all queries." in other
     names = [f"<{row}>" for row in range(len(y))]
     known = report(fitted, knowing, y, qid, train=(knowing[3:], y[3:]), document_names=names).html
     assert f"trained on: {len(y) - 3:,} (first: <3>, <4>, <5>, " in Tags(known).text
@@ -245,7 +381,8 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     fitted = treerank.TreeDirectRanker(part, random_state=0).fit(csr_matrix(X), y, qid)
     made = report(fitted, csr_matrix(X), y, qid, metrics=[first_label, "map"], baseline=fitted)
     html = made.html
-    assert "By first_label, the ranker is better than the baseline on 0% of the queries" in html
+    assert "No difference to the baseline: first_label is the same in all queries." in html
+    assert "The ranker is better on 0\xa0% of the queries: 0 won, 0 lost, 12 equal." in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
 
 
@@ -287,9 +424,7 @@ def test_queries_of_one_name_are_two():
     metric = treerank.get_metric("ndcg@10").per_query(y, fitted.predict(X), ids)
     assert {example["number"] for example in data["examples"]} == {0, 1, 2, 3}
     for example in data["examples"]:
-        value = metric[example["number"]]
-        assert rows[example["number"]][3] == round(value, 4)
-        assert f"ndcg@10 {value:.3f}, " in example["values"]
+        assert rows[example["number"]][3] == round(metric[example["number"]], 4)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
@@ -348,7 +483,7 @@ def test_the_command_compares_with_a_column_of_a_table(tmp_path):
     table.write_text("\n".join(["label,query,bm25,price", *rows]))
     run("fit", table, "--model", model, "--n-estimators", 2)
     run("report", model, table, "--baseline", "bm25", "--output", page)
-    assert "than the baseline on" in Tags(page.read_text()).text
+    assert "ifference to the baseline: ndcg@10 " in Tags(page.read_text()).text
     said = run("report", model, table, "--baseline", "bm52", code=1).stderr
     assert "--baseline must be a file or one of ['bm25', 'price']; got bm52" in said
 
@@ -374,21 +509,3 @@ def test_wrong_arguments_are_named(options, error, message):
         report(3, X, y, qid)
     with pytest.raises(ValueError, match="two different labels in some query of qid; got none"):
         report(ranker(), X, y * 0, qid)
-
-
-def test_ticks_are_within_the_range():
-    for low, high in [(-3.2, 7.9), (0.001, 0.0011), (0, 12345), (5, 5)]:
-        found = ticks(low, high)
-        assert 1 <= len(found) <= 8
-        assert low - 1e-9 <= found[0] <= found[-1] <= high + 1e-9
-
-
-def test_points_of_a_chart_stay_in_it():
-    chart = line_chart("t", {"a": ([1, 9], [5, 5]), "b": ([4], [2])}, x="x", y="y")
-    places = [tuple(map(float, p.split(","))) for p in re.findall(r"[\d.]+,[\d.]+", chart)]
-    assert all(0 <= x <= 440 and 0 <= y <= 240 for x, y in places)
-    assert chart.count("<circle") == 3
-    intervals = line_chart("t", {"a": ([1, 9], [5, 5], [4, 3], [6, 5])}, x="x", y="y")
-    assert intervals.count("<polyline") == 1 + 2
-    assert "upper end</th>" not in chart
-    assert "upper end</th>" in intervals

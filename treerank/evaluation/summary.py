@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
 from treerank.statistics.paired import adjust_holm
-from treerank.statistics.resampled import Interval, corrected_standard_error
+from treerank.statistics.resampled import (
+    POWER,
+    Interval,
+    corrected_standard_error,
+    queries_needed,
+)
 
-#: Level of the intervals and power of the tests that a summary names.
-LEVEL, POWER = 0.95, 0.8
+#: Level of the intervals that a summary names.
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -56,13 +60,7 @@ class Difference:
         The interval is taken to narrow by the square root of their number, and to leave out 0 in
         80 % of samples of so many.
         """
-        gap, low, high = self.interval.estimate, self.interval.low, self.interval.high
-        if gap == 0:
-            return np.inf
-        reach = (gap - low if gap > 0 else high - gap) / abs(gap)
-        wider = 1 + norm.ppf(POWER) / norm.ppf((1 + self.interval.level) / 2)
-        with np.errstate(over="ignore"):  # a gap that next to nothing shows
-            return float(np.ceil(self.n_queries * np.square(reach * wider)))
+        return queries_needed(self.interval, self.n_queries)
 
     def __str__(self) -> str:
         """Return the difference in one line; one that is not shown says what would show it."""

@@ -6,7 +6,7 @@ from treerank.documents.columns import BEHAVIOR_NAMES
 from treerank.inspection.data_sheets import DataSheet, data_sheet, drift
 from treerank.inspection.leaks import duplicates, single_features
 from treerank.reports.page import Markup, Section, joined
-from treerank.reports.subject import Subject
+from treerank.reports.subject import Subject, counted
 from treerank.reports.tables import paragraphs, side_by_side, table
 
 #: Numbers of features, of labels and of documents that are named.
@@ -68,7 +68,7 @@ def _duplicates(subject: Subject, hints: list[str]) -> Markup:
     if subject.train is not None:
         n_copied = len(copies.in_reference)
         if n_copied > _COPIED * len(subject.y):
-            hints.append(f"{n_copied:,} documents were in training, too.")
+            hints.append(f"{counted(n_copied, 'document was', 'documents were')} in training, too.")
         names = ", ".join(map(str, subject.document_names[copies.in_reference[:_MOST_NAMES]]))
         notes.append(
             f"Documents with the same features as one that was trained on: {n_copied:,} (first: "
@@ -95,7 +95,9 @@ def _missing(subject: Subject, sheets: dict[str, DataSheet]) -> Markup:
         return Markup()
     rows = [[subject.feature_names[j], *(f"{100 * s:.1f} %" for s in shares[:, j])] for j in most]
     n_all = int((shares.max(axis=0) > 0).sum())
-    return table(f"Missing values: {len(most)} of {n_all:,} features", ["feature", *sheets], rows)
+    features = counted(n_all, "feature", "features")
+    n_shown = "" if len(most) == n_all else f"{len(most)} of "
+    return table(f"Missing values: {n_shown}{features}", ["feature", *sheets], rows)
 
 
 def _drift(subject: Subject, hints: list[str]) -> Markup:
@@ -105,7 +107,8 @@ def _drift(subject: Subject, hints: list[str]) -> Markup:
     moved = np.flatnonzero(distances >= _DRIFTED)
     if len(moved):
         most = subject.feature_names[int(np.argmax(distances))]
-        hints.append(f"Values differ from training in {len(moved):,} features, most in {most}.")
+        features = counted(len(moved), "feature", "features")
+        hints.append(f"Values differ from training in {features}, most in {most}.")
     rows = [[subject.feature_names[j], f"{distances[j]:.3f}"] for j in _highest(distances)]
     title = "Drift from train to test: largest difference of shares (Kolmogorov and Smirnov)"
     return table(title, ["feature", "distance"], rows)

@@ -1,6 +1,9 @@
-"""Examples: bad queries with their documents, and why some stand above better ones."""
+"""Examples: queries with both lists side by side, and why some documents stand above better ones.
 
-import itertools
+Every query can be opened. Documents of the worst queries, and of those that lost or won most, have
+their names; of the others there are only grades and ranks, in a few letters each.
+"""
+
 from typing import Any
 
 import numpy as np
@@ -9,14 +12,23 @@ from treerank.documents.columns import taken_rows
 from treerank.inspection.rank_changes import RankChanges, costly_rank_changes
 from treerank.metrics.graded_metrics import NDCG
 from treerank.reports.page import Section, element, joined
-from treerank.reports.subject import Subject
+from treerank.reports.queries import query_order, shown_queries
+from treerank.reports.subject import Subject, counted
 from treerank.reports.tables import paragraphs
 
-#: Numbers of documents of a query, of swaps of a query and of features of a swap that are shown.
-_N_DOCUMENTS, _N_SWAPS, _N_FEATURES = 25, 3, 8
-#: Documents of queries that are shown without explanations.
-_MOST_ROWS = 5_000
+#: Numbers of documents of a list that are shown if its pairs are explained, and if not.
+_N_DOCUMENTS, _N_OTHERS = 20, 10
+#: Numbers of pairs of a query and of features of a pair that are shown.
+_N_SWAPS, _N_FEATURES = 3, 8
+#: Characters of the documents that have names though their pairs are not explained.
+_MOST_CHARACTERS = 120_000
+#: Digits of grades and ranks; a rank that is too high for one is the first.
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LEAD = (
+    "Each line joins the two ranks of a document. The pairs are in the wrong order, and cost most "
+    "NDCG; bars say what each feature adds to the score of the upper document above the lower one."
+)
+_ALONE = (
     "Each query has its documents by rank, and the pairs in the wrong order that cost most NDCG. "
     "The bars say what each feature adds to the score of the upper document above the lower one."
 )
@@ -25,13 +37,46 @@ _SAMPLED = (
 )
 
 
-def examples(subject: Subject) -> Section | None:
-    """Return the worst queries, and those that lose most against the baseline."""
-    lost, lowest = _lost(subject), _lowest(subject)
+def examples(subject: Subject) -> Section:
+    """Return queries that lost most, the lowest and those that won most, and lists of all."""
+    lost, lowest, won = _lost(subject), _lowest(subject), _won(subject)
     lowest = [q for q in lowest if q not in lost][: subject.n_examples - len(lost)]
-    chosen = lost + lowest
-    if len(chosen) == 0:
-        return None
+    explained = lost + lowest
+    won = [q for q in won if q not in explained]
+    swaps = _swaps(subject, explained)
+    parts = _parts(subject, swaps)
+    ranks = _Ranks(subject)
+    named = [*explained, *won, *_others(subject, [*explained, *won], ranks)]
+    entries = [_example(subject, q, n, swaps, parts, ranks) for n, q in enumerate(named)]
+    lists, labels = ranks.encoded()
+    kinds = [["Lost most", len(lost)], [f"Lowest {subject.main}", len(lowest)]]
+    data = {"examples": entries, "explained": len(explained), "lists": lists, "labels": labels}
+    data["kinds"] = [*kinds, ["Won most", len(won)]]
+    data["top_label"] = float(subject.y.max())
+    lead = [_ALONE if subject.baseline is None else _LEAD, _note(subject, len(named), lists)]
+    lead += [_SAMPLED] if parts[1].any() else []
+    body = [paragraphs(" ".join(filter(None, lead))), _stepper("example", "query")]
+    n_lost = int((subject.gaps < 0).sum())
+    hints = [f"{counted(n_lost, 'query is', 'queries are')} worse than by the baseline."]
+    body.append(element("div", id="example"))
+    title = "Lists" if subject.baseline is None else "Lists side by side"
+    return Section("examples", title, joined(body), data, hints=hints if lost else ())
+
+
+def _note(subject: Subject, n_named: int, lists: list[str]) -> str:
+    """Return of which queries the documents have names."""
+    n_queries = subject.groups.n_queries
+    if n_named == n_queries:
+        return ""
+    others = "; of the others there are grades and ranks" if lists else ""
+    return f"Documents have their names in {n_named:,} of {n_queries:,} queries{others}."
+
+
+def _swaps(subject: Subject, chosen: list[int]) -> RankChanges:
+    """Return the costly pairs of some queries, by the number of the query among them."""
+    if not chosen:
+        none = np.empty(0, dtype=np.int64)
+        return RankChanges(none, none, none, np.empty(0))
     metric = subject.metrics[0] if isinstance(subject.metrics[0], NDCG) else "ndcg@10"
     rows = np.concatenate([subject.groups.rows[q] for q in chosen])
     codes = np.repeat(np.arange(len(chosen)), subject.groups.sizes[chosen])
@@ -39,18 +84,7 @@ def examples(subject: Subject) -> Section | None:
     swaps = costly_rank_changes(
         subject.y[rows], subject.scores[rows], codes, metric=metric, **limits
     )
-    swaps = RankChanges(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
-    parts = _parts(subject, swaps)
-    queries = [*chosen, *_others(subject, chosen)]
-    entries = [_example(subject, q, n, swaps, parts) for n, q in enumerate(queries)]
-    kinds = [["Lost most", len(lost)], [f"Lowest {subject.main}", len(lowest)]]
-    lead = [_LEAD, _SAMPLED] if parts[1].any() else [_LEAD]
-    body = [paragraphs(*lead), _stepper("example", "query"), element("div", id="example")]
-    data = {"examples": entries, "kinds": kinds}
-    n_lost = int((subject.gaps < 0).sum())
-    who = "1 query is" if n_lost == 1 else f"{n_lost:,} queries are"
-    hints = [f"{who} worse than by the baseline."] if lost else []
-    return Section("examples", "Worst queries", joined(body), data, hints=hints)
+    return RankChanges(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
 
 
 def _lost(subject: Subject) -> list[int]:
@@ -66,12 +100,28 @@ def _lowest(subject: Subject) -> list[int]:
     return [int(q) for q in order if values[q] < 1]
 
 
-def _others(subject: Subject, chosen: list[int]) -> list[int]:
-    """Return further queries whose documents are shown, without explanations, worst first."""
-    order = np.argsort(subject.values[subject.main], kind="stable")
-    further = order[~np.isin(order, chosen)]
-    n_rows = np.cumsum(np.minimum(subject.groups.sizes[further], _N_DOCUMENTS))
-    return [int(q) for q in further[n_rows <= _MOST_ROWS]]
+def _won(subject: Subject) -> list[int]:
+    """Return the queries that win most against the baseline, a quarter of those explained."""
+    order = np.argsort(-subject.gaps, kind="stable")[: (subject.n_examples + 3) // 4]
+    return [int(q) for q in order if subject.gaps[q] > 0]
+
+
+def _others(subject: Subject, chosen: list[int], ranks: "_Ranks") -> list[int]:
+    """Return further queries whose documents have names, of those that lost and won most."""
+    order = query_order(subject)
+    further = order[~np.isin(order, chosen)].tolist()
+    ends = [further, further[::-1]] if subject.baseline_values else [further]
+    taken, named = list[int](), set[int]()
+    for one_end in ends:
+        n_left = _MOST_CHARACTERS // len(ends)
+        for q in one_end:
+            rows = ranks.shown(q, _N_OTHERS)
+            n_left -= sum(len(str(subject.document_names[row])) + 30 for row in rows)
+            if n_left < 0 or q in named:
+                break
+            taken.append(q)
+            named.add(q)
+    return taken
 
 
 def _parts(subject: Subject, swaps: RankChanges) -> np.ndarray:
@@ -96,31 +146,72 @@ def _stepper(key: str, name: str) -> Any:
     )
 
 
-def _example(subject: Subject, q: int, number: int, swaps: RankChanges, parts: np.ndarray) -> Any:
+def _example(
+    subject: Subject, q: int, number: int, swaps: RankChanges, parts: np.ndarray, ranks: "_Ranks"
+) -> Any:
     """Return what the script shows of a query."""
-    rows = subject.groups.rows[q]
-    ranks = _ranks(subject.scores, rows)
-    before = {} if subject.baseline is None else _ranks(subject.baseline, rows)
+    of_query = np.flatnonzero(swaps.query == number).tolist()
+    rows = ranks.shown(q, _N_DOCUMENTS if of_query else _N_OTHERS)
     names, y, scores = subject.document_names, subject.y, subject.scores
     documents = [
-        [rank, str(names[row]), float(y[row]), round(float(scores[row]), 5), before.get(row)]
-        for row, rank in itertools.islice(ranks.items(), _N_DOCUMENTS)
+        [ranks.now[row], str(names[row]), float(y[row]), round(float(scores[row]), 5)]
+        + ([] if ranks.before is None else [ranks.before[row]])
+        for row in rows
     ]
-    of_query = np.flatnonzero(swaps.query == number).tolist()
-    return {
-        "number": q,
-        "query": str(subject.query_names[q]),
-        "values": _values(subject, q),
-        "more": len(rows) - len(documents),
-        "documents": documents,
-        "swaps": [_swap(subject, swaps, parts, n, ranks) for n in of_query],
-    }
+    pairs = [_swap(subject, swaps, parts, n, ranks) for n in of_query]
+    entry = {"number": q, "documents": documents, "swaps": pairs}
+    if q not in ranks.of_table:  # the script finds no row of it
+        entry |= {"query": str(subject.query_names[q]), "values": _values(subject, q)}
+    return entry
 
 
-def _ranks(scores: np.ndarray, rows: np.ndarray) -> dict[int, int]:
-    """Return the rank of each document of a query by its row, best first."""
-    ranked = rows[np.argsort(-scores[rows], kind="stable")]
-    return {row: rank for rank, row in enumerate(ranked.tolist(), start=1)}
+class _Ranks:
+    """The rank of each document in its query, by row, and by the baseline if there is one."""
+
+    def __init__(self, subject: Subject):
+        self.subject = subject
+        self.of_table = dict.fromkeys(shown_queries(subject).tolist())
+        self.now = self._by_row(subject.scores)
+        self.before = None if subject.baseline is None else self._by_row(subject.baseline)
+
+    def _by_row(self, scores: np.ndarray) -> list[int]:
+        groups = self.subject.groups
+        order = np.lexsort((-scores, groups.codes))  # of equal scores, the first row is first
+        ranks = np.empty(len(scores), dtype=np.int64)
+        ranks[order] = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes) + 1
+        return ranks.tolist()
+
+    def shown(self, q: int, n: int) -> list[int]:
+        """Return the rows of the first documents of a query, by either list, best first."""
+        rows = self.subject.groups.rows[q].tolist()
+        before = self.now if self.before is None else self.before
+        rows = [row for row in rows if self.now[row] <= n or before[row] <= n]
+        return sorted(rows, key=lambda row: self.now[row])
+
+    def encoded(self) -> tuple[list[str], list[float]]:
+        """Return a few letters for each query of the table, and the labels that they number.
+
+        Of the first documents of the ranker, by rank: the label, and the rank of the baseline. Then
+        of those that only the baseline has so high: the rank, the label, the rank of the baseline.
+        There are no letters if there are more labels than digits.
+        """
+        labels = np.unique(self.subject.y)
+        if len(labels) > len(_DIGITS):
+            return [], []
+        number = np.searchsorted(labels, self.subject.y).tolist()
+        lists = []
+        for q in self.of_table:
+            letters = []
+            for row in self.shown(q, _N_OTHERS):
+                label, rank = _DIGITS[number[row]], self.now[row]
+                before = "" if self.before is None else _digit(self.before[row])
+                letters.append((_digit(rank) if rank > _N_OTHERS else "") + label + before)
+            lists.append("".join(letters))
+        return lists, labels.tolist()
+
+
+def _digit(rank: int) -> str:
+    return _DIGITS[rank] if rank < len(_DIGITS) else _DIGITS[0]
 
 
 def _values(subject: Subject, q: int) -> str:
@@ -131,7 +222,7 @@ def _values(subject: Subject, q: int) -> str:
     return ", ".join(shown)
 
 
-def _swap(subject: Subject, swaps: RankChanges, parts: np.ndarray, n: int, ranks: Any) -> Any:
+def _swap(subject: Subject, swaps: RankChanges, parts: np.ndarray, n: int, ranks: _Ranks) -> Any:
     """Return two documents in the wrong order, and the largest parts of their margin."""
     above, below = int(swaps.above[n]), int(swaps.below[n])
     contributions, errors = parts[:, n]
@@ -140,7 +231,11 @@ def _swap(subject: Subject, swaps: RankChanges, parts: np.ndarray, n: int, ranks
     remainder = contributions.sum() - contributions[largest].sum()
     return {
         "pair": [
-            {"name": str(subject.document_names[row]), "rank": ranks[row], "label": subject.y[row]}
+            {
+                "name": str(subject.document_names[row]),
+                "rank": ranks.now[row],
+                "label": subject.y[row],
+            }
             for row in (above, below)
         ],
         "cost": round(float(swaps.cost[n]), 4),

@@ -5,20 +5,25 @@ from typing import Any
 import numpy as np
 
 from treerank.documents.columns import taken_rows
-from treerank.inspection.effects import Effect, effect
+from treerank.inspection.effects import effect
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.pair_calibration import drawn_pairs
 from treerank.reports.charts import line_chart
+from treerank.reports.dots import Dot, dot_table, interval_text
 from treerank.reports.page import Markup, Section, element, joined
-from treerank.reports.subject import Subject
-from treerank.reports.tables import paragraphs, side_by_side, table
+from treerank.reports.subject import Subject, counted
+from treerank.reports.tables import folded, paragraphs, side_by_side
 
 #: Numbers of pairs that are explained, of features that are shuffled, of documents that they are
 #: shuffled in, and of features and documents whose effects are drawn.
 _N_PAIRS, _N_SHUFFLED, _N_DOCUMENTS, _N_EFFECTS, _N_CHANGED = 100, 20, 10_000, 4, 400
-_N_VALUES = 12
+#: Values of an effect, of which some are quantiles and some evenly spaced, the share of documents
+#: that is left out at either end, and ticks of a rug.
+_N_QUANTILES, _N_SPACED, _TAIL, _N_TICKS = 8, 6, 0.01, 100
 _EFFECTS = (
-    "The mean score, and the mean rank in its query, of documents whose feature is set to a value."
+    "The mean score, and the mean rank in its query, of documents whose feature is set to a value "
+    "(partial dependence). Ticks at the bottom are values of the data; the highest and the lowest "
+    "1 % are left out."
 )
 
 
@@ -34,9 +39,12 @@ def features(subject: Subject) -> Section | None:
     chosen = [int(f) for f in np.argsort(-parts, kind="stable")[:_N_SHUFFLED] if parts[f] > 0]
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
     shown, order = _importances(subject, chosen, rows, parts)
-    effects = [_effect(subject, chosen[n], rows) for n in order[:_N_EFFECTS]]
-    charts = [chart for curve in effects if curve is not None for chart in _charts(curve)]
-    body = joined([shown, element("h3", "Effects"), paragraphs(_EFFECTS), side_by_side(*charts)])
+    effects = (_charts(subject, chosen[n], rows) for n in order[:_N_EFFECTS])
+    charts = [chart for of_feature in effects for chart in of_feature]
+    parts_of_page = [shown]
+    if charts:
+        parts_of_page += [element("h3", "Effects"), paragraphs(_EFFECTS), side_by_side(*charts)]
+    body = joined(parts_of_page)
     return Section("features", "Features", body)
 
 
@@ -51,41 +59,71 @@ def _importances(
     importances = permutation_importance(subject.ranker, *data, **settings)
     order = [int(n) for n in importances.order]
     intervals = [importances.interval(n, random_state=subject.random_state) for n in order]
+    dots = [Dot(interval.estimate, interval.low, interval.high) for interval in intervals]
     cells = [
         [
             names[chosen[n]],
-            f"{interval.estimate:.4f}",
-            f"{interval.low:.4f} to {interval.high:.4f}",
+            f"{dot.estimate:.4f}",
+            dot,
+            interval_text(dot),
             f"{parts[chosen[n]]:.3g}",
         ]
-        for n, interval in zip(order, intervals, strict=True)
+        for n, dot in zip(order, dots, strict=True)
     ]
     note = (
         f"The drop is what {subject.main} loses if the documents of each query exchange their "
-        f"values of the feature, over {len(rows):,} documents. The part is the mean size of what "
-        "the feature adds to the difference of two scores, of pairs of different labels. These "
-        f"are the {len(chosen)} features of the largest parts, by their drop."
+        f"values of the feature (permutation importance), over {len(rows):,} documents. The part "
+        "is the mean size of what the feature adds to the difference of two scores, of pairs of "
+        f"different labels. Of the {counted(len(chosen), 'feature', 'features')} of the largest "
+        "parts, those whose 95 % interval holds 0 are folded."
     )
-    title = "Importances of features"
-    columns = ["feature", "drop", "95 % interval", "part"]
-    return joined([paragraphs(note), table(title, columns, cells)]), order
+    columns = ["feature", "drop", "with its interval", "95 % interval", "part"]
+    clear = [row for row, dot in zip(cells, dots, strict=True) if dot.side != "none"]
+    folded_rows = [row for row, dot in zip(cells, dots, strict=True) if dot.side == "none"]
+    shown = [paragraphs(note)]
+    if clear:
+        title = f"Importances: the drop of {subject.main} without a feature"
+        shown.append(dot_table(title, columns, clear, scaled_by=folded_rows))
+    if folded_rows:
+        title = counted(len(folded_rows), "feature", "features") + " without a drop that is sure"
+        table = dot_table(title, columns, folded_rows, scaled_by=clear)
+        shown.append(folded(f"{title}: show", table))
+    return joined(shown), order
 
 
-def _effect(subject: Subject, feature: int, rows: np.ndarray) -> Effect | None:
-    """Return the effect of a feature; ``None`` if it is a category or has fewer than two values."""
+def _charts(subject: Subject, feature: int, rows: np.ndarray) -> list[Markup]:
+    """Return a chart of the score by a feature and one of the rank.
+
+    There are none of a category, or of a feature with fewer than two values.
+    """
     values = subject.values_of(rows, feature)
     if feature in subject.ranker.columns_.categories or len(np.unique(values)) < 2:
-        return None
-    documents = taken_rows(subject.documents, rows)
-    settings: dict[str, Any] = {"values": _N_VALUES, "n_documents": _N_CHANGED}
+        return []
+    grid = _grid(values)
+    settings: dict[str, Any] = {"values": grid, "n_documents": _N_CHANGED}
     seed, qid = subject.random_state, subject.groups.codes[rows]
-    return effect(subject.ranker, documents, qid, feature=feature, random_state=seed, **settings)
-
-
-def _charts(curve: Effect) -> list[Markup]:
-    """Return a chart of the score and one of the rank."""
-    name, x = curve.feature, curve.values
+    documents = taken_rows(subject.documents, rows)
+    curve = effect(subject.ranker, documents, qid, feature=feature, random_state=seed, **settings)
+    name, shares = curve.feature, np.linspace(0, 1, _N_TICKS)
+    rug = np.quantile(values, shares, method="inverted_cdf")
+    look: dict[str, Any] = {"x": name, "rug": rug, "may_be_log": True}
     return [
-        line_chart(f"Score by {name}", {"score": (x, curve.score)}, x=name, y="score"),
-        line_chart(f"Rank by {name}", {"rank": (x, curve.rank)}, x=name, y="rank"),
+        line_chart(f"Score by {name}", {"score": (curve.values, curve.score)}, y="score", **look),
+        line_chart(f"Rank by {name}", {"rank": (curve.values, curve.rank)}, y="rank", **look),
     ]
+
+
+def _grid(values: np.ndarray) -> np.ndarray:
+    """Return some values of a feature, all if it has few, without the rare ends of many."""
+    distinct = np.unique(values)
+    if len(distinct) <= _N_QUANTILES + _N_SPACED:
+        return distinct
+    low, high = np.quantile(values, [_TAIL, 1 - _TAIL], method="inverted_cdf")
+    inner = distinct[(distinct >= low) & (distinct <= high)]
+    if len(inner) < 2:  # nearly all documents have one value
+        inner = distinct
+    shares = np.linspace(_TAIL, 1 - _TAIL, _N_QUANTILES)
+    quantiles = np.quantile(values, shares, method="inverted_cdf")
+    spaced = np.linspace(inner[0], inner[-1], _N_SPACED)
+    nearest = inner[np.abs(inner[:, None] - spaced).argmin(axis=0)]
+    return np.unique([*quantiles, *nearest])

@@ -5,6 +5,7 @@ import numpy as np
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers.calibration import pair_probability, relevance_scale_of
 from treerank.reports.charts import line_chart
+from treerank.reports.dots import dot_table, quartile_dot
 from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side
@@ -33,10 +34,24 @@ def pairs(subject: Subject) -> Section | None:
     )
     axes = "probability that a beats b", "share of pairs where it does"
     chart = _calibration("Calibration of pair probabilities", {"ranker": curve}, *axes)
-    charts = side_by_side(chart, _relevance(subject))
+    charts = side_by_side(chart, _relevance(subject), _scores(subject))
     hints = [f"Pair probabilities are wrong by {curve.error:.2f} in the mean: calibrate them."]
     body = joined([paragraphs(note), charts])
     return Section("pairs", "Probabilities", body, hints=hints if curve.error > _WRONG else ())
+
+
+def _scores(subject: Subject) -> Markup:
+    """Return how scores are spread by label."""
+    labels = np.unique(subject.y)
+    if len(labels) > _MOST_LABELS:
+        return Markup()
+    rows = []
+    for label in labels:
+        scores = subject.scores[subject.y == label]
+        dot = quartile_dot(scores)
+        rows.append([f"{label:g}", f"{len(scores):,}", dot, f"{dot.estimate:.4g}"])
+    title = "Score by label: median, quartiles, and 5 % to 95 %"
+    return dot_table(title, ["label", "documents", "score", "median"], rows, zero=False)
 
 
 def _relevance(subject):

@@ -1,4 +1,4 @@
-"""Queries: a table of all queries that can be sorted and searched."""
+"""Queries: a table of all queries that can be sorted, searched, saved and linked to."""
 
 from typing import Any
 
@@ -16,20 +16,23 @@ _PAPER = element(
     class_="paper",
 )
 _NO_SCRIPT = "The table of queries needs scripts, which are not allowed here."
+_OPENS = "The name of a query opens its lists, and is a link that you can pass on."
 
 
 def queries(subject: Subject) -> Section:
     """Return the queries, worst first; the script fills in the table."""
-    columns = _columns(subject)
-    worst = np.argsort(columns[-1][1] if subject.baseline_values else columns[3][1], kind="stable")
-    shown = worst[:_MOST]
+    columns, shown = _columns(subject), shown_queries(subject)
     # A name may be that of two queries, such as 2 and "2", so rows end with the query's number.
     rows = zip(*(_plain(values, shown) for _, values in columns), shown.tolist(), strict=True)
+    data: dict[str, Any] = {"queries": list(rows)}
+    if (subject.query_ids != subject.query_names).any():
+        data["ids"] = subject.query_ids[shown].tolist()
     names = [name for name, _ in columns]
+    sorted_by = len(names) - 1 if subject.baseline_values else names.index(subject.main)
     first = "Lost most first" if subject.baseline_values else "Worst first"
-    note = f"{first}. A name that is a button shows the documents of its query."
-    if len(shown) < len(worst):
-        note = f"{note} The first {_MOST:,} of {len(worst):,} queries."
+    note = f"{first}. {_OPENS}"
+    if len(shown) < subject.groups.n_queries:
+        note = f"{note} The first {_MOST:,} of {subject.groups.n_queries:,} queries."
     controls = element(
         "div",
         element("label", "Search queries", for_="search"),
@@ -39,9 +42,20 @@ def queries(subject: Subject) -> Section:
         element("output", id="page-status", role="status"),
         class_="controls",
     )
-    empty = scrolling("Table of queries", _table(names, note))
+    empty = scrolling("Table of queries", _table(names, note, sorted_by))
     body = [element("noscript", element("p", _NO_SCRIPT)), controls, empty, _PAPER]
-    return Section("queries", "Queries", joined(body), {"queries": list(rows)})
+    return Section("queries", "Queries", joined(body), data)
+
+
+def query_order(subject: Subject) -> np.ndarray:
+    """Return the queries by ascending difference to the baseline, or by ascending value."""
+    values = subject.gaps if subject.baseline_values else subject.values[subject.main]
+    return np.argsort(values, kind="stable")
+
+
+def shown_queries(subject: Subject) -> np.ndarray:
+    """Return the queries of the table, in its order."""
+    return query_order(subject)[:_MOST]
 
 
 def _columns(subject: Subject) -> list[tuple[str, Any]]:
@@ -56,12 +70,21 @@ def _columns(subject: Subject) -> list[tuple[str, Any]]:
     return columns
 
 
-def _table(names: list[str], note: str) -> Markup:
-    buttons = [element("button", name, type="button") for name in names]
-    head = [element("th", buttons[0], scope="col")]
-    head += [element("th", button, scope="col", class_="number") for button in buttons[1:]]
+def _table(names: list[str], note: str, sorted_by: int) -> Markup:
+    head = [
+        element(
+            "th",
+            element("button", name, type="button"),
+            scope="col",
+            class_="number" if i else None,
+            aria_sort="ascending" if i == sorted_by else None,
+        )
+        for i, name in enumerate(names)
+    ]
     thead = element("thead", element("tr", *head))
-    return element("table", element("caption", note), thead, element("tbody"), id="query-table")
+    return element(
+        "table", element("caption", note), thead, element("tbody"), id="table-of-queries"
+    )
 
 
 def _plain(values: np.ndarray, shown: np.ndarray) -> list[Any]:

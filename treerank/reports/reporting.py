@@ -69,7 +69,7 @@ class Report:
     def _repr_html_(self) -> str:
         """Return the page in a frame of its own, for notebooks."""
         page = self._bytes().decode()
-        frame = {"srcdoc": page, "sandbox": "allow-scripts", "title": "Report"}
+        frame = {"srcdoc": page, "sandbox": "allow-scripts allow-downloads", "title": "Report"}
         return element("iframe", **frame, width="100%", height=800)
 
 
@@ -159,13 +159,15 @@ def report(
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
+    query_ids = _query_names(qid, groups)
     subject = Subject(
         ranker=ranker,
         documents=documents,
         X=features,
         y=y,
         groups=groups,
-        query_names=_with_texts(_query_names(qid, groups), texts),
+        query_ids=query_ids,
+        query_names=_with_texts(query_ids, texts),
         document_names=_with_texts(names, texts),
         metrics=chosen,
         scores=scores,

@@ -15,6 +15,7 @@ from treerank.reports.queries import queries
 from treerank.reports.slices import kinds
 from treerank.reports.subject import Subject
 from treerank.reports.summary import summary
+from treerank.reports.training import training
 
 SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
     summary,
@@ -23,6 +24,7 @@ SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
     kinds,
     features,
     pairs,
+    training,
     data,
     method,
 )

@@ -1,66 +1,112 @@
 """Kinds of queries: slices on which the ranker is better or worse than on the others."""
 
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
 from treerank.inspection.query_slices import Slice, slices
-from treerank.reports.page import Markup, Section, joined
-from treerank.reports.subject import Subject
-from treerank.reports.tables import paragraphs, table
+from treerank.reports.dots import Dot, dot_table
+from treerank.reports.page import Section, joined
+from treerank.reports.subject import Subject, counted
+from treerank.reports.tables import folded, paragraphs
 from treerank.statistics.paired import SIGNIFICANT, format_p
 
-#: Number of slices shown.
+#: Number of slices that are shown though nobody asked for them, and of others that are not folded.
 _MOST = 12
 _NOTE = (
-    "Queries are divided by the mean of each feature over their documents, by their size and by "
-    "the share of relevant documents. p is adjusted for the number of slices (Holm). Slices of "
-    "fewer than 20 queries, or of all but so few, are not tested."
+    "Queries are divided by the mean of each feature over their documents, by their size, by the "
+    "share of relevant documents and by the columns that you pass. Dots are the difference from "
+    "all other queries, whiskers its 95 % interval; they are filled where p, adjusted for the "
+    "number of slices (Holm), is at most 0.05. Slices of fewer than 20 queries, or of all but so "
+    "few, are not tested."
 )
 
 
+@dataclass(frozen=True)
+class _Kind:
+    """A slice by the metric, and by the difference to the baseline if there is one."""
+
+    by_value: Slice
+    by_gap: Slice | None
+    is_tested: bool = True
+
+    @property
+    def p_value(self) -> float:
+        gap = 1.0 if self.by_gap is None else self.by_gap.p_value
+        return min(self.by_value.p_value, gap) if self.is_tested else 1.0
+
+    @property
+    def differs(self) -> bool:
+        return self.p_value <= SIGNIFICANT
+
+    def cells(self, compared: bool) -> list[Any]:
+        """Return the cells of a row."""
+        one = self.by_value
+        row: list[Any] = [f"{one.column}: {one.values}", f"{one.n_queries:,}"]
+        for part in (one, self.by_gap) if compared else (one,):
+            row += ["", "", ""] if part is None else self._columns(part, part is not one)
+        return row
+
+    def _columns(self, one: Slice, signed: bool) -> list[Any]:
+        mean = f"{one.mean:+.4f}" if signed else f"{one.mean:.4f}"
+        if not self.is_tested:
+            return [mean, "too few queries", ""]
+        gap = one.difference
+        differs = one.p_value <= SIGNIFICANT
+        return [mean, Dot(gap.estimate, gap.low, gap.high, shown=differs), format_p(one.p_value)]
+
+
 def kinds(subject: Subject) -> Section | None:
-    """Return the slices that differ most surely, by the metric and against the baseline."""
-    measured = {f"Slices by {subject.main}": subject.values[subject.main]}
-    if subject.baseline_values:
-        measured[f"Slices by the difference of {subject.main} to the baseline"] = subject.gaps
-    tables = [_table(title, values, subject) for title, values in measured.items()]
-    if not any(tables):
+    """Return the slices that differ, by the metric or against the baseline; others are folded."""
+    compared = bool(subject.baseline_values)
+    found, small = _tested(subject), _small(subject)
+    if not found and not small:
         return None
-    hints = [f"Queries of {s.column} {s.values} are worse." for s in subject.kinds if s.is_worse]
-    body = joined([paragraphs(_NOTE), *filter(None, tables)])
-    return Section("kinds", "Kinds of queries", body, hints=hints[:1])
+    clear = [kind for kind in found if kind.differs]
+    clear.sort(key=lambda kind: kind.p_value)
+    asked = [kind for kind in found if kind.by_value.column in subject.slices]
+    rest = [kind for kind in asked if kind not in clear[:_MOST]] + small
+    columns = ["slice", "queries", subject.main, "from the others", "p"]
+    if compared:
+        columns += ["gain over the baseline", "gain, from the others", "p of the gain"]
+    rows = [kind.cells(compared) for kind in clear[:_MOST]]
+    further = [kind.cells(compared) for kind in rest]
+    body = [paragraphs(_NOTE)]
+    tested = counted(len(found), "slice", "slices")
+    if rows:
+        n_clear = f"{len(clear):,} of {tested} differ"
+        only = "" if len(rows) == len(clear) else f"; the {len(rows)} that differ most surely"
+        caption = f"Slices by {subject.main}: {n_clear}{only}"
+        body.append(dot_table(caption, columns, rows, scaled_by=further))
+    else:
+        body.append(paragraphs(f"None of {tested} differs from the other queries."))
+    if further:
+        caption = f"{counted(len(further), 'slice', 'slices')} of your columns, not above"
+        shown = dot_table(caption, columns, further, scaled_by=rows)
+        body.append(folded(f"{caption}: show", shown))
+    worse = [one for one in subject.kinds if one.is_worse][:1]
+    hints = [f"Ranked worse: queries with {one.column} {one.values}." for one in worse]
+    return Section("kinds", "Kinds of queries", joined(body), hints=hints)
 
 
-def _table(title: str, values: np.ndarray, subject: Subject) -> Markup | None:
-    """Return the slices that differ, and all those that the user has asked for."""
-    tested_slices, groups = subject.slices_of(values), subject.groups
-    clear, tested = (
-        [s for s in tested_slices if s.p_value <= SIGNIFICANT],
-        [_name(s) for s in tested_slices],
-    )
-    asked = [s for s in tested_slices if s.column in subject.slices and s not in clear[:_MOST]]
-    small = slices(values, subject.slices, groups, at_least=2) if subject.slices else []
-    small = [s for s in small if _name(s) not in tested]
-    shown = [*clear[:_MOST], *asked, *small]
-    if not shown:
-        none = (
-            f"{title}: none of {len(tested_slices):,} differs from the others (p > {SIGNIFICANT})."
-        )
-        return paragraphs(none) if tested_slices else None
-    columns = ["slice", "queries", "mean", "from the others", "95 % interval", "p"]
-    note = f"{title}: {len(shown)} shown, {len(clear):,} of {len(tested_slices):,} tested differ"
-    return table(note, columns, [[*_numbers(s), *_test(s, s in small)] for s in shown])
+def _tested(subject: Subject) -> list[_Kind]:
+    """Return the slices of enough queries, each once."""
+    gaps = subject.slices_of(subject.gaps) if subject.baseline_values else []
+    by_name = {_name(one): one for one in gaps}
+    return [_Kind(one, by_name.get(_name(one))) for one in subject.kinds]
 
 
-def _name(one: Slice) -> str:
-    return f"{one.column}: {one.values}"
+def _small(subject: Subject) -> list[_Kind]:
+    """Return the slices that the user has asked for and that have too few queries for a test."""
+    if not subject.slices:
+        return []
+    tested = {_name(one) for one in subject.kinds}
+    settings: dict[str, Any] = {"qid": subject.groups, "at_least": 2}
+    found = slices(subject.values[subject.main], subject.slices, **settings)
+    gaps = slices(subject.gaps, subject.slices, **settings) if subject.baseline_values else []
+    by_name = {_name(one): one for one in gaps}
+    small = [one for one in found if _name(one) not in tested]
+    return [_Kind(one, by_name.get(_name(one)), is_tested=False) for one in small]
 
 
-def _numbers(one: Slice) -> list[str]:
-    gap = f"{one.difference.estimate:+.4f}"
-    return [_name(one), f"{one.n_queries:,}", f"{one.mean:.4f}", gap]
-
-
-def _test(one: Slice, is_small: bool) -> list[str]:
-    """Return the interval and the p-value of a slice that has queries enough to be tested."""
-    interval = f"{one.difference.low:.4f} to {one.difference.high:.4f}"
-    return ["too few queries", ""] if is_small else [interval, format_p(one.p_value)]
+def _name(one: Slice) -> tuple[str, str]:
+    return one.column, one.values

@@ -15,6 +15,7 @@ from treerank.inspection.query_slices import Slice, slices
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.ranker import Ranker
+from treerank.statistics.paired import format_p
 from treerank.statistics.randomization import (
     bootstrap_interval,
     randomization_interval,
@@ -22,18 +23,18 @@ from treerank.statistics.randomization import (
 )
 from treerank.statistics.resampled import Interval
 
-#: Number of samples of each interval and of each test.
-_N_RESAMPLES = 999
+#: Numbers of samples of each bootstrap interval, and of each test of a difference.
+_N_RESAMPLES, _N_FLIPS = 999, 9_999
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What the sections of a report show.
 
-    ``documents`` are features as the ranker takes them, ``X`` as numbers; ``query_names`` are in
-    the order of ``groups``, ``document_names`` by row. The first metric decides which queries are
-    worst. ``baseline`` are scores to compare with, ``train`` are training data as numbers.
-    ``n_unjudged`` documents without a label were left out.
+    ``documents`` are features as the ranker takes them, ``X`` as numbers; ``query_names``, which
+    begin with ``query_ids``, are in the order of ``groups``, ``document_names`` by row.
+    The first metric decides which queries are worst. ``baseline`` are scores to compare with,
+    ``train`` are training data as numbers. ``n_unjudged`` documents without a label were left out.
     ``slices`` are columns to divide queries by, besides features; ``about`` are lines for the
     section on what was compared.
     """
@@ -43,6 +44,7 @@ class Subject:
     X: Any
     y: np.ndarray
     groups: QueryGroups
+    query_ids: np.ndarray
     query_names: np.ndarray
     document_names: np.ndarray
     metrics: Sequence[Metric | FunctionMetric]
@@ -89,7 +91,7 @@ class Subject:
     def slices_of(self, values: np.ndarray) -> list[Slice]:
         """Return slices of queries by features, sizes, and columns of the user."""
         sizes = self.groups.sizes[self.groups.codes]
-        columns = {"documents": sizes, "share of relevant documents": self.y > 0}
+        columns = {"number of documents": sizes, "share of relevant documents": self.y > 0}
         coded = {self.feature_names[j] for j in self.ranker.columns_.categories}
         features = zip(self.feature_names, columns_of(self.X), strict=True)
         columns |= {f"mean of {name}": column for name, column in features if name not in coded}
@@ -122,7 +124,7 @@ class Subject:
         p_values = {}
         for name, against in self.baseline_values.items():
             if self.interval(self.values[name] - against) is not None:
-                test = randomization_test(self.values[name], against, **self._draws)
+                test = randomization_test(self.values[name], against, **self._flips)
                 p_values[name] = test.p_value
         return p_values
 
@@ -131,7 +133,7 @@ class Subject:
         if name not in self.p_values:
             return None
         pair = self.values[name], self.baseline_values[name]
-        interval = randomization_interval(*pair, **self._draws)
+        interval = randomization_interval(*pair, **self._flips)
         return interval if np.isfinite(interval.low) else None
 
     def interval(self, values: np.ndarray) -> Interval | None:
@@ -143,8 +145,17 @@ class Subject:
 
     @property
     def _draws(self) -> dict[str, Any]:
-        """How many samples intervals and tests draw, and from which seed."""
+        """How many samples intervals draw, and from which seed."""
         return {"n_resamples": _N_RESAMPLES, "random_state": self.random_state}
+
+    @property
+    def _flips(self) -> dict[str, Any]:
+        """How many sign patterns tests draw, and from which seed."""
+        return {"n_resamples": _N_FLIPS, "random_state": self.random_state}
+
+    def p_text(self, name: str) -> str:
+        """Return "p = 0.012" or "p < 0.001"; the empty string without a p-value."""
+        return p_text(self.p_values[name]) if name in self.p_values else ""
 
     def value_text(self, row: int, feature: int) -> str:
         """Return the value of a feature of a document as text, categories by name."""
@@ -164,3 +175,28 @@ class Subject:
                 got = f"{values[query]} for query {quote(self.query_names[query])}"
                 raise ValueError(f"{rule}; got {got}.")
         return measured
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value as an equation that does not break, or as what it is less than.
+
+    Examples
+    --------
+    >>> p_text(0.0123).split(), p_text(0.0002).split()
+    (['p', '=', '0.012'], ['p', '<', '0.001'])
+    """
+    shown = format_p(p_value)
+    return f"p {shown if shown.startswith('<') else f'= {shown}'}".replace(
+        " ", "\N{NO-BREAK SPACE}"
+    )
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """Return how many there are, and the words for one or for many.
+
+    Examples
+    --------
+    >>> counted(1, "query has", "queries have"), counted(2000, "query has", "queries have")
+    ('1 query has', '2,000 queries have')
+    """
+    return f"{n:,} {one if n == 1 else many}"

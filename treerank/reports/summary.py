@@ -1,56 +1,125 @@
-"""Summary: each metric with its interval, and the difference to the baseline."""
+"""Summary: each metric with its interval, the difference to the baseline, and cutoffs."""
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from treerank.metrics.base import Metric
-from treerank.reports.charts import histogram
-from treerank.reports.page import Markup, Section, joined
-from treerank.reports.subject import Subject
-from treerank.reports.tables import figures, paragraphs
-from treerank.statistics.paired import SIGNIFICANT, format_p
-from treerank.statistics.resampled import Interval
+from treerank.metrics.graded_metrics import NDCG
+from treerank.reports.charts import Curve, histogram, line_chart, sorted_differences
+from treerank.reports.dots import Dot, dot_table, interval_text
+from treerank.reports.page import Markup, Section, element, joined
+from treerank.reports.subject import Subject, counted, p_text
+from treerank.reports.tables import figures, paragraphs, side_by_side
+from treerank.statistics.paired import SIGNIFICANT
+from treerank.statistics.resampled import Interval, queries_needed
+
+#: Cutoffs by which NDCG is drawn.
+_CUTOFFS = range(1, 21)
 
 
 def summary(subject: Subject) -> Section:
     """Return means over queries with their intervals, tests, and values by query."""
+    verdict, notes = _verdict(subject)
+    numbers = joined([notes, _numbers(subject), _metrics(subject)])
+    charts = side_by_side(numbers, _cutoffs(subject), _won(subject), _values(subject))
+    return Section("summary", "Summary", joined([verdict, charts]))
+
+
+def _numbers(subject: Subject) -> Markup:
+    """Return the mean of each metric, beside that of the baseline or with its interval."""
+    items = []
+    for name, values in subject.values.items():
+        note = _bounds(subject.interval(values))
+        if subject.baseline_values:
+            note = f"baseline {_mean(subject.baseline_values[name]):.4f}"
+        items.append([name, f"{_mean(values):.4f}", note])
+    return figures(items)
+
+
+def _metrics(subject: Subject) -> Markup:
+    """Return the difference by each metric with its interval, or the mean by each."""
+    compared, rows = bool(subject.baseline_values), list[list[Any]]()
+    for name, values in subject.values.items():
+        interval = subject.difference_interval(name) if compared else subject.interval(values)
+        dot = None if interval is None else _dot(interval)
+        drawn, ends = ("", "") if dot is None else (dot, interval_text(dot))
+        if not compared:
+            rows.append([name, f"{_mean(values):.4f}", drawn, ends])
+            continue
+        gap = _mean(values - subject.baseline_values[name])
+        p = subject.p_text(name).removeprefix("p\N{NO-BREAK SPACE}").removeprefix("=")
+        rows.append([name, f"{gap:+.4f}", drawn, ends, p.strip()])
+    if compared:
+        columns = ["metric", "difference", "ranker less baseline", "95 % interval", "p"]
+        return dot_table("Differences to the baseline, by metric", columns, rows)
+    columns = ["metric", "mean", "with its interval", "95 % interval"]
+    return dot_table("Means over queries, by metric", columns, rows, zero=False)
+
+
+def _cutoffs(subject: Subject) -> Markup:
+    """Return NDCG by its cutoff."""
+    main = subject.metrics[0]
+    metric = main if isinstance(main, NDCG) else NDCG()
+    by_name = {"ranker": subject.scores}
+    if subject.baseline is not None:
+        by_name["baseline"] = subject.baseline
+    codes, lines = subject.groups.codes, dict[str, Curve]()
+    for name, scores in by_name.items():
+        by_cutoff = [replace(metric, k=k).per_query(subject.y, scores, codes) for k in _CUTOFFS]
+        lines[name] = [*_CUTOFFS], [_mean(values) for values in by_cutoff]
+    stem = replace(metric, k=None).name
+    return line_chart(f"{stem} of the first k documents", lines, x="k", y=f"{stem}@k")
+
+
+def _won(subject: Subject) -> Markup | None:
+    """Return the difference of each query, sorted."""
+    main = subject.main
+    measured = np.flatnonzero(~np.isnan(subject.gaps))
+    if not subject.baseline_values or len(measured) == 0:
+        return None
+    gaps, names = subject.gaps[measured], subject.query_names[measured]
+    title = f"Wins and losses by {main}, query by query"
+    words = {"x": "queries", "y": "ranker less baseline"}
+    return sorted_differences(title, gaps, **words, name_of=lambda n: str(names[n]))
+
+
+def _values(subject: Subject) -> Markup:
+    """Return how many queries have which value."""
     main = subject.main
     samples = {"ranker": subject.values[main]}
     if subject.baseline_values:
         samples["baseline"] = subject.baseline_values[main]
     samples = {name: values[~np.isnan(values)] for name, values in samples.items()}
     ends = (0, 1) if isinstance(subject.metrics[0], Metric) else None
-    chart = histogram(f"Queries by their {main}", samples, x=main, x_range=ends)
-    return Section("summary", "Summary", joined([_verdict(subject), _numbers(subject), chart]))
+    return histogram(f"Queries by their {main}", samples, x=main, x_range=ends)
 
 
-def _numbers(subject: Subject) -> Markup:
-    """Return the mean of each metric with its interval, and the baseline with the difference."""
-    items = []
-    for name, values in subject.values.items():
-        item = [name, f"{_mean(values):.4f}", _bounds(subject.interval(values))]
-        if subject.baseline_values:
-            against, p = subject.baseline_values[name], subject.p_values.get(name)
-            p_text = "" if p is None else f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{format_p(p)}"
-            gap = f"difference {_mean(values - against):+.4f}"
-            notes = gap, _bounds(subject.difference_interval(name)), p_text
-            item += [f"baseline {_mean(against):.4f}", "; ".join(filter(None, notes))]
-        items.append(item)
-    return figures(items)
-
-
-def _verdict(subject: Subject) -> Markup:
-    """Return in words: how good it is on its queries, or on which it won, and where it is worst."""
+def _verdict(subject: Subject) -> tuple[Markup, Markup]:
+    """Return whether it is better, and notes: on how many queries, and where it is worst."""
     n_left_out = int(np.isnan(subject.values[subject.main]).sum())
-    notes = [_difference(subject)] if subject.baseline_values else []
-    if not subject.baseline_values and n_left_out < subject.groups.n_queries:
+    notes, title = [], Markup()
+    if subject.baseline_values:
+        side, sentence = _difference(subject)
+        title = element(
+            "p", sentence.replace(" %", "\N{NO-BREAK SPACE}%"), class_=f"verdict {side}"
+        )
+        notes.append(_share(subject))
+    elif n_left_out < subject.groups.n_queries:
         notes.append(_spread(subject))
     worst = next((one for one in subject.kinds if one.is_worse), None)
     if worst is not None:
-        where = f"{worst.column} {worst.values}"
-        notes.append(f"Worst on queries of {where}: {subject.main} {worst.mean:.3f} in the mean.")
+        where = f"queries with {worst.column} {worst.values}"
+        notes.append(f"It is worst on {where}: {subject.main} is {worst.mean:.3f} in the mean.")
     if n_left_out:
-        notes.append(f"{n_left_out:,} queries have nothing to find: they are left out of means.")
-    return paragraphs(*notes)
+        left_out = counted(n_left_out, "query has", "queries have")
+        notes.append(f"{left_out} nothing to find and {_is(n_left_out)} left out of means.")
+    return title, paragraphs(" ".join(notes)) if notes else Markup()
+
+
+def _is(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _spread(subject: Subject) -> str:
@@ -60,19 +129,35 @@ def _spread(subject: Subject) -> str:
     return f"By {subject.main}, half of the queries reach {middle:.3f}, and nine in ten {low:.3f}."
 
 
-def _difference(subject: Subject) -> str:
-    """Return on which share of the queries the ranker is better, and whether that is chance."""
+def _difference(subject: Subject) -> tuple[str, str]:
+    """Return the side and a sentence: better, worse, or not shown and what would show it."""
+    main, gaps = subject.main, subject.gaps[~np.isnan(subject.gaps)]
+    p, interval = subject.p_values.get(main), subject.difference_interval(main)
+    mean = float(gaps.mean()) if len(gaps) else 0.0
+    bounds = "" if interval is None else f"95 %: {interval.low:+.4f} to {interval.high:+.4f}"
+    notes = "; ".join(filter(None, [bounds, "" if p is None else p_text(p)]))
+    amount = f"{main} {mean:+.4f}" + (f" ({notes})" if notes else "")
+    if p is not None and p <= SIGNIFICANT:
+        side, word = ("plus", "better") if mean > 0 else ("minus", "worse")
+        return side, f"Significantly {word} than the baseline: {amount}."
+    if not gaps.any():
+        return "none", f"No difference to the baseline: {main} is the same in all queries."
+    needed = np.inf if interval is None else queries_needed(interval, len(gaps))
+    advice = f" About {needed:,.0f} queries would show it." if np.isfinite(needed) else ""
+    return "none", f"No significant difference to the baseline: {amount}.{advice}"
+
+
+def _share(subject: Subject) -> str:
+    """Return on which share of the queries the ranker is better."""
     gaps = subject.gaps[~np.isnan(subject.gaps)]
     won, lost = int((gaps > 0).sum()), int((gaps < 0).sum())
-    word, count = ("worse", lost) if gaps.sum() < 0 else ("better", won)
-    p = subject.p_values.get(subject.main)
-    sure = "this may be chance" if p is None or p > SIGNIFICANT else "significantly"
-    sure += "" if p is None else f", p = {format_p(p)}"
-    share = count / max(len(gaps), 1)
-    return (
-        f"By {subject.main}, the ranker is {word} than the baseline on {share:.0%} of "
-        f"the queries ({sure}): {won:,} won, {lost:,} lost, {len(gaps) - won - lost:,} equal."
-    )
+    share = 100 * won / max(len(gaps), 1)
+    counts = f"{won:,} won, {lost:,} lost, {len(gaps) - won - lost:,} equal"
+    return f"The ranker is better on {share:.0f} % of the queries: {counts}."
+
+
+def _dot(interval: Interval) -> Dot:
+    return Dot(interval.estimate, interval.low, interval.high)
 
 
 def _bounds(interval: Interval | None) -> str:

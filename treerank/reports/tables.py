@@ -1,32 +1,39 @@
 """Tables: rows of text and numbers as HTML, in a region that scrolls where it is too wide."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from treerank.reports.page import Markup, element, joined
 
 
 def table(
-    caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: int = 1
+    caption: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    text: int = 1,
+    drawn: Collection[int] = (),
 ) -> Markup:
     r"""Return a table whose first column names the rows.
 
-    The first ``text`` columns are text; all others are aligned as numbers.
+    The first ``text`` columns are text, those of ``drawn`` are drawings, and all others are aligned
+    as numbers.
 
     Examples
     --------
     >>> "<th scope=\"row\">a&lt;b</th>" in table("Labels", ["label", "share"], [["a<b", "10 %"]])
     True
     """
+    kinds = [None if i < text else "drawn" if i in drawn else "number" for i in range(len(columns))]
     head = [
-        _cell("th", name, i >= text, scope="col") if name else element("td")
-        for i, name in enumerate(columns)
+        element("th", name, scope="col", class_=kind) if name else element("td")
+        for name, kind in zip(columns, kinds, strict=True)
     ]
     body = [
         element(
             "tr",
-            _cell("th", row[0], False, scope="row"),
-            *(_cell("td", cell, i >= text) for i, cell in enumerate(row[1:], start=1)),
+            element("th", row[0], scope="row"),
+            *(element("td", c, class_=kind) for c, kind in zip(row[1:], kinds[1:], strict=True)),
         )
         for row in rows
     ]
@@ -74,6 +81,17 @@ def side_by_side(*content: Any) -> Markup:
     return element("div", *(element("div", one) for one in content if one), class_="columns")
 
 
+def folded(summary: str, *content: Any) -> Markup:
+    """Return content that is shown when its summary is opened.
+
+    Examples
+    --------
+    >>> folded("More", "text")
+    '<details class="folded"><summary>More</summary>text</details>'
+    """
+    return element("details", element("summary", summary), *content, class_="folded")
+
+
 def paragraphs(*texts: Any) -> Markup:
     """Return a paragraph for each text, in which numbers stay with their percent signs.
 
@@ -83,7 +101,3 @@ def paragraphs(*texts: Any) -> Markup:
     '<p>a</p><p>b</p>'
     """
     return joined(element("p", text.replace(" %", "\N{NO-BREAK SPACE}%")) for text in texts)
-
-
-def _cell(tag: str, content: Any, is_number: bool, **attributes: str) -> Markup:
-    return element(tag, content, class_="number" if is_number else None, **attributes)

@@ -48,6 +48,30 @@ class Interval:
         return f"{self.estimate:.4f} ({100 * self.level:g} %: {self.low:.4f} to {self.high:.4f})"
 
 
+#: Share of samples in which so many queries as :func:`queries_needed` says show a difference.
+POWER = 0.8
+
+
+def queries_needed(interval: Interval, n_queries: int) -> float:
+    """Return about how many queries would show a difference, if it is as large as observed.
+
+    The interval is taken to narrow by the square root of their number, and to leave out 0 in
+    80 % of samples of so many.
+
+    Examples
+    --------
+    >>> queries_needed(Interval(0.01, -0.02, 0.04, level=0.95), 200)
+    3678.0
+    """
+    gap, low, high = interval.estimate, interval.low, interval.high
+    if gap == 0:
+        return np.inf
+    reach = (gap - low if gap > 0 else high - gap) / abs(gap)
+    wider = 1 + stats.norm.ppf(POWER) / stats.norm.ppf((1 + interval.level) / 2)
+    with np.errstate(over="ignore"):  # a gap that next to nothing shows
+        return float(np.ceil(n_queries * np.square(reach * wider)))
+
+
 @check_arguments
 def corrected_resampled_t_test(
     a: ArrayLike, b: ArrayLike, *, test_to_train: Positive

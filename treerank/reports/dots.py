@@ -1,0 +1,164 @@
+"""Dots with whiskers: estimates and their intervals as a column of a table, on one scale.
+
+Drawings have no ``viewBox`` and are placed by percentages, so that they are as wide as their
+column, and dots stay round. What differs from the reference is filled in the color of its side.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treerank.reports.charts import ticks
+from treerank.reports.page import Markup, element, joined
+from treerank.reports.tables import table
+
+#: Share of the width that stays free at either end, and most rows that have the lines of a grid.
+_MARGIN, _MOST_WITH_GRID = 0.05, 40
+
+
+@dataclass(frozen=True)
+class Dot:
+    """An estimate with the ends of its interval, and with quartiles if it has any.
+
+    ``shown`` is False for a difference that a test adjusted for many does not show.
+
+    Examples
+    --------
+    >>> Dot(0.1, 0.05, 0.2).side, Dot(0.1, -0.1, 0.2).side, Dot(-0.1, -0.2, -0.05).side
+    ('plus', 'none', 'minus')
+    """
+
+    estimate: float
+    low: float
+    high: float
+    quartiles: tuple[float, float] | None = None
+    shown: bool = True
+
+    @property
+    def side(self) -> str:
+        """The side of 0 on which the interval is; "none" if it holds 0 or is no shown difference.
+
+        That of quartiles is "box".
+        """
+        if self.quartiles is not None:
+            return "box"
+        if not self.shown:
+            return "none"
+        return "plus" if self.low > 0 else "minus" if self.high < 0 else "none"
+
+    def __str__(self) -> str:
+        """Return the estimate and the interval as text."""
+        return f"{self.estimate:+.4f} ({self.low:+.4f} to {self.high:+.4f})"
+
+
+def dot_table(
+    caption: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    zero: bool = True,
+    scaled_by: Iterable[Sequence[Any]] = (),
+) -> Markup:
+    """Return a table in which cells that are a :class:`Dot` are drawn, on a scale per column.
+
+    The scales hold 0 if ``zero``, and the dots of ``scaled_by``, rows of another table.
+
+    Examples
+    --------
+    >>> shown = dot_table("Metrics", ["metric", "difference"], [["map", Dot(0.1, 0.0, 0.2)]])
+    >>> shown.count("<circle"), shown.count('class="scale"')
+    (1, 1)
+    """
+    cells, others = [list(row) for row in rows], [list(row) for row in scaled_by]
+    head: list[Any] = list(columns)
+    drawn = [i for i in range(len(columns)) if any(isinstance(row[i], Dot) for row in cells)]
+    for i in drawn:
+        dots = [row[i] for row in [*cells, *others] if isinstance(row[i], Dot)]
+        scale = _Scale.of(dots, zero)
+        head[i] = joined([columns[i], scale.head()])
+        for row in cells:
+            if isinstance(row[i], Dot):
+                row[i] = scale.drawing(row[i], with_grid=len(cells) <= _MOST_WITH_GRID)
+    return table(caption, head, cells, drawn=drawn)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From a value to a percentage of the width."""
+
+    low: float
+    high: float
+    ticks: list[float]
+    zero: bool
+
+    @classmethod
+    def of(cls, dots: Sequence[Dot], zero: bool) -> "_Scale":
+        """Return the scale that all dots are on."""
+        values = [v for dot in dots for v in (dot.low, dot.estimate, dot.high)] + [0.0] * zero
+        low, high = min(values), max(values)
+        room = (high - low) * _MARGIN or 1.0
+        return cls(low - room, high + room, _few(ticks(low, high)), zero)
+
+    def _at(self, value: float) -> str:
+        return f"{100 * (value - self.low) / (self.high - self.low):.1f}%"
+
+    def head(self) -> Markup:
+        """Return the numbers of the scale, for the head of the column."""
+        texts = [
+            element("text", f"{tick:,g}", x=self._at(tick), y="0.9em", text_anchor="middle")
+            for tick in self.ticks
+        ]
+        return element("svg", *texts, class_="scale", aria_hidden="true")
+
+    def drawing(self, dot: Dot, *, with_grid: bool) -> Markup:
+        """Return a dot with its whisker."""
+        parts = [self._upright(tick, "grid") for tick in self.ticks if with_grid]
+        if self.zero:
+            parts.append(self._upright(0.0, "zero"))
+        parts.append(self._flat(dot.low, dot.high, f"whisker {dot.side}"))
+        if dot.quartiles is not None:
+            parts.append(self._flat(*dot.quartiles, "quartiles"))
+        at = {"cx": self._at(dot.estimate), "cy": "50%", "r": 4.5}
+        parts.append(element("circle", **at, class_=f"dot {dot.side}"))
+        title = element("title", str(dot))
+        return element("svg", title, *parts, class_="dots", aria_hidden="true")
+
+    def _upright(self, value: float, class_: str) -> Markup:
+        at = self._at(value)
+        return element("line", x1=at, x2=at, y1="0", y2="100%", class_=class_)
+
+    def _flat(self, low: float, high: float, class_: str) -> Markup:
+        ends = {"x1": self._at(low), "x2": self._at(high)}
+        return element("line", **ends, y1="50%", y2="50%", class_=class_)
+
+
+def _few(values: list[float]) -> list[float]:
+    """Return every second or third value, 0 among them if it is a value, until there are few."""
+    step = -(-len(values) // 4)
+    first = values.index(0.0) % step if 0.0 in values else 0
+    return values[first::step]
+
+
+def interval_text(dot: Dot) -> str:
+    """Return the interval as text.
+
+    Examples
+    --------
+    >>> interval_text(Dot(0.1, -0.05, 0.2))
+    '-0.0500 to 0.2000'
+    """
+    return f"{dot.low:.4f} to {dot.high:.4f}"
+
+
+def quartile_dot(values: np.ndarray) -> Dot:
+    """Return the median with quartiles, and whiskers to the 5th and the 95th percentile.
+
+    Examples
+    --------
+    >>> quartile_dot(np.arange(101.0))
+    Dot(estimate=50.0, low=5.0, high=95.0, quartiles=(25.0, 75.0), shown=True)
+    """
+    low, first, middle, third, high = np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
+    return Dot(middle, low, high, (first, third))
