@@ -251,6 +251,16 @@ def pair_probabilities(case):
     assert (case.fitted.predict_pair_proba(a, a) == 0.5).all()
 
 
+def chained_pair_probabilities(case):
+    """P(a over c) follows from P(a over b) and P(b over c): equation 5 of RankNet."""
+    probability, (a, b, c) = case.fitted.predict_pair_proba, case.drawn(3)
+    p, q = probability(a, b).astype(float), probability(b, c).astype(float)
+    chained = p * q / (1 + 2 * p * q - p - q)
+    # Near 1, the digits of 1 - p are lost.
+    exact = (np.abs(p - 0.5) < 0.499) & (np.abs(q - 0.5) < 0.499)
+    np.testing.assert_allclose(probability(a, c)[exact], chained[exact], rtol=1e-5)
+
+
 def pseudometric(case):
     """d(a, a) = 0, d(a, b) = d(b, a) >= 0, and d(a, b) <= d(a, c) + d(c, b)."""
     distance, (a, b, c) = case.fitted.distance, case.drawn(3)

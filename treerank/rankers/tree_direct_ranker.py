@@ -107,7 +107,8 @@ class TreeDirectRanker(DirectRanker):
 
     References
     ----------
-    Köppel et al. (2019), Pairwise learning to rank by neural networks revisited.
+    Köppel et al. (2025), Pairwise learning to rank by neural networks revisited. Machine Learning
+    114:112. https://doi.org/10.1007/s10994-024-06644-6
 
     Examples
     --------

@@ -68,7 +68,8 @@ class AdaRank(LinearRanker):
     ----------
     .. [1] Xu and Li (2007). AdaRank: a boosting algorithm for information retrieval. SIGIR.
        The table of weak rankers by queries: Köppel, Segner, Wagener, Pensel, Karwath and Kramer
-       (2019). Pairwise learning to rank by neural networks revisited. Appendix A.
+       (2025). Pairwise learning to rank by neural networks revisited. Machine Learning 114:112,
+       Appendix A.
     .. [2] RankLib, https://sourceforge.net/p/lemur/wiki/RankLib/.
 
     Examples

@@ -69,9 +69,9 @@ class ListNetStar(NeuralRanker):
 
     References
     ----------
-    .. [1] Köppel, Segner, Wagener, Pensel, Karwath, Schmitt and Kramer (2023). Pairwise learning
-       to rank by neural networks revisited: reconstruction, theoretical analysis and practical
-       performance. Appendix C.
+    .. [1] Köppel, Segner, Wagener, Pensel, Karwath and Kramer (2025). Pairwise learning to rank
+       by neural networks revisited: reconstruction, theoretical analysis and practical
+       performance. Machine Learning 114:112, Appendix C.
 
     Examples
     --------

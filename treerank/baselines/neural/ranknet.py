@@ -137,9 +137,9 @@ class RankNetStar(NeuralRanker):
 
     References
     ----------
-    .. [1] Köppel, Segner, Wagener, Pensel, Karwath, Schmitt and Kramer (2023). Pairwise learning
-       to rank by neural networks revisited: reconstruction, theoretical analysis and practical
-       performance.
+    .. [1] Köppel, Segner, Wagener, Pensel, Karwath and Kramer (2025). Pairwise learning to rank
+       by neural networks revisited: reconstruction, theoretical analysis and practical
+       performance. Machine Learning 114:112. https://doi.org/10.1007/s10994-024-06644-6
 
     Examples
     --------
