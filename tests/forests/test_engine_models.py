@@ -93,11 +93,6 @@ def test_a_state_of_lightgbm_has_the_trees_without_the_parameters_of_training():
 
 
 def test_models_that_a_sum_of_trees_cannot_hold_are_refused():
-    data = lightgbm.Dataset(X, TARGET)
-    forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5, "verbosity": -1}
-    text = lightgbm.train(forest, data, 2).model_to_string()
-    with pytest.raises(ValueError, match="no average in place of a sum"):
-        read_lightgbm(text)
     linear = {"linear_tree": True, "verbosity": -1}
     booster = lightgbm.train(linear, lightgbm.Dataset(X, TARGET), 2)
     with pytest.raises(ValueError, match="no linear functions in leaves to be a forest"):

@@ -107,7 +107,6 @@ DAMAGED = {
     "LightGBM without trees": "tree\nversion=v4\n",
     "UBJSON": b"{L" + (2**62).to_bytes(8, "big"),
     "XGBoost": '{"learner": {}}',
-    "forests of RankLib": "## Random Forests\n" + TREE,
     "two ensembles": TREE + TREE,
     "half": TREE[:-12],
     "no weight": TREE.replace("weight", "width"),

@@ -6,7 +6,7 @@ the memory taken is bounded by a multiple of the file's size.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,12 @@ from treerank.checks import has_methods, quote
 from treerank.files.archive import check_regular, one_error
 from treerank.forests.forest import Forest
 from treerank.forests.readers.catboost import read_catboost
+from treerank.forests.readers.dumps import (
+    read_lightgbm_dump,
+    read_plugin_model,
+    read_xgboost_dump,
+    with_columns,
+)
 from treerank.forests.readers.forest_json import read_forest_json
 from treerank.forests.readers.lightgbm import read_lightgbm_model
 from treerank.forests.readers.ranklib import read_ranklib
@@ -26,20 +32,33 @@ from treerank.forests.readers.xgboost import read_xgboost_model
 
 #: Reader of each format, after the beginnings of its texts, or a key of its JSON objects.
 READERS: dict[str, tuple[tuple[str, ...], Callable[[Any], Forest]]] = {
+    "a plugin of Elasticsearch or OpenSearch": (
+        ("model", "_source"),
+        lambda document: read_plugin_model(document, _read),
+    ),
     "CatBoost": (("features_info",), read_catboost),
     "LightGBM": (("tree\n",), read_lightgbm_model),
+    "LightGBM's dump_model": (("tree_info",), read_lightgbm_dump),
     "RankLib": (("##", "<ensemble"), read_ranklib),
     "XGBoost": (("learner",), read_xgboost_model),
+    "XGBoost's get_dump": (("splits",), read_xgboost_dump),
     "treerank's JSON": (("format",), read_forest_json),
 }
 
 
-def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
+def read_forest(
+    path: Any, *, n_features: int | None = None, feature_names: Sequence[str] | None = None
+) -> Forest:
     """Read the trees of a model that another program has trained.
 
-    The file is a model of LightGBM (text), XGBoost (JSON or UBJSON), RankLib (XML of LambdaMART or
-    MART), CatBoost (JSON, without categories) or a forest that this package exported as JSON.
-    Models of LightGBM and XGBoost know the categories of pandas.
+    The file is a model of LightGBM (text), XGBoost (JSON or UBJSON), RankLib (XML of LambdaMART,
+    MART or Random Forests), CatBoost (JSON, without categories) or a forest that this package
+    exported as JSON. Models of LightGBM and XGBoost know the categories of pandas.
+
+    It may also be what a search engine holds: the dumps of LightGBM (``dump_model()`` as JSON) and
+    of XGBoost (``get_dump(dump_format="json")``) that Vespa reads; and a ``model/xgboost+json``,
+    ``model/xgboost+json+raw`` or ``model/ranklib`` of the plugins of Elasticsearch and OpenSearch,
+    alone, in the request that uploads it, or in the answer to ``GET _ltr/_model/NAME``.
     :class:`~treerank.rankers.forest_ranker.ForestRanker` makes a ranker of it.
 
     Parameters
@@ -50,18 +69,25 @@ def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
     n_features : int, default=None
         Number of columns of X, for files without it, such as RankLib's. ``None`` is the number in
         the file, or else the last feature that is used.
+    feature_names : sequence of str, default=None
+        Names of the columns of X in their order, for dumps of XGBoost, which have the names of
+        the features that their trees use alone. ``None`` takes them in alphabetical order.
 
     Returns
     -------
     Forest
-        Its scores equal the raw scores (margins) of the program that trained the model, for
-        CatBoost up to rounding, else bit for bit. If XGBoost stopped early, trees after the best
-        iteration are dropped, as in XGBRanker; a Booster keeps all trees.
+        Its scores equal the raw scores (margins) of the program that trained the model: for
+        CatBoost and for random forests up to rounding, else bit for bit. A dump of XGBoost lacks
+        the ``base_score``, so that all its scores differ by that number; where engines treat
+        missing values otherwise than XGBoost, scores are those of XGBoost. If XGBoost stopped
+        early, trees after the best iteration are dropped, as in XGBRanker; a Booster keeps all
+        trees.
 
     Raises
     ------
     ValueError
-        If the file is damaged, or holds what no forest can: linear leaves or several outputs.
+        If the file is damaged, or holds what no forest can: linear leaves or several outputs, or
+        features that are not among ``feature_names``.
 
     Examples
     --------
@@ -78,7 +104,9 @@ def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
         content, path = _content_of(path), type(path).__name__
     with one_error(f"path must hold a model that is a sum of trees; {path} does not"):
         with np.errstate(all="ignore"):  # numbers that overflow are refused
-            forest = _forest(_document(content))
+            forest = _without_default_names(_read(_document(content)))
+            if feature_names is not None:
+                forest = with_columns(forest, tuple(feature_names))
         return forest if n_features is None else replace(forest, n_features=n_features)
 
 
@@ -102,13 +130,19 @@ def _content_of(model: Any) -> bytes:
     )
 
 
-def _forest(document: Any) -> Forest:
+def _read(document: Any) -> Forest:
     for signs, read in READERS.values():
-        if document.startswith(signs) if isinstance(document, str) else signs[0] in document:
+        if isinstance(document, list):
+            read, is_it = read_xgboost_dump, True
+        elif isinstance(document, str):
+            is_it = document.startswith(signs)
+        else:
+            is_it = any(sign in document for sign in signs)
+        if is_it:
             forest = read(document)
             if forest.n_outputs != 1:
                 raise ValueError(f"a ranker has one output; got {forest.n_outputs}")
-            return _without_default_names(forest)
+            return forest
     raise ValueError(f"a file of none of {', '.join(READERS)}")
 
 
@@ -117,7 +151,7 @@ def _document(content: bytes) -> Any:
     if is_ubjson(content):
         return read_ubjson(content)
     text = content.decode("utf-8")
-    return json.loads(text) if text.lstrip().startswith("{") else text
+    return json.loads(text) if text.lstrip().startswith(("{", "[")) else text
 
 
 def _without_default_names(forest: Forest) -> Forest:

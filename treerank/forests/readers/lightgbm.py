@@ -51,9 +51,10 @@ _IS_CATEGORY, _IS_DEFAULT_LEFT, _IS_ZERO_MISSING, _IS_NAN_MISSING = 1, 2, 4, 8
 def read_lightgbm(text: str, *, with_objective: bool = True) -> Forest:
     """Return the trees of a model's text, which score as ``predict(X, raw_score=True)`` does.
 
-    A damaged model is refused, and one of a kind that a forest cannot hold: leaves that are linear
-    functions, random forests, and zeros that are missing for some splits only. Trees that were
-    grown by this package have no objective, which is then refused, too.
+    A random forest is the mean of its trees, up to rounding. A damaged model is refused, and one of
+    a kind that a forest cannot hold: leaves that are linear functions, and zeros that are missing
+    for some splits only. Trees that were grown by this package have no objective, which is then
+    refused, too.
     """
     body, end, _ = text.partition(_END)
     if not end or re.search(r"[\r\0]", body):
@@ -62,14 +63,29 @@ def read_lightgbm(text: str, *, with_objective: bool = True) -> Forest:
         _refuse("no linear functions in leaves to be a forest")
     head, *blocks = re.split(r"^Tree=", body, flags=re.MULTILINE)
     lines = [line for line in head.split("\n") if line not in ("", "tree")]
-    if "average_output" in lines:
-        _refuse("no average in place of a sum to be a forest")
+    is_mean = "average_output" in lines
+    if is_mean:
+        lines.remove("average_output")
     fields = _fields(lines, _HEADER | {"objective"} if with_objective else _HEADER)
     n_features = _whole(fields, "max_feature_idx", least=-1) + 1
     n_outputs = _whole(fields, "num_tree_per_iteration", least=1)
     names = tuple(_text(fields, "feature_names").split(" "))
     _check_header(fields, blocks, n_features, n_outputs, names)
     trees = [_tree(block, number, n_features) for number, block in enumerate(blocks)]
+    forest = forest_of_trees(trees, n_features, n_outputs, names)
+    return averaged(forest) if is_mean else forest
+
+
+def averaged(forest: Forest) -> Forest:
+    """Return the mean of the trees of each output in place of their sum."""
+    n_iterations = max(1, forest.n_trees // forest.n_outputs)
+    return replace(forest, values=forest.values / n_iterations)
+
+
+def forest_of_trees(
+    trees: list[dict[str, np.ndarray]], n_features: int, n_outputs: int, names: tuple[str, ...]
+) -> Forest:
+    """Return the forest of the nodes of trees, given the decisions of LightGBM at their splits."""
     decision = np.concatenate([tree["decision"] for tree in trees])
     numeric = decision & _IS_CATEGORY == 0
     kinds = [(decision[numeric] & kind).any() for kind in (_IS_ZERO_MISSING, _IS_NAN_MISSING)]

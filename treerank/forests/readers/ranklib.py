@@ -1,7 +1,9 @@
-"""RankLib: the XML of its ensembles of LambdaMART and MART.
+"""RankLib: the XML of its ensembles of LambdaMART and MART, and of its random forests of these.
 
 RankLib reads values and numbers of the file as floats, goes left if ``value <= threshold``, and
-adds floats. A missing value is 0. The file does not say how many features there are.
+adds floats. A missing value is 0. A random forest is the mean of the scores of its bags, which are
+added in double precision; a bag of several trees is a sum of floats there, and equal up to
+rounding here. The file does not say how many features there are.
 """
 
 from dataclasses import replace
@@ -15,6 +17,8 @@ from treerank.forests.forest import Forest
 from treerank.forests.thresholds import up_to_in_single
 
 _SUMS = ("", "LambdaMART", "MART")
+_MEANS = ("Random Forests",)
+_END = "</ensemble>"
 #: Numbers of features up to here are exact in single precision, as RankLib reads them.
 _MOST_FEATURES = 2**24
 
@@ -30,19 +34,24 @@ def read_ranklib(document: str) -> Forest:
     """
     head, start, xml = document.partition("<ensemble>")
     name = head.partition("\n")[0].strip("# \r")
-    if name not in _SUMS:
-        _refuse(f"trees of LambdaMART or MART, not of {name:.50}")
-    growing = GrowingForest()
-    for tree in ElementTree.fromstring(start + xml):
-        _add_tree(growing, tree)
+    if name not in (*_SUMS, *_MEANS):
+        _refuse(f"trees of LambdaMART, MART or Random Forests, not of {name:.50}")
+    growing, bags = GrowingForest(), [start + xml]
+    if name in _MEANS:
+        bags = [bag + _END for bag in (start + xml).split(_END) if bag.strip()]
+    for bag in bags:
+        for tree in ElementTree.fromstring(bag.strip()):
+            _add_tree(growing, tree)
     forest = growing.forest(max(growing.feature, default=-1) + 1)
+    if name in _MEANS:
+        forest = replace(forest, values=forest.values / len(bags))
     reached = up_to_in_single(forest.threshold.astype(np.float32))
     is_leaf = forest.is_leaf
     return replace(
         forest,
         threshold=np.where(is_leaf, 0.0, reached),
         missing_left=~is_leaf & (reached >= 0),
-        sum_dtype="float32",
+        sum_dtype="float64" if name in _MEANS else "float32",
     )
 
 

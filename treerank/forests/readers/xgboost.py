@@ -98,13 +98,16 @@ _MARGINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def read_xgboost_model(document: dict[str, Any]) -> Forest:
-    """Return the trees of a model that XGBoost itself trained, also by other objectives.
+    """Return the trees of a model that XGBoost itself trained, also by other objectives and DART.
 
     Scores are margins, before an objective turns them into probabilities or rates. A fit that
     stopped early scores by the trees up to its best iteration, as XGBRanker does.
     """
     learner = dict(document["learner"])
-    boosted = dict(_entry(learner, "gradient_booster", dict))
+    boosted, weights = dict(_entry(learner, "gradient_booster", dict)), None
+    if boosted.get("name") == "dart":
+        weights = _array(boosted, "weight_drop", "f")
+        boosted = dict(_entry(boosted, "gbtree", dict)) | {"name": "gbtree"}
     model = dict(_entry(boosted, "model", dict, {}))
     names_of_categories = model.pop("cats", {})
     learner["gradient_booster"] = boosted | ({"model": model} if model else {})
@@ -113,6 +116,11 @@ def read_xgboost_model(document: dict[str, Any]) -> Forest:
         learner["objective"] = {"name": "reg:squarederror"}
     forest = read_xgboost(document | {"learner": learner})
     forest = replace(forest, levels=_levels(names_of_categories, forest.n_features))
+    if weights is not None:
+        if len(weights) != forest.n_trees:
+            _refuse("a weight for each tree of DART")
+        values = forest.values.astype(np.float32) * weights[forest.tree_of_node][:, None]
+        forest = replace(forest, values=values.astype(np.float64))
     best = learner.get("attributes", {}).get("best_iteration")
     if best is not None:
         ends = model.get("iteration_indptr", range(forest.n_trees + 1))
