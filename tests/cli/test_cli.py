@@ -267,7 +267,12 @@ def test_demo_compares_rankers_at_their_defaults_and_writes_a_report(tmp_path):
     result = run("demo", "--queries", "20", "--output", tmp_path / "page.html")
     rows = [line.split()[0] for line in result.stdout.splitlines() if " ± " in line]
     assert rows[:2] == ["TreeDirectRanker", "LGBMRanker"]
-    assert f"wrote {tmp_path / 'page.html'}: open it" in result.stderr
+    said = " ".join(result.stderr.split())
+    assert "TreeDirectRanker, LGBMRanker" in said
+    assert "learn from 20 queries at their defaults, and are tested on 80 others." in said
+    assert f"wrote {tmp_path / 'page.html'}, " in said
+    assert f"Open it in a browser: {(tmp_path / 'page.html').resolve().as_uri()}" in said
+    assert "One test set" in result.stdout
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "TreeDirectRanker beside LGBMRanker" in page
 

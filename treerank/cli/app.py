@@ -35,7 +35,7 @@ class About(NamedTuple):
 
 COMMANDS = {
     "demo": About(
-        "Compare rankers at their defaults on made-up web searches, and write a report.",
+        "Compare rankers at their defaults on synthetic web searches, and write a report.",
         ["treerank demo", "treerank demo --queries 50 --output page.html"],
     ),
     "sample": About(
