@@ -230,3 +230,22 @@ def test_an_output_for_which_the_disk_is_full_is_named(letor_file, tmp_path):
     options = ("--ranker", "PRank", "--output", tmp_path / "table.md", "--quiet")
     said = refusal("compare", letor_file[0], *options)
     assert said == f"treerank: {tmp_path / 'table.md'}: No space left on device\n"
+
+
+def test_labels_of_people_are_a_column_beside_those_of_an_llm(tmp_path):
+    rng, qid = np.random.default_rng(0), np.repeat(np.arange(60), 10)
+    X = pl.DataFrame(rng.normal(size=(600, 2)), schema=["a", "b"])
+    y = (X["a"].to_numpy() > rng.normal(size=600)).astype(int)
+    llm = np.where(rng.random(600) < 0.8, y, 1 - y)
+    human = pl.Series([*y[:320].tolist(), *[None] * 280])
+    X.with_columns(llm=llm, query=qid, people=human).write_csv(tmp_path / "data.csv")
+    command = ["compare", tmp_path / "data.csv", "--label", "llm", "--human-label", "people"]
+    command += ["--ranker", "RankSVM", "--notes", "-q", "--metric", "map"]
+    found = run(*command).stdout
+    assert "60 queries judged by the LLM and 32 of them by people" in found
+    labels = np.where(qid < 32, y, np.nan)
+    rankers = {"RankSVM": RankSVM()}
+    expected = compare(rankers, (X.to_numpy(), llm, qid), human_labels=labels, metrics="map")
+    assert row_of(found) == row_of(f"{expected.summary()}")
+    command[command.index("people")] = "no"
+    assert "Write --human-label NAME for another" in refusal(*command, code=1)

@@ -114,6 +114,16 @@ def given_trees_in_a_chain(part, X, y, qid, **weights):
     return Fitted(whole, lambda frame: first.transform(read_documents(whole, frame)[0])[:, 0])
 
 
+def given_trees_beside_new_ones(part, X, y, qid, **weights):
+    """Trees of one label, such as an LLM's, weighed beside those of another."""
+    trees = RefitTrees(alone(part, X, y, qid, **weights).forest(), learning_rate=0.0)
+    few = ~np.isin(X["shop"], SHOPS[:3])
+    parts = Ensemble([trees, "histogram", "linear"], n_bags=2, random_state=0)
+    whole = alone(parts, X[few][["shop", "price", "size"]], y[few], qid[few])
+    first = whole.feature_part_.bags_[0][0]
+    return Fitted(whole, lambda frame: first.transform(read_documents(whole, frame)[0])[:, 0])
+
+
 def given_trees_in_a_nested_ranker(part, X, y, qid, **weights):
     trees = RefitTrees(alone(part, X, y, qid, **weights).forest(), learning_rate=0.0)
     few = ~np.isin(X["shop"], SHOPS[:3])

@@ -51,6 +51,7 @@ _HELP = {
     "time": "Column of times, by which tested queries are later than those that are learned from.",
     "gap": "Leave out of training what is less than so many days, or units of --time, before.",
     "groups": "Column of what no training set shares with its test set, such as users.",
+    "human_label": "Column of people's labels, where --label is an LLM's; empty if not judged.",
     "store": "Folder that keeps the fits, to continue after a stop.",
     "output": "File to write, with the notes: .txt, .md or .html.",
     "notes": "Also print what was compared how, and each difference with its interval.",
@@ -85,6 +86,9 @@ def compare(
     notes: Annotated[bool, shared.option(shared.OUTPUT, _HELP["notes"], "--notes")] = False,
     output: Annotated[Path | None, _file(shared.OUTPUT, "output")] = None,
     label: shared.LabelOfModel = None,
+    human_label: Annotated[
+        str | None, shared.option(shared.DATA, _HELP["human_label"], metavar="COLUMN")
+    ] = None,
     query: shared.QueryOfModel = None,
     document: shared.Document = None,
     features: shared.Features = None,
@@ -120,7 +124,7 @@ def compare(
     reporter = Reporter(quiet)
     documents: Any = data
     fitted = _models(models, ranker or [])
-    by_column = shared.given(time=time, groups=groups)
+    by_column = shared.given(time=time, groups=groups, human_label=human_label)
     columns = _columns(data, by_column, gap)
     if by_column and features is None:
         drop = [*(drop or ()), *by_column.values()]
@@ -149,6 +153,7 @@ def compare(
             metrics=metric or DEFAULT_METRICS,
             convention=convention,
             n_jobs=n_jobs,
+            human_labels=columns.get("human_label"),
             store=store,
             random_state=random_state,
         )
@@ -214,9 +219,14 @@ def _columns(path: Path, names: dict[str, str], gap: float | None) -> dict[str, 
     if not names:
         return {}
     if format_of(path) is not PARQUET or not is_one_data_set(path):
-        hint = ", ".join(f"--{word}" for word in names)
-        raise typer.BadParameter("must come with one table, which is split.", param_hint=hint)
-    found = {word: shared.column_of(path, name, word) for word, name in names.items()}
+        hint = ", ".join(f"--{word.replace('_', '-')}" for word in names)
+        raise typer.BadParameter("must come with one table.", param_hint=hint)
+    found = {
+        word: shared.labels_of(path, name)
+        if word == "human_label"
+        else shared.column_of(path, name, word)
+        for word, name in names.items()
+    }
     if "time" in found:
         found["time"] = checked_times(f"{path}, column {names['time']!r}: times", found["time"])
     return found | {"gap": gap}
@@ -229,7 +239,7 @@ def _splits(
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=seed)
-    if not columns:
+    if not {"time", "groups"} & columns.keys():
         return cv
     if "time" in columns:
         gap = columns["gap"]

@@ -11,7 +11,7 @@ import typer
 from treerank.checks import check_choice
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
-from treerank.datasets.parquet_files import ParquetFiles, as_ids, column_names
+from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, column_names
 from treerank.documents.features import feature_names_of
 from treerank.documents.queries import QueryGroups
 from treerank.documents.ranking_data import RankingData
@@ -229,6 +229,13 @@ def column_of(path: Path, name: str, role: str) -> np.ndarray:
     (column,) = files.columns([name])
     values: np.ndarray = as_ids(str(path), name, column)
     return values
+
+
+def labels_of(path: Path, name: str) -> np.ndarray:
+    """Return a column of further labels of a table; NaN where nobody has judged."""
+    files = ParquetFiles.open(path, name, None, [name], arguments={name: "human_label"}, ids=[])
+    (column,) = files.columns([name])
+    return as_floats(column, np.float64)
 
 
 def columns_for(models: Iterable[Path], path: Path, **given_columns: Any) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from treerank.datasets.folds import Split, fold_folders, load_folds, read_fold
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.ids import check_ids
+from treerank.documents.labels import split_labels
 from treerank.documents.queries import check_qid
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import take_columns
-from treerank.evaluation.labels import checked_labels
+from treerank.evaluation.labels import HumanLabels, checked_labels
 from treerank.model_selection import QueryKFold, QuerySplitter
 
 
@@ -26,14 +27,15 @@ from treerank.model_selection import QueryKFold, QuerySplitter
 class SplitSource:
     """The name of a split, and a function that returns its sets when they are needed.
 
-    ``labels`` are the names of several labels, and ``has_training`` tells whether there is a
-    training set.
+    ``labels`` are the names of several labels, ``has_training`` tells whether there is a training
+    set, and ``human`` are people's labels of the test set, where ``y`` are an LLM's.
     """
 
     name: str
     split: Callable[[], Split]
     labels: tuple[str, ...] | None = None
     has_training: bool = True
+    human: HumanLabels | None = None
 
 
 def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
@@ -43,7 +45,12 @@ def _rows_of(data: RankingData, name: str, *parts: np.ndarray) -> Split:
 
 
 def make_splits(
-    data: Any, cv: Any = None, random_state: int = 0, *, only_test: bool = False
+    data: Any,
+    cv: Any = None,
+    random_state: int = 0,
+    *,
+    only_test: bool = False,
+    human_labels: Any = None,
 ) -> Sequence[SplitSource]:
     """Return the splits of the data; the arguments are those of ``compare``.
 
@@ -52,17 +59,25 @@ def make_splits(
     """
     if isinstance(data, str | Path) and is_one_data_set(Path(data)):
         data = read_ranking_data(data)
+    if human_labels is not None and not _is_data(data):
+        raise ValueError(
+            "human_labels must be None for data in folds; got labels. Pass one data set, (X, y, "
+            "qid), and folds as pairs of rows: cv=[(train, test), ...]."
+        )
     if isinstance(data, str | Path):
         _refuse_cv(cv)
         load_folds(data)  # names missing files before the work begins
         folders = fold_folders(data)
         return [SplitSource(each.resolve().name, partial(read_fold, each)) for each in folders]
     if _is_data(data) and only_test:
-        test = _check_data(data)
+        test, human = _check_data(data, human_labels)
+        if human is not None:
+            human.check_size(test.qid)
         split = partial(Split, "test", None, test)
-        return [SplitSource("test", split, test.y.dtype.names, has_training=False)]
+        return [SplitSource("test", split, test.y.dtype.names, has_training=False, human=human)]
     if _is_data(data):
-        return list(_row_splits(_check_data(data), cv, random_state))
+        documents, human = _check_data(data, human_labels)
+        return list(_row_splits(documents, human, cv, random_state))
     if isinstance(data, tuple) and len(data) == 2 and np.ndim(data[0]) == 2:
         raise ValueError(
             "data must be (X, y, qid), with the query of each document; got (X, y). For a single "
@@ -94,17 +109,22 @@ def _is_data(data):
     )
 
 
-def _check_data(data):
-    """Return the data with labels, one or several, and query ids as arrays of equal length."""
+def _check_data(data, human_labels):
+    """Return the data with labels, one or several, and query ids as arrays of equal length.
+
+    Then people's labels, where those of the data are an LLM's.
+    """
     X, y, qid = data
-    X, (y, qid) = take_columns(X, y=y, qid=qid)
+    is_one_of_y = isinstance(human_labels, str) and human_labels in (split_labels(y) or ())
+    named = {} if is_one_of_y else {"human_labels": human_labels}
+    X, (y, qid, *taken) = take_columns(X, y=y, qid=qid, **named)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
     y = checked_labels(y, n_documents)
     queries = check_qid(qid, n_documents)
     if queries.dtype.kind == "i" and all(isinstance(query, str) for query in qid):
         queries = check_ids("qid", [*qid])  # so that tables have the text, and no numbers
-    return RankingData(X, y, queries)
+    return RankingData(X, y, queries), HumanLabels.of(taken[0] if taken else human_labels, y)
 
 
 def _check_features(X):
@@ -134,9 +154,14 @@ def _in_memory(split: Any) -> SplitSource:
     return SplitSource(split.name, partial(replace, split, **parts), labels, has_training)
 
 
-def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[SplitSource]:
+def _row_splits(
+    data: RankingData, human: HumanLabels | None, cv: Any, random_state: int
+) -> Iterator[SplitSource]:
     """Yield the splits of one data set."""
     pairs = _index_pairs(data, cv, random_state)
+    if human is not None:
+        tested = np.unique(np.concatenate([test for _, test in pairs]))
+        human.take(tested).check_size(data.qid[tested])
     width = len(str(len(pairs)))
     for number, (train, test) in enumerate(pairs, start=1):
         shared = np.intersect1d(data.qid[train], data.qid[test])
@@ -146,7 +171,9 @@ def _row_splits(data: RankingData, cv: Any, random_state: int) -> Iterator[Split
         if len(np.unique(test)) < len(test):
             raise ValueError(f"cv must test each row once; split {number} has one twice.")
         name = f"{number:0{width}d}"
-        yield SplitSource(name, partial(_rows_of, data, name, train, test), data.y.dtype.names)
+        split = partial(_rows_of, data, name, train, test)
+        tested_human = human and human.take(test)
+        yield SplitSource(name, split, data.y.dtype.names, human=tested_human)
 
 
 def check_cv(name: str, cv: Any) -> None:

@@ -11,9 +11,9 @@ from treerank.documents.ids import check_ids
 from treerank.documents.queries import ByRow, warn_without_qid
 from treerank.documents.ranking_data import RankingData
 from treerank.evaluation.fits import Fitted
-from treerank.evaluation.labels import checked_labels
+from treerank.evaluation.labels import HumanLabels, checked_labels
 from treerank.evaluation.ranker_comparison import Comparison
-from treerank.evaluation.running import Scoring, metrics_by_name
+from treerank.evaluation.running import Scoring, metrics_by_name, warn_of_weak_labels
 from treerank.metrics.judged import warn_of_unjudged
 from treerank.metrics.registry import Metrics, describe_metrics
 from treerank.parameters import check_arguments
@@ -28,6 +28,7 @@ def compare_scores(
     metrics: Metrics = ("ndcg@10", "map"),
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
+    human_labels: ArrayLike | str | None = None,
 ) -> Comparison:
     """Compare scores of the same documents, wherever they are from.
 
@@ -45,7 +46,7 @@ def compare_scores(
         labels, and each label has its own, such as "ndcg@10 of margin".
     qid : array-like of shape (n_documents,), default=None
         Query of each document; None is a single query, which no test can compare.
-    metrics, convention, label_weights
+    metrics, convention, label_weights, human_labels
         As in :func:`treerank.compare`.
 
     Returns
@@ -72,15 +73,22 @@ def compare_scores(
     warn_without_qid(qid, n_documents)
     ids = np.zeros(n_documents) if qid is None else check_ids("qid", qid, n_documents)
     by_name = metrics_by_name(metrics, convention)
+    human = HumanLabels.of(human_labels, labels)
+    if human is not None:
+        human.check_size(ids)
     scoring, data = Scoring(by_name, label_weights), RankingData(None, labels, ids)
     nan = math.nan
     outcomes = {
         (name, "test"): scoring.outcome(
-            name, "test", Fitted(column, {}, (nan, nan, nan)), data, test_to_train=nan
+            name, "test", Fitted(column, {}, (nan, nan, nan)), data, human, test_to_train=nan
         )
         for name, column in columns.items()
     }
     warn_of_unjudged(min(outcome.judged for outcome in outcomes.values()))
     names = tuple(next(iter(outcomes.values())).values)
     conventions = describe_metrics(by_name.values(), convention)
-    return Comparison(tuple(columns), ("test",), names, convention, outcomes, scoring=conventions)
+    comparison = Comparison(
+        tuple(columns), ("test",), names, convention, outcomes, scoring=conventions
+    )
+    warn_of_weak_labels(comparison)
+    return comparison

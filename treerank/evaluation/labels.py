@@ -1,18 +1,20 @@
-"""Labels of a comparison: one or several, and their metrics.
+"""Labels of a comparison: one or several, also of people beside those of an LLM, and their metrics.
 
 Several labels are a structured array here, so that rows can be taken as from any array.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_column
+from treerank.checks import check_choice, check_column, quote
 from treerank.documents.labels import are_judged, split_labels, weights_of_labels
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share
 from treerank.metrics.registry import FunctionMetric
+from treerank.statistics.double_sampling import check_n_human
 
 
 def checked_labels(y: Any, n_documents: int | None = None) -> np.ndarray:
@@ -90,3 +92,57 @@ def _shares(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def judged_labels_share(y: np.ndarray, scores: np.ndarray, qid: Any) -> float:
     """Return judged@10, where a document is judged if any of its labels is."""
     return judged_share(np.where(are_judged(as_passed(y)), 0.0, np.nan), scores, qid)
+
+
+@dataclass(frozen=True, eq=False)
+class HumanLabels:
+    """People's labels of some documents, beside those of an LLM.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_documents,)
+        People's labels; NaN where nobody has judged.
+    name : str or None
+        Its name, if it is one of two labels of the data; the other one is that of the LLM.
+    """
+
+    y: np.ndarray
+    name: str | None = None
+
+    @classmethod
+    def of(cls, human_labels: Any, y: np.ndarray) -> "HumanLabels | None":
+        """Return checked labels, given beside ``y`` or as the name of one of its labels."""
+        if human_labels is None:
+            return None
+        names = y.dtype.names
+        if names is None:
+            return cls(check_column("human_labels", human_labels, len(y), some_unjudged=True))
+        if not isinstance(human_labels, str):
+            raise ValueError(
+                f"human_labels must name a label of y where y has several, {[*names]}; got "
+                f"{quote(human_labels)}. Pass y={{'llm': y_llm, 'human': y_human}} and "
+                "human_labels='human'."
+            )
+        check_choice("human_labels", human_labels, names)
+        if len(names) != 2:
+            raise ValueError(
+                f"y must have two labels, people's and the LLM's, where human_labels is given; got "
+                f"{[*names]}."
+            )
+        return cls(y[human_labels], human_labels)
+
+    def take(self, rows: np.ndarray) -> "HumanLabels":
+        """Return the labels of some documents."""
+        return HumanLabels(self.y[rows], self.name)
+
+    def without(self, y: np.ndarray) -> np.ndarray:
+        """Return the LLM's labels: ``y`` without those of people."""
+        if self.name is None:
+            return y
+        assert y.dtype.names is not None
+        (other,) = (name for name in y.dtype.names if name != self.name)
+        return y[other]
+
+    def check_size(self, qid: np.ndarray) -> None:
+        """Refuse too few queries with a label by people."""
+        check_n_human(len(np.unique(qid[~np.isnan(self.y)])))

@@ -6,6 +6,7 @@ the models: it compares values by query, averaged over the splits that test the 
 intervals are those of the test.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -18,12 +19,29 @@ from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.parameters import check_arguments
+from treerank.statistics.double_sampling import PredictionPowered, prediction_powered
 from treerank.statistics.paired import PairedResult, paired_differences
 from treerank.statistics.randomization import randomization_interval, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 #: Tests by name: of splits, and of queries.
 TestName = Literal["corrected_t", "randomization"]
+
+
+@dataclass(frozen=True, eq=False)
+class ByPeople:
+    """Values by people's labels, beside those of an LLM.
+
+    Attributes
+    ----------
+    values : dict from str to ndarray of shape (n_queries,)
+        Value of each query by metric; NaN if people have not judged it or find nothing relevant.
+    judged : ndarray of shape (n_queries,)
+        Mask of the queries that people have judged.
+    """
+
+    values: dict[str, np.ndarray]
+    judged: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +70,8 @@ class Outcome:
         Whether the ranker was fitted before, and only scored here.
     seen : QueryOverlap or None
         How many test queries a ranker that was fitted before was trained on, if it remembers.
+    by_people : ByPeople or None
+        Values by people's labels, where ``values`` are by an LLM's.
     """
 
     ranker: str
@@ -65,6 +85,7 @@ class Outcome:
     watched: bool | None = None
     fitted_before: bool = False
     seen: QueryOverlap | None = None
+    by_people: ByPeople | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +162,10 @@ class Comparison:
 
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
-        """Columns with one entry per ranker, split, query and metric, for a data frame."""
+        """Columns with one entry per ranker, split, query and metric, for a data frame.
+
+        With labels by people, "value" is by the LLM's labels, and "human" by people's.
+        """
         cells = [(o, metric) for o in self.outcomes.values() for metric in self.metrics]
         sizes = [len(o.queries) for o, _ in cells]
 
@@ -149,13 +173,15 @@ class Comparison:
             return np.repeat(np.array(entries), sizes)
 
         empty = np.empty(0)
+        by_people = [(o.by_people, metric) for o, metric in cells]
+        human = [people.values[metric] for people, metric in by_people if people is not None]
         return {
             "ranker": column([o.ranker for o, _ in cells]),
             "split": column([o.split for o, _ in cells]),
             "query": np.concatenate([o.queries for o, _ in cells] or [empty]),
             "metric": column([metric for _, metric in cells]),
             "value": np.concatenate([o.values[metric] for o, metric in cells] or [empty]),
-        }
+        } | ({"human": np.concatenate(human)} if human else {})
 
     @property
     def complete(self) -> tuple[str, ...]:
@@ -183,8 +209,16 @@ class Comparison:
         names = {o.ranker for o in self.outcomes.values() if o.fitted_before}
         return tuple(name for name in self.rankers if name in names)
 
+    @cached_property
+    def has_human_labels(self) -> bool:
+        """Whether some queries have labels by people, and all of them those of an LLM."""
+        return any(outcome.by_people is not None for outcome in self.outcomes.values())
+
     def by_split(self, metric: str | Metric) -> np.ndarray:
-        """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed."""
+        """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed.
+
+        With labels by people, they are by the LLM's labels; see :meth:`prediction_powered`.
+        """
         metric = self._name_of(metric)
         means = np.full((len(self.splits), len(self.rankers)), np.nan)
         for (ranker, split), outcome in self.outcomes.items():
@@ -198,16 +232,59 @@ class Comparison:
         """Return values by query, of shape (n_queries, n_rankers); NaN if a ranker failed.
 
         Queries are in ascending order of ids. Values of a query that several splits test are
-        averaged.
+        averaged. With labels by people, they are by the LLM's labels.
         """
-        metric = self._name_of(metric)
+        name = self._name_of(metric)
+        return self._by_query(lambda outcome: outcome.values[name])
+
+    def _by_query(self, values_of: Callable[[Outcome], np.ndarray]) -> np.ndarray:
+        """Return values of outcomes by query, averaged over splits."""
         ids = np.unique(np.concatenate([o.queries for o in self.outcomes.values()]))
         sums, counts = np.zeros((2, len(ids), len(self.rankers)))
         for (ranker, _), outcome in self.outcomes.items():
             cells = np.searchsorted(ids, outcome.queries), self.rankers.index(ranker)
-            sums[cells] += outcome.values[metric]
+            sums[cells] += values_of(outcome)
             counts[cells] += 1
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+
+    @check_arguments
+    def prediction_powered(
+        self, metric: Any, first: str, second: str | None = None, *, level: float = LEVEL
+    ) -> PredictionPowered:
+        """Estimate a metric, or a difference, by people's labels of some queries.
+
+        All queries have the labels of an LLM, whose errors are measured where people judged, too;
+        see :func:`treerank.statistics.prediction_powered_mean`. :func:`treerank.compare` takes
+        people's labels as ``human_labels``.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One of ``metrics``.
+        first : str
+            Name of a ranker.
+        second : str, default=None
+            Name of a ranker that is subtracted from the first; None estimates the first's metric.
+        level : float, default=0.95
+            Coverage of the confidence interval.
+        """
+        if not self.has_human_labels:
+            raise ValueError(
+                "human_labels must be given to compare, or to compare_scores, for estimates by "
+                "people's labels; got none."
+            )
+        name = self._name_of(metric)
+        names = [first] if second is None else [first, second]
+        self._check_complete(names)
+        columns = [self.rankers.index(ranker) for ranker in names]
+        llm = self._by_query(lambda outcome: outcome.values[name])
+        human = self._by_query(lambda outcome: _of_people(outcome).values[name])
+        judged = self._by_query(lambda outcome: _of_people(outcome).judged)[:, columns[0]] > 0
+        of_first, of_second = columns[0], columns[-1]
+        y, f = human[:, of_first], llm[:, of_first]
+        if second is not None:
+            y, f = y - human[:, of_second], f - llm[:, of_second]
+        return prediction_powered(y, f, judged, level=level)
 
     @check_arguments
     def test(
@@ -224,7 +301,8 @@ class Comparison:
         test : {"corrected_t", "randomization"}, default=None
             "corrected_t" tests over splits, "randomization" over queries. By default, the former if
             there are at least two splits and one of the two rankers was fitted to them, else the
-            latter.
+            latter. It must be None where ``human_labels`` were given: then the test is that of
+            :meth:`prediction_powered`.
 
         Raises
         ------
@@ -232,6 +310,9 @@ class Comparison:
             If a ranker failed on a split, or a test over splits has only one split, or no training
             sets.
         """
+        if self.has_human_labels:
+            self._refuse_test(test)
+            return self.prediction_powered(metric, first, second).test()
         over_splits = self._is_over_splits(test, first, second)
         values = self._paired(metric, (first, second), over_splits)
         try:
@@ -268,6 +349,11 @@ class Comparison:
             As in :meth:`test`.
         """
         pair = (first, second)
+        if self.has_human_labels:
+            self._refuse_test(test)
+            estimate = self.prediction_powered(metric, *pair, level=level)
+            name, n_human = self._name_of(metric), estimate.n_human
+            return Difference(name, *pair, estimate.interval, n_human, estimate)
         over_splits = self._is_over_splits(test, first, second)
         by_query = self._paired(metric, pair, over_splits=False)
         if over_splits:
@@ -323,6 +409,14 @@ class Comparison:
             )
         return test == "corrected_t"
 
+    def _refuse_test(self, test: TestName | None) -> None:
+        """Refuse tests of one kind of labels where there are two."""
+        if test is not None:
+            raise ValueError(
+                f"test must be None where human_labels are given; got {test!r}. Differences are "
+                "then tested by both kinds of labels."
+            )
+
     def _name_of(self, metric: Any) -> str:
         """Return the name of a metric of the comparison."""
         name = metric.name if isinstance(metric, Metric | FunctionMetric) else metric
@@ -338,6 +432,12 @@ class Comparison:
 
     def _paired(self, metric, names, over_splits):
         """Return paired values of rankers by split or by query; all results must be there."""
+        self._check_complete(names)
+        table = self.by_split(metric) if over_splits else self.by_query(metric)
+        return [table[:, self.rankers.index(name)] for name in names]
+
+    def _check_complete(self, names):
+        """Refuse rankers without results for all splits."""
         for name in names:
             check_choice("ranker", name, self.rankers)
             if name not in self.complete:
@@ -346,5 +446,9 @@ class Comparison:
                     f"rankers must have results for all splits to be paired; {name!r} has none "
                     f"for {', '.join(missing)}."
                 )
-        table = self.by_split(metric) if over_splits else self.by_query(metric)
-        return [table[:, self.rankers.index(name)] for name in names]
+
+
+def _of_people(outcome: Outcome) -> ByPeople:
+    """Return the values by people's labels, where all outcomes have them."""
+    assert outcome.by_people is not None
+    return outcome.by_people

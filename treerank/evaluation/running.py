@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 
 from treerank.checks import MAX_SEED, check_count, has_methods, naming, quote, warn_user
 from treerank.datasets.folds import Split
+from treerank.documents.labels import are_judged
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
 from treerank.documents.training_queries import cut_or_not, overlap_with_training
@@ -26,9 +27,14 @@ from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
 from treerank.evaluation.fitted_rankers import fitted_names, read_models
-from treerank.evaluation.labels import as_passed, judged_labels_share, values_by_query
+from treerank.evaluation.labels import (
+    HumanLabels,
+    as_passed,
+    judged_labels_share,
+    values_by_query,
+)
 from treerank.evaluation.pipelines import PipelineRanker, adapted
-from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
+from treerank.evaluation.ranker_comparison import ByPeople, Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, describe, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import warn_of_unjudged
@@ -44,6 +50,7 @@ from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.scoring import check_settings
 from treerank.spelling import has_spelling
+from treerank.statistics.double_sampling import WEAK
 
 
 @check_arguments
@@ -55,6 +62,7 @@ def compare(
     metrics: Metrics = ("ndcg@10", "map"),
     convention: str = "treerank",
     label_weights: Mapping[str, float] | None = None,
+    human_labels: Any = None,
     grid: Mapping[str, Any] | None = None,
     inner_cv: Any = 3,
     n_jobs: int = 1,
@@ -94,6 +102,12 @@ def compare(
         Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
     label_weights : dict from str to float, default=None
         Weights of several labels; labels that are not named have weight 1.
+    human_labels : array-like of shape (n_documents,) or str, default=None
+        People's labels of some queries, where ``y`` are an LLM's labels of all; NaN where nobody
+        has judged. Values and differences are then estimates by people's labels, see
+        :func:`treerank.statistics.prediction_powered_mean`. People must have judged at least 20
+        tested queries, drawn at random, and the judge must not have been tuned on them. Text is the
+        name of a column of ``X``, or of one of two labels of ``y``. Rankers are fitted to ``y``.
     grid : dict from str to (dict or list of dict), default=None
         Hyperparameters to search on each training set, by ranker, as in scikit-learn; the best by
         the first metric are used. A ranker without a grid keeps its parameters.
@@ -142,7 +156,8 @@ def compare(
     _check_search(seeded, grid or {}, inner_cv)
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
-    splits = make_splits(data, cv, random_state, only_test=len(before) == len(rankers))
+    only_test = len(before) == len(rankers)
+    splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
     _check_splits(splits)
     _check_training_sets(splits, unfitted)
     _check_labels(splits[0].labels, unfitted, grid)
@@ -173,6 +188,7 @@ def compare(
         scoring=describe_metrics(by_name.values(), convention),
     )
     _warn_of_seen(comparison)
+    warn_of_weak_labels(comparison)
     return comparison
 
 
@@ -209,20 +225,37 @@ class Scoring:
     label_weights: Mapping[str, float] | None = None
 
     def outcome(
-        self, ranker: str, split: str, fitted: Fitted, test: RankingData, **further: Any
+        self,
+        ranker: str,
+        split: str,
+        fitted: Fitted,
+        test: RankingData,
+        human: HumanLabels | None = None,
+        **further: Any,
     ) -> Outcome:
-        """Return the results of scores on a test set."""
+        """Return the results of scores on a test set, by people's labels, too, if there are any."""
+        y, qid, scores, by_people = test.y, test.qid, fitted.scores, None
+        judged = 1.0
+        if human is not None:
+            y = human.without(y)
+            # Queries that neither people nor the LLM have judged tell nothing.
+            known = np.isin(qid, np.unique(qid[are_judged(as_passed(y)) | ~np.isnan(human.y)]))
+            y, qid, scores, of_people = y[known], qid[known], scores[known], human.y[known]
+            queries = np.unique(qid[~np.isnan(of_people)])
+            values = values_by_query(self.metrics, of_people, scores, qid)
+            by_people = ByPeople(values, np.isin(np.unique(qid), queries))
+            some = np.isin(qid, queries)
+            judged = judged_labels_share(of_people[some], scores[some], qid[some])
         return Outcome(
             ranker=ranker,
             split=split,
-            queries=np.unique(test.qid),
-            values=values_by_query(
-                self.metrics, test.y, fitted.scores, test.qid, self.label_weights
-            ),
+            queries=np.unique(qid),
+            values=values_by_query(self.metrics, y, scores, qid, self.label_weights),
             best_params=fitted.best_params,
             seconds=fitted.seconds,
-            judged=judged_labels_share(test.y, fitted.scores, test.qid),
+            judged=min(judged, judged_labels_share(y, scores, qid)),
             watched=fitted.watched,
+            by_people=by_people,
             **further,
         )
 
@@ -250,7 +283,8 @@ def run_job(job: Job) -> Outcome | Failure:
     if job.is_fitted:
         test = split.test.X, as_passed(split.test.y), split.test.qid
         further |= {"fitted_before": True, "seen": overlap_with_training(job.ranker, *test)}
-    return job.scoring.outcome(job.name, split.name, fitted, split.test, **further)
+    human = job.split.human
+    return job.scoring.outcome(job.name, split.name, fitted, split.test, human, **further)
 
 
 def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
@@ -379,6 +413,26 @@ def _warn_of_seen(comparison):
                 f"rankers[{name!r}] was fitted to {seen.n_cut} of the {total} test queries with "
                 f"other documents. {cut_or_not('its values are too good')}"
             )
+
+
+def warn_of_weak_labels(comparison: Comparison) -> None:
+    """Warn of few labels by people, and of an LLM whose labels say little of theirs."""
+    if not comparison.has_human_labels:
+        return
+    found = [
+        (f"{metric} of {ranker}", comparison.prediction_powered(metric, ranker))
+        for metric in comparison.metrics
+        for ranker in comparison.complete
+    ]
+    weak = [f"{name} ({each.correlation:.2f})" for name, each in found if each.is_weak]
+    if weak:
+        warn_user(
+            "The LLM's labels add almost nothing where their correlation with people's is below "
+            f"{WEAK}: {', '.join(weak)}. Let people judge more, or mend the judge."
+        )
+    fewest = min((each for _, each in found), key=lambda each: each.n_human, default=None)
+    if fewest is not None and fewest.is_small:
+        warn_user(fewest.smallness)
 
 
 def _check_search(rankers, grid, inner_cv):

@@ -5,8 +5,8 @@ A summary holds numbers and text; :mod:`treerank.evaluation.layouts` turns them 
 Difference: how far apart two rankers are, and how many queries would show it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
+from treerank.statistics.double_sampling import WEAK, PredictionPowered
 from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import (
     POWER,
@@ -38,7 +39,9 @@ class Difference:
     interval : Interval
         Mean of the first minus mean of the second, with its bounds.
     n_queries : int
-        Number of queries tested.
+        Number of queries tested; of those that people judged, with labels by people.
+    prediction_powered : PredictionPowered, default=None
+        The estimate by labels of people and of an LLM, if it is one.
 
     Examples
     --------
@@ -52,20 +55,29 @@ class Difference:
     second: str
     interval: Interval
     n_queries: int
+    prediction_powered: PredictionPowered | None = None
 
     @property
     def queries_needed(self) -> float:
         """About how many queries would show the difference, if it is as large as observed.
 
         The interval is taken to narrow by the square root of their number, and to leave out 0 in
-        80 % of samples of so many.
+        80 % of samples of so many. Beside an LLM, it is the number of queries by people alone.
         """
-        return queries_needed(self.interval, self.n_queries)
+        estimate = self.prediction_powered
+        n_queries = self.n_queries if estimate is None else estimate.effective_n
+        return queries_needed(self.interval, n_queries)
 
     def __str__(self) -> str:
         """Return the difference in one line; one that is not shown says what would show it."""
         is_open = self.interval.low <= 0 <= self.interval.high and np.isfinite(self.queries_needed)
         needed = f"; about {self.queries_needed:,.0f} would show it" if is_open else ""
+        if self.prediction_powered is not None:
+            needed = needed.replace(" would", " human ones alone would")
+            sample = self.prediction_powered.sample
+            return (
+                f"{self.first} - {self.second} by {self.metric}: {self.interval}; {sample}{needed}."
+            )
         return (
             f"{self.first} - {self.second} by {self.metric}: {self.interval} over "
             f"{self.n_queries:,} queries{needed}."
@@ -120,6 +132,9 @@ class Summary:
         Splits, errors, tests, metrics, differences and failures, in words.
     fitted_before : tuple of str, default=()
         Rankers that were not fitted here.
+    prediction_powered : dict from (str, str) to PredictionPowered, default={}
+        Estimates by labels of people and of an LLM, by ranker and metric, if there are both. Then
+        each metric has the effective number of queries and the correlation as further columns.
 
     Examples
     --------
@@ -140,11 +155,18 @@ class Summary:
     seconds: dict[str, float]
     notes: tuple[str, ...]
     fitted_before: tuple[str, ...] = ()
+    prediction_powered: Mapping[tuple[str, str], PredictionPowered] = field(default_factory=dict)
 
     @property
     def header(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return ("ranker", *self.metrics, *(["fit (s)"] if self._has_fits else []))
+        columns = [name for metric in self.metrics for name in self._columns_of(metric)]
+        return ("ranker", *columns, *(["fit (s)"] if self._has_fits else []))
+
+    def _columns_of(self, metric: str) -> list[str]:
+        """Return the names of the columns of a metric."""
+        further = [f"{metric}: effective queries", f"{metric}: correlation"]
+        return [metric, *(further if self.prediction_powered else [])]
 
     @property
     def _has_fits(self) -> bool:
@@ -155,8 +177,16 @@ class Summary:
         """Return the cells by row, each from its text and whether it is the best of its column."""
         rows = []
         for name in self.rankers:
-            cells = [self.cells[name, metric] for metric in self.metrics]
-            means = [as_cell(str(cell), cell.is_best) for cell in cells]
+            means = []
+            for metric in self.metrics:
+                cell = self.cells[name, metric]
+                means.append(as_cell(str(cell), cell.is_best))
+                if self.prediction_powered:
+                    estimate = self.prediction_powered.get((name, metric))
+                    texts = ["", ""]
+                    if estimate is not None:
+                        texts = [f"{estimate.effective_n:,.0f}", f"{estimate.correlation:.2f}"]
+                    means += [as_cell(text, False) for text in texts]
             seconds = "" if np.isnan(self.seconds[name]) else f"{self.seconds[name]:.2f}"
             seconds = "fitted before" if name in self.fitted_before else seconds
             fits = [as_cell(seconds, False)] if self._has_fits else []
@@ -217,6 +247,10 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         pairs = [pair for pair in results if pair[1] == against]
         differences += [str(comparison.difference(metric, *pair)) for pair in pairs]
     failures = map(str, comparison.failures)
+    estimates = {}
+    if comparison.has_human_labels:
+        keys = [(r, metric) for r in comparison.complete for metric in comparison.metrics]
+        estimates = {(r, metric): comparison.prediction_powered(metric, r) for r, metric in keys}
     notes = (*_notes(comparison, reference, tests, alpha), *differences, *untested, *failures)
     return Summary(
         rankers=comparison.rankers,
@@ -225,11 +259,14 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
         seconds=_mean_seconds(comparison),
         notes=notes,
         fitted_before=comparison.fitted_before,
+        prediction_powered=estimates,
     )
 
 
 def _means_and_errors(comparison, metric):
     """Return the mean and the error of each ranker; NaN for a ranker without any result."""
+    if comparison.has_human_labels:
+        return _means_and_errors_by_people(comparison, metric)
     by_split = comparison.by_split(metric)
     means, errors = np.full((2, len(comparison.rankers)), np.nan)
     ratio = comparison.test_to_train
@@ -245,6 +282,16 @@ def _means_and_errors(comparison, metric):
             if len(queries) < 2:  # one query has no error
                 continue
             errors[column] = np.std(queries, ddof=1) / np.sqrt(len(queries))
+    return means, errors
+
+
+def _means_and_errors_by_people(comparison, metric):
+    """Return the estimates by people's labels; NaN for a ranker without results for all splits."""
+    means, errors = np.full((2, len(comparison.rankers)), np.nan)
+    for column, ranker in enumerate(comparison.rankers):
+        if ranker in comparison.complete:
+            estimate = comparison.prediction_powered(metric, ranker)
+            means[column], errors[column] = estimate.interval.estimate, estimate.standard_error
     return means, errors
 
 
@@ -288,7 +335,10 @@ def _verdicts(results, reference, alpha):
 
 def _notes(comparison, reference, tests, alpha):
     """Yield notes on splits, errors, fits, tests and metrics."""
-    yield _errors_note(comparison)
+    if comparison.has_human_labels:
+        yield from _human_notes(comparison)
+    else:
+        yield _errors_note(comparison)
     yield from _fit_notes(comparison)
     against, pairs = reference, "its pairs"
     if reference == "best":
@@ -321,6 +371,31 @@ def _errors_note(comparison):
     if not comparison.fitted_before:
         return f"{tested} is {corrected}."
     return f"{tested} is {corrected}, and over queries for {_listed(comparison.fitted_before)}."
+
+
+def _human_notes(comparison):
+    """Yield what was judged by people and by the LLM, and what must be true of it."""
+    n_splits, n_queries = len(comparison.splits), len(np.unique(comparison.values["query"]))
+    sets = "One test set" if n_splits == 1 else f"{n_splits} splits"
+    if not comparison.complete:
+        yield f"{sets}, {n_queries:,} queries judged by the LLM."
+        return
+    of_any = comparison.prediction_powered(comparison.metrics[0], comparison.complete[0])
+    n_human = of_any.n_human
+    given = ", given the models" if n_splits > 1 else ""
+    yield (
+        f"{sets}, {n_queries:,} queries judged by the LLM and {n_human:,} of them by people; "
+        "values are estimates by people's labels, which the LLM's make more precise "
+        f"(prediction-powered inference); ± is their standard error{given}."
+    )
+    yield (
+        "Effective queries: as many judged by people alone would be as precise. Correlation: of "
+        f"the values by people's labels and by the LLM's; below {WEAK} the LLM adds almost nothing."
+    )
+    yield (
+        "Not checked: people's queries must be drawn at random from all, and the judge must not "
+        "have been tuned on them."
+    )
 
 
 def _fit_notes(comparison):

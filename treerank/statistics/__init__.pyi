@@ -1,3 +1,5 @@
+from treerank.statistics.double_sampling import PredictionPowered as PredictionPowered
+from treerank.statistics.double_sampling import prediction_powered_mean as prediction_powered_mean
 from treerank.statistics.paired import PairedResult as PairedResult
 from treerank.statistics.paired import adjust_holm as adjust_holm
 from treerank.statistics.randomization import bootstrap_interval as bootstrap_interval

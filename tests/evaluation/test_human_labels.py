@@ -1,0 +1,215 @@
+"""Comparisons by an LLM's labels of all queries and people's of some."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treerank import NDCG, TreeDirectRanker, compare, compare_scores, get_metric
+from treerank.evaluation.ranker_comparison import Comparison
+from treerank.rankers import ColumnRanker
+from treerank.statistics import prediction_powered_mean
+
+RNG = np.random.default_rng(0)
+QID = np.repeat(np.arange(80), 8)
+Y = RNG.integers(3, size=640).astype(float)
+LLM = np.clip(Y + RNG.integers(-1, 2, size=640) * (RNG.random(640) < 0.4), 0, 2)
+JUDGED = RNG.permutation(80)[:35]
+HUMAN = np.where(np.isin(QID, JUDGED), Y, np.nan)
+X = np.column_stack([Y + RNG.normal(scale=s, size=640) for s in (1.0, 3.0, 2.0)])
+FRAME = pd.DataFrame(X, columns=["bm25", "age", "dense"]).assign(
+    shop=np.array(["a", "b", "c"])[RNG.integers(3, size=640)]
+)
+SCORES = {"bm25": X[:, 0], "age": X[:, 1]}
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The LLM's labels add almost nothing"),
+    pytest.mark.filterwarnings("ignore:Intervals of fewer than 30"),
+    pytest.mark.filterwarnings("ignore:rankers.*was fitted to 80 of the 80"),
+]
+
+
+def expected(metric, *columns):
+    """Return the estimate for the mean of a column, or for the difference of two."""
+    values = [
+        [get_metric(metric).per_query(labels, column, QID) for labels in (HUMAN, LLM)]
+        for column in columns
+    ]
+    human, llm = np.subtract(*values) if len(columns) == 2 else values[0]
+    return prediction_powered_mean(human=human, llm=llm, judged=np.isin(np.arange(80), JUDGED))
+
+
+def test_scores_are_estimated_by_both_kinds_of_labels():
+    comparison = compare_scores(SCORES, LLM, QID, human_labels=HUMAN, metrics=["ndcg@3"])
+    level, gap = expected("ndcg@3", X[:, 0]), expected("ndcg@3", X[:, 0], X[:, 1])
+    assert comparison.prediction_powered("ndcg@3", "bm25") == level
+    found = comparison.difference("ndcg@3", "bm25", "age")
+    assert (found.interval, found.prediction_powered) == (gap.interval, gap)
+    assert comparison.test("ndcg@3", "bm25", "age") == gap.test()
+    p_value = comparison.test("ndcg@3", "bm25", "age").p_value
+    assert (p_value < 0.05) == (gap.interval.low > 0 or gap.interval.high < 0)
+    assert f"35 human and 80 LLM-graded queries: as precise as {gap.effective_n:.0f}" in str(found)
+    assert comparison.has_human_labels
+    values = comparison.values
+    is_first = values["ranker"] == "bm25"
+    human = get_metric("ndcg@3").per_query(HUMAN, X[:, 0], QID)
+    np.testing.assert_array_equal(values["human"][is_first], human)
+
+
+def test_table_text_and_html_have_the_effective_number_and_the_correlation():
+    comparison = compare_scores(SCORES, LLM, QID, human_labels=HUMAN, metrics=["ndcg@3", "map"])
+    summary, level = comparison.summary(), expected("map", X[:, 1])
+    columns = ["map", "map: effective queries", "map: correlation"]
+    assert summary.header[4:] == tuple(columns)
+    (row,) = [row for row in summary.rows(lambda cell, best: cell) if row[0] == "age"]
+    assert row[4].startswith(f"{level.interval.estimate:.4f} ± {level.standard_error:.4f}")
+    assert row[5:] == [f"{level.effective_n:.0f}", f"{level.correlation:.2f}"]
+    for text in (str(summary), summary.to_html().replace("&#x27;", "'"), summary.to_markdown()):
+        assert "80 queries judged by the LLM and 35 of them by people" in text
+        assert "must be drawn at random" in text
+        assert "35 human and 80 LLM-graded queries: as precise as" in text
+        assert f"{level.effective_n:.0f}" in text
+
+
+def test_without_human_labels_nothing_changes():
+    comparison = compare_scores(SCORES, LLM, QID)
+    assert "human" not in comparison.values
+    assert "effective" not in str(comparison)
+    with pytest.raises(ValueError, match="human_labels must be given to compare"):
+        comparison.prediction_powered("map", "bm25")
+
+
+def test_all_queries_by_people_are_the_plain_mean():
+    """The estimate is then that of people, whatever the LLM says."""
+    comparison = compare_scores(SCORES, LLM, QID, human_labels=Y, metrics=["ndcg@3"])
+    values = get_metric("ndcg@3").per_query(Y, X[:, 0], QID)
+    found = comparison.prediction_powered("ndcg@3", "bm25")
+    assert found.interval.estimate == pytest.approx(np.nanmean(values))
+    few = values[~np.isnan(values)]
+    assert found.standard_error == pytest.approx(few.std(ddof=1) / np.sqrt(len(few)), rel=0.1)
+
+
+def test_fitted_rankers_and_frames_with_a_column_of_labels():
+    rankers = {"bm25": ColumnRanker("bm25"), "trees": TreeDirectRanker("histogram", random_state=0)}
+    train = QID < 20
+    fitted = {n: r.fit(FRAME[train], LLM[train], QID[train]) for n, r in rankers.items()}
+    frame, test = FRAME.assign(people=HUMAN, llm=LLM, query=QID)[~train], ~train
+    named = compare(fitted, (frame, "llm", "query"), human_labels="people", metrics="map")
+    given = compare(
+        fitted, (FRAME[test], LLM[test], QID[test]), human_labels=HUMAN[test], metrics="map"
+    )
+    for name in rankers:
+        assert named.prediction_powered("map", name) == given.prediction_powered("map", name)
+    assert "fitted before" in str(given)
+
+
+def test_splits_the_store_and_the_order_of_rows(tmp_path):
+    rankers = {
+        "linear": TreeDirectRanker("linear"),
+        "trees": TreeDirectRanker("histogram", random_state=0),
+    }
+    settings = {"cv": 4, "metrics": ["ndcg@3"], "store": tmp_path}
+    first = compare(rankers, (FRAME, LLM, QID), human_labels=HUMAN, **settings)
+    files = sorted(path.name for path in tmp_path.iterdir())
+    again = compare(rankers, (FRAME, LLM, QID), human_labels=HUMAN, **settings)
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+    found = first.prediction_powered("ndcg@3", "linear", "trees")
+    assert found == again.prediction_powered("ndcg@3", "linear", "trees")
+    assert (found.n_human, found.n_llm) == (35, 80)
+    # Another draw of people's queries needs no new fit.
+    others = np.where(np.isin(QID, RNG.permutation(80)[:30]), Y, np.nan)
+    compare(rankers, (FRAME, LLM, QID), human_labels=others, **settings)
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+    order = RNG.permutation(640)
+    shuffled = compare(
+        {"bm25": ColumnRanker(0).fit(X, LLM, QID)},
+        (X[order], LLM[order], QID[order]),
+        human_labels=HUMAN[order],
+        metrics="map",
+    )
+    plain = compare(
+        {"bm25": ColumnRanker(0).fit(X, LLM, QID)}, (X, LLM, QID), human_labels=HUMAN, metrics="map"
+    )
+    assert shuffled.prediction_powered("map", "bm25") == plain.prediction_powered("map", "bm25")
+
+
+def test_rankers_learn_from_the_llm_alone_and_the_tests_are_over_queries():
+    comparison = compare(
+        {"a": ColumnRanker(0), "b": ColumnRanker(1)}, (X, LLM, QID), human_labels=HUMAN, cv=4
+    )
+    np.testing.assert_allclose(
+        comparison.by_query("map")[:, 0], get_metric("map").per_query(LLM, X[:, 0], QID)
+    )
+    gap = expected("map", X[:, 0], X[:, 1])
+    assert comparison.prediction_powered("map", "a", "b") == gap
+    assert "given the models" in str(comparison)
+    with pytest.raises(ValueError, match="test must be None where human_labels are given"):
+        comparison.difference("map", "a", "b", test="corrected_t")
+
+
+def test_one_of_two_labels_may_be_that_of_people():
+    """So a ranker may learn from both, or from one of them."""
+    both = {"llm": LLM, "human": HUMAN}
+    rankers = {
+        "people alone": TreeDirectRanker("linear", label_weights={"llm": 0.0}),
+        "both": TreeDirectRanker("linear"),
+    }
+    comparison = compare(rankers, (X, both, QID), human_labels="human", metrics="map", cv=4)
+    assert comparison.metrics == ("map",)
+    assert comparison.prediction_powered("map", "both").n_human == 35
+    given = compare_scores(SCORES, both, QID, human_labels="human", metrics="map")
+    assert given.prediction_powered("map", "age") == expected("map", X[:, 1])
+
+
+def test_queries_that_neither_judged_do_not_count():
+    unknown = np.where(QID < 10, np.nan, LLM)
+    comparison = compare_scores(SCORES, unknown, QID, human_labels=HUMAN, metrics="map")
+    n_known = len(np.union1d(JUDGED, np.arange(10, 80)))
+    found = comparison.prediction_powered("map", "bm25")
+    assert (found.n_human, found.n_llm) == (35, n_known)
+
+
+@pytest.mark.parametrize(
+    ("data", "human_labels", "message"),
+    [
+        ((X, LLM, QID), HUMAN[1:], "human_labels must have one entry per document; got 639"),
+        ((X, LLM, QID), np.full(640, np.nan), "human_labels must hold a label in some row"),
+        ((X, LLM, QID), np.where(QID < 19, Y, np.nan), "at least 20 queries.*got 19"),
+        ((X, {"a": LLM, "b": Y}, QID), HUMAN, r"must name a label of y where y has several"),
+        ((X, {"a": LLM, "b": Y, "c": Y}, QID), "b", "y must have two labels, people's and the LLM"),
+        ((FRAME, LLM, QID), "people", "human_labels"),
+    ],
+)
+def test_wrong_labels_are_refused_before_any_fit(data, human_labels, message):
+    class Never(TreeDirectRanker):
+        def fit(self, *args, **kwargs):
+            raise AssertionError("fitted")
+
+    with pytest.raises(ValueError, match=message):
+        compare({"a": Never()}, data, human_labels=human_labels)
+
+
+def test_data_in_folds_have_no_human_labels(tmp_path):
+    with pytest.raises(ValueError, match="human_labels must be None for data in folds"):
+        compare({"a": ColumnRanker(0)}, tmp_path, human_labels=HUMAN)
+
+
+def test_few_labels_and_weak_judges_are_warned_of():
+    few = np.where(np.isin(QID, JUDGED[:25]), Y, np.nan)
+    with pytest.warns(UserWarning, match="fewer than 30 human queries"):
+        compare_scores(SCORES, LLM, QID, human_labels=few, metrics=[NDCG(3)])
+    noise = RNG.integers(3, size=640)
+    with pytest.warns(UserWarning, match=r"below 0.4: map of bm25 \(.*\), map of age"):
+        compare_scores(SCORES, noise, QID, human_labels=HUMAN, metrics="map")
+
+
+def test_a_ranker_that_failed_has_no_estimate():
+    class Fails(ColumnRanker):
+        def predict(self, X):
+            raise RuntimeError("no")
+
+    rankers = {"a": ColumnRanker(0), "b": Fails(1)}
+    with pytest.warns(UserWarning, match="b failed"):
+        comparison = compare(rankers, (X, LLM, QID), human_labels=HUMAN, cv=4, metrics="map")
+    assert isinstance(comparison, Comparison)
+    assert "failed" in str(comparison)
+    with pytest.raises(ValueError, match="rankers must have results for all splits"):
+        comparison.prediction_powered("map", "b")
