@@ -23,7 +23,7 @@ SETTINGS = {
     "ERR": {"weight": "err", "smoothing": 1.0},
     "ERR without smoothing": {"weight": "err", "smoothing": 0.0},
     "equal queries": {"weight": "query", "smoothing": 1.0},
-    "per query": {"query_normalization": "log", "pairs": "adjacent"},
+    "per query": {"query_normalization": "log", "pairs": "balanced"},
     "listwise": {"loss": "listnet"},
     "drawn targets": {"loss": "xendcg"},
     "exact kernel": {"loss": "hinge"},

@@ -36,6 +36,7 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.objective import PairwiseObjective
+from treerank.objectives.pairs.problem import balance_of
 from treerank.objectives.pairs.rules import GivenPairs, Pairs, rule_or_given
 from treerank.objectives.pairs.settings import PairSettings as PairSettings  # for feature parts
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight
@@ -269,7 +270,9 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     weight, largest = settings.pair_weight, judgments.totals.largest_label
     _refuse_weightless(weight, settings.pair_rule)
     size = judgments.totals.typical_size
-    objective = PairwiseObjective(judgments, loss, settings, size, largest)
+    pairs = settings.pair_rule
+    balance = balance_of(judgments, pairs) if pairs.balanced else None
+    objective = PairwiseObjective(judgments, loss, settings, size, largest, balance)
     objective.check_labels()
     is_exponential = settings.gain == "exponential"
     if weight.takes_gain and is_exponential and largest >= DOMINATING_LABEL:

@@ -75,8 +75,8 @@ def saved(value: Any, *, fitted: bool = True) -> Any:
     --------
     >>> from treerank.metrics import NDCG
     >>> saved({"metric": Pairs(top=5), "sizes": range(2)})
-    {'metric': {'object': ['settings', ['Pairs', {'adjacent': False, 'top': 5, 'ties': False}]]},
-     'sizes': [0, 1]}
+    {'metric': {'object': ['settings', ['Pairs', {'adjacent': False, 'top': 5, 'ties': False,
+                'balanced': False}]]}, 'sizes': [0, 1]}
     """
     for name, kind in KINDS.items():
         if kind.holds(value):

@@ -64,8 +64,8 @@ class TreeDirectRanker(DirectRanker):
         your own, see :mod:`treerank.objectives.pairs.weights`. "auto" is "ndcg" for pair losses and
         None for other losses. None is "uniform".
     pairs : str, Pairs or None, default="all"
-        Pairs of documents that count: "all" with different labels, "adjacent", "top_10",
-        "with_ties" or your own :class:`~treerank.objectives.Pairs`. None is "all".
+        Pairs of documents that count: "all" with different labels, "adjacent", "balanced",
+        "top_10", "with_ties" or your own :class:`~treerank.objectives.Pairs`. None is "all".
     tau : {"identity", "tanh", "softsign", "arctan"}, default="identity"
         Function of the difference of two scores in ``compare`` and ``distance``. It changes no
         ranking.

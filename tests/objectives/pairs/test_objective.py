@@ -193,6 +193,8 @@ def test_labels_are_refused_at_once_but_sorted_only_when_derivatives_are_asked_f
         ({"given_pairs": [[0, 1]], "loss": "hinge"}, "listed_pairs", "listed_pairs"),
         ({"pairs": "with_ties", "loss": "exponential"}, "exact_pairs", "exact_pairs"),
         ({"pairs": "with_ties"}, "exact_pairs", "exact_pairs"),
+        ({"pairs": "balanced"}, "fast_pairs", "exact_pairs"),
+        ({"pairs": "balanced", "loss": "hinge"}, "closed_forms", "closed_forms"),
         ({"loss": "fidelity", "weight": "map"}, "fast_pairs", "exact_pairs"),
         ({"pairs": "top_10", "weight": "ndcg"}, "fast_pairs", "exact_pairs"),
         ({"loss": "half_squared", "weight": "label"}, "closed_forms", "closed_forms"),

@@ -68,7 +68,7 @@ def kernel_of(problem: PairProblem) -> Callable[..., Any]:
     """Return the kernel for a problem whose loss has a shape."""
     assert problem.loss.shape is not None
     narrow = is_narrow(problem.judgments.totals.longest, copies_top(problem))
-    flags = problem.pairs.top is not None, narrow, problem.judgments.is_weighted
+    flags = problem.pairs.top is not None, narrow, problem.is_weighted
     normalized = problem.normalization is not None and not problem.is_separable
     return _fast_kernel(problem.loss.shape.of_upset, problem.weight, *flags, normalized)
 

@@ -83,7 +83,8 @@ class PairwiseObjective(PairProblem, Objective):
         """Return the objective of the given rows alone, whose queries are ``groups``."""
         judgments = self.judgments.taking(rows, groups)
         settings = replace(self.settings, pairs=self.pairs.taking(rows))
-        return replace(self, judgments=judgments, settings=settings)
+        balance = None if self.balance is None else self.balance[rows]
+        return replace(self, judgments=judgments, settings=settings, balance=balance)
 
     def convex(self) -> "PairwiseObjective":
         """Return the logistic loss of the same pairs, with weights and pairs that never change."""

@@ -39,6 +39,8 @@ class PairProblem:
         of the rows keep that of all rows.
     largest_label : float
         Largest label of all rows, for ERR.
+    balance : ndarray of shape (n_documents,) or None
+        Factor of the weight of each row that balances levels; see :func:`balance_of`.
     """
 
     judgments: Judgments
@@ -46,6 +48,7 @@ class PairProblem:
     settings: PairSettings
     typical_size: float
     largest_label: float = 1.0
+    balance: np.ndarray | None = None
 
     @cached_property
     def weight(self) -> PairWeight:
@@ -91,7 +94,15 @@ class PairProblem:
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gains = self.weight.gains(self.judgments.y[row], groups, self)
-        return Weights(np.ascontiguousarray(gains, np.float64), self.judgments.sample_weight[row])
+        document = self.judgments.sample_weight[row]
+        if self.balance is not None:
+            document = document * self.balance[row]
+        return Weights(np.ascontiguousarray(gains, np.float64), document)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether some document has a weight other than 1."""
+        return self.judgments.is_weighted or self.balance is not None
 
     @cached_property
     def weights(self) -> Weights:
@@ -105,7 +116,7 @@ class PairProblem:
         Those in double precision are made for it, not kept.
         """
         gain, document = self.make_weights()
-        document = document if self.judgments.is_weighted else np.empty(0)
+        document = document if self.is_weighted else np.empty(0)
         return Weights(gain.astype(np.float32), document.astype(np.float32))
 
     @property
@@ -176,3 +187,43 @@ class PairProblem:
         kernel = value_kernel(fill or VALUES["none"], truncated, two_sided, single)
         calls.append((kernel, falling, gain, labels.indptr, rule, ranks, near))
         return x, ranks, calls
+
+
+def balance_of(judgments: Judgments, pairs: Pairs) -> np.ndarray:
+    r"""Return the factor of the weight of each document that balances the levels of its query.
+
+    Documents of a level that weigh :math:`W_c` together get the factor :math:`\sqrt{T / n} / W_c`,
+    so the pairs of any two levels weigh :math:`T / n` together. :math:`T` is the total weight of
+    all ``n`` pairs of levels before.
+
+    Examples
+    --------
+    >>> y, groups = np.array([0, 0, 0, 0, 1.0]), QueryGroups.from_qid(None, 5)
+    >>> balance_of(Judgments.of(y, groups), Pairs(balanced=True))
+    array([0.5, 0.5, 0.5, 0.5, 2. ])
+    """
+    groups, weight = judgments.groups, judgments.sample_weight
+    order = np.lexsort((weight, judgments.y, groups.codes))  # sums in one order have the same bits
+    query, labels = groups.codes[order], judgments.y[order]
+    is_first = np.append(True, (np.diff(query) != 0) | (np.diff(labels) != 0))[: len(order)]
+    start = np.flatnonzero(is_first)
+    of_level, query_of_level = np.add.reduceat(weight[order], start), query[start]
+    pairs_of_level = np.zeros(len(start))  # with the next lower level
+    follows = query_of_level[1:] == query_of_level[:-1]
+    pairs_of_level[1:] = of_level[1:] * of_level[:-1] * follows
+
+    def over_queries(values: np.ndarray) -> np.ndarray:
+        return np.bincount(query_of_level, values, groups.n_queries)
+
+    if pairs.adjacent:
+        total, n_pairs = over_queries(pairs_of_level), over_queries(pairs_of_level > 0)
+    else:
+        n_levels = over_queries(of_level > 0)
+        total = (over_queries(of_level) ** 2 - over_queries(of_level**2)) / 2
+        n_pairs = n_levels * (n_levels - 1) / 2
+    scale = np.sqrt(total / np.maximum(n_pairs, 1))[query_of_level]
+    is_balanced = (n_pairs[query_of_level] > 0) & (of_level > 0)
+    factor = np.divide(scale, of_level, out=np.ones(len(start)), where=is_balanced)
+    balance = np.empty(len(order))
+    balance[order] = factor[np.cumsum(is_first) - 1]
+    return balance

@@ -33,6 +33,11 @@ class Pairs:
         first. In long queries only these pairs are visited.
     ties : bool, default=False
         Also pairs of equal labels, where each order is right with probability 1/2 (RankNet).
+    balanced : bool, default=False
+        Weigh documents so that the pairs of any two levels of a query have the same total weight,
+        however rare a level is; the total of the query stays. With ``adjacent=True``, it is what
+        the authors of the DirectRanker paper draw in expectation: as many pairs of each two
+        neighboring levels. Weights of documents and ``weight`` count on top.
 
     Examples
     --------
@@ -43,6 +48,7 @@ class Pairs:
     adjacent: bool = False
     top: Size | None = None
     ties: bool = False
+    balanced: bool = False
 
     #: Whether pairs are visited one by one from a list.
     is_listed: ClassVar[bool] = False
@@ -64,6 +70,7 @@ class Pairs:
 PAIRS = {
     "all": Pairs(),
     "adjacent": Pairs(adjacent=True),
+    "balanced": Pairs(adjacent=True, balanced=True),
     "top_10": Pairs(top=10),
     "with_ties": Pairs(ties=True),
 }
