@@ -6,7 +6,10 @@ import polars as pl
 import pytest
 from example_rankers import COLUMNS_BY_NAME, Column, ranking_data, some_ranker
 from sklearn.base import clone
+from sklearn.cluster import DBSCAN
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, XGBoostTrees
@@ -106,3 +109,34 @@ def test_outputs_are_frames_where_frames_are_asked_for(kind):
     assert list(outputs.columns) == ["treedirectranker0", "treedirectranker1"]
     np.testing.assert_array_equal(outputs.to_numpy(), X[:, [0, 2]])
     np.testing.assert_array_equal(ranker.get_feature_names_out(), list(outputs.columns))
+
+
+@pytest.mark.parametrize("tau", ["identity", "tanh"])
+def test_the_distance_is_a_metric_of_scikit_learn(tau):
+    """Proposition 5: a pseudometric, which serves neighbors and clusters."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat([0, 1, 2], 12))
+    X = np.column_stack([labels + 0.05 * rng.normal(size=36), rng.normal(size=36)])
+    ranker = TreeDirectRanker("linear", tau=tau, random_state=0).fit(X, labels)
+    matrix = np.array([[ranker.distance(a, b) for b in X] for a in X])
+    assert matrix.shape == (36, 36)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    assert (np.diag(matrix) == 0).all()
+    assert (matrix[:, :, None] <= matrix[:, None, :] + matrix.T[None, :, :] + 1e-12).all()
+    np.testing.assert_array_equal(ranker.distance(X[:1], X), matrix[0])
+    np.testing.assert_allclose(pairwise_distances(X, metric=ranker.distance), matrix, atol=1e-14)
+    for algorithm in ("brute", "ball_tree"):
+        neighbors = NearestNeighbors(n_neighbors=5, metric=ranker.distance, algorithm=algorithm)
+        found, rows = neighbors.fit(X).kneighbors(X)
+        np.testing.assert_allclose(found, np.sort(matrix, axis=1)[:, :5], atol=1e-12)
+        assert (labels[rows] == labels[:, None]).all()
+    radius = np.quantile(matrix[labels[:, None] == labels], 0.9)
+    clusters = DBSCAN(eps=radius, metric=ranker.distance).fit_predict(X)
+    precomputed = DBSCAN(eps=radius, metric="precomputed").fit_predict(matrix)
+    np.testing.assert_array_equal(clusters, precomputed)
+    assert adjusted_rand_score(labels, clusters) == 1
+    # The documents of scores on a line: the same, and quicker.
+    scores = ranker.predict(X)[:, None]
+    on_line = NearestNeighbors(n_neighbors=5).fit(scores).kneighbors(scores)[0]
+    if tau == "identity":
+        np.testing.assert_allclose(on_line, np.sort(matrix, axis=1)[:, :5], atol=1e-12)

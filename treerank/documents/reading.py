@@ -99,10 +99,16 @@ def read_pairs(estimator: Any, X_a: Any, X_b: Any) -> tuple[Any, Any]:
 
 def _row_of(X: Any) -> Any:
     """Return a single document, given as a row or a series of pandas, as a table of one row."""
+    if not is_row(X):
+        return X
+    return X.to_frame().T if hasattr(X, "to_frame") else np.asarray(X)[None]
+
+
+def is_row(X: Any) -> bool:
+    """Tell whether X is a single document without a second axis: a row or a series of pandas."""
     if hasattr(X, "to_frame") and hasattr(X, "iloc"):
-        return X.to_frame().T
-    is_row = isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1 and len(X)
-    return np.asarray(X)[None] if is_row else X
+        return True
+    return isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1 and len(X) > 0
 
 
 def check_documents(

@@ -1,3 +1,4 @@
+from treerank.objectives.chains import chained_probabilities as chained_probabilities
 from treerank.objectives.factory import make_objective as make_objective
 from treerank.objectives.judgments import Judgments as Judgments
 from treerank.objectives.lists.losses import ApproxNDCG as ApproxNDCG

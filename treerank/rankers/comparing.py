@@ -6,7 +6,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.documents.features import shown_names
-from treerank.documents.reading import read_pairs
+from treerank.documents.reading import is_row, read_pairs
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.calibration import pair_probability
 from treerank.rankers.head import AntisymmetricHead
@@ -27,9 +27,14 @@ class Comparing(Scoring):
         scores_a, scores_b = (scores_of(self, X) for X in read_pairs(self, X_a, X_b))
         return self.head_.compare_scores(scores_a, scores_b)
 
-    def distance(self, X_a: Any, X_b: Any) -> np.ndarray:
-        """Return |r(a, b)|, row by row, a pseudometric: 0 for documents of equal scores."""
-        return np.abs(self.compare(X_a, X_b))
+    def distance(self, X_a: Any, X_b: Any) -> Any:
+        """Return ``|r(a, b)|``, row by row, a pseudometric: 0 for documents of equal scores.
+
+        Of two documents that are arrays of one axis, it returns a number. So ``ranker.distance`` is
+        a ``metric=`` of scikit-learn, for example of ``NearestNeighbors`` and ``DBSCAN``.
+        """
+        distance = np.abs(self.compare(X_a, X_b))
+        return distance[0] if is_row(X_a) and is_row(X_b) else distance
 
     def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the probability, row by row, that a is more relevant than b."""

@@ -270,3 +270,19 @@ def test_a_gpu_learns_what_a_cpu_learns(settings):
     on_cpu = clone(part).set_params(device="cpu").fit(X, objective).transform(X)
     on_gpu = clone(part).set_params(device="cuda").fit(X, objective).transform(X)
     np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-3, atol=1e-4)
+
+
+def test_an_adaptive_rate_halves_steps_that_are_too_long():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(3, size=60)
+    objective = make_objective(y, np.repeat(np.arange(6), 10))
+    settings = {"optimizer": "sgd", "learning_rate": 30.0, "n_epochs": 30, "random_state": 0}
+    losses = {
+        decay: objective(MLP((4,), decay=decay, **settings).fit(X, objective).transform(X)[:, 0])[0]
+        for decay in (None, "adaptive")
+    }
+    assert losses["adaptive"] < losses[None]
+    again = MLP((4,), decay="adaptive", **settings).fit(X, objective).transform(X)
+    assert objective(again[:, 0])[0] == losses["adaptive"]
+    with pytest.raises(ValueError, match=r"decay_rate .* at most 1"):
+        MLP(decay="adaptive", decay_rate=2.0).fit(X, objective)

@@ -210,3 +210,23 @@ def test_a_device_is_chosen_by_name_and_by_what_there_is(monkeypatch, there):
     else:
         with pytest.raises(ValueError, match="device must be 'cpu' or 'auto' where there is no G"):
             choose_device("cuda")
+
+
+def test_an_adaptive_rate_falls_after_each_epoch_of_greater_error():
+    # Two steps of one row in each epoch; errors 2, 3, 3, 1, 2, of which two are greater.
+    trainer = make_trainer(batch_size=2, learning_rate=0.125, decay="adaptive", decay_rate=0.5)
+    weights = [1.0]
+    for epoch, error in enumerate([2.0, 3.0, 3.0, 1.0, 2.0, 1.0]):
+        objective = Errors([2, 2], [error / 2] * 2)
+        trainer.run_epoch(torch.ones(4, 1), objective, epoch)
+        weights.append(trainer.model.network.weight.item())
+    steps = np.diff(weights).tolist()
+    assert steps == [-0.25, -0.25, -0.125, -0.125, -0.125, -0.0625]
+
+
+@pytest.mark.parametrize("decay", [None, "step", "exponential", "inverse_time"])
+def test_other_rates_ask_for_no_value(decay):
+    trainer = make_trainer(batch_size=2, decay=decay)
+    for epoch in range(3):
+        trainer.run_epoch(torch.ones(4, 1), Pull([2, 2]), epoch)  # it has no value
+    assert trainer.n_rises == 0

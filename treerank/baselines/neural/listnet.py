@@ -62,7 +62,7 @@ class ListNetStar(NeuralRanker):
         Units of each hidden layer; none at all is a linear ranker.
     learning_rate : float, default=0.003
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time"}, default="step"
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
         How the learning rate falls; None keeps it.
     weight_decay : float, default=0.0001
         L2 penalty on the weights.

@@ -43,7 +43,7 @@ class NeuralRanker(DirectRanker):
         Method of gradient descent.
     learning_rate : float, default=0.001
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
         How the learning rate falls; None keeps it.
     decay_rate : float, default=0.5
         How much the learning rate falls.

@@ -26,8 +26,10 @@ class RankNet(NeuralRanker):
 
     The gradient of all pairs of a query is added up by document before it goes through the
     network, once per document instead of twice per pair [2]_. Target probabilities other than
-    1 are given to ``fit`` as the fourth column of ``given_pairs``. The paper takes pairs one by one
-    at a rate of 0.001, here batches are taken.
+    1 are given to ``fit`` as the fourth column of ``given_pairs``;
+    :func:`~treerank.objectives.chained_probabilities` makes consistent ones. The paper takes pairs
+    one by one at a rate of 0.001, here batches are taken. ``decay="adaptive"`` halves the rate
+    after each epoch of greater error, as in the paper.
 
     All other parameters, and the attributes, are those of
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
@@ -130,7 +132,7 @@ class RankNetStar(NeuralRanker):
         validation.
     pairs : str or Pairs, default="adjacent"
         Which pairs of a batch count.
-    decay : {None, "step", "exponential", "inverse_time"}, default="step"
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
         How the learning rate falls; None keeps it.
     weight_decay : float, default=0.0001
         L2 penalty on the weights.

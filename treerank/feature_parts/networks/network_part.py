@@ -65,10 +65,12 @@ class NetworkPart(BaseEstimator):
     learning_rate : float, default=0.001
         Length of the first steps. The objective is divided by its value per document at scores
         of zero, so that a learning rate means the same for every objective.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
         How the learning rate falls: "step" multiplies it by ``decay_rate`` after every
         ``decay_epochs``, "exponential" does so gradually, "inverse_time" divides it by
-        1 + decay_rate * epoch / decay_epochs.
+        1 + decay_rate * epoch / decay_epochs. "adaptive" multiplies it by ``decay_rate`` after
+        every epoch whose mean loss was greater than that of the epoch before, as the RankNet paper
+        does.
     decay_rate : float, default=0.5
         See ``decay``.
     decay_epochs : float, default=10
@@ -221,7 +223,7 @@ class NetworkPart(BaseEstimator):
     def _check(self, objective: Objective, validation: Validation | None) -> None:
         """Refuse wrong parameters, and an objective that is not over one score."""
         check_parameters(self)
-        if self.decay in ("step", "exponential"):
+        if self.decay in ("step", "exponential", "adaptive"):
             check_number("decay_rate", self.decay_rate, at_most=1)
         check_validation(self, validation)
         training.choose_device(self.device)

@@ -54,6 +54,7 @@ DECAYS = {
     "step": lambda rate, time: rate ** math.floor(time),
     "exponential": lambda rate, time: rate**time,
     "inverse_time": lambda rate, time: 1 / (1 + rate * time),
+    "adaptive": lambda rate, time: 1.0,  # it falls by errors, see Trainer
 }
 
 
@@ -78,7 +79,9 @@ class Trainer:
     """Gradient descent on an objective, epoch by epoch, by the settings of a ``NetworkPart``.
 
     Gradients are divided by ``unit``, the value of the objective per document at the start. So a
-    learning rate means the same for every objective.
+    learning rate means the same for every objective. ``n_rises`` counts the epochs whose value of
+    the objective, summed over the batches as they were trained on, was greater than that of the
+    epoch before; it is counted for ``decay="adaptive"`` alone.
 
     Examples
     --------
@@ -99,32 +102,41 @@ class Trainer:
     part: Any
     unit: float
     seed: int
+    n_rises: int = 0
+    error: float = math.inf
 
     def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int) -> None:
         """Take the steps of one epoch, in which every document is shown about once."""
         part = self.part
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
-        n_steps = -(-len(X) // part.batch_size)
+        n_steps, error = -(-len(X) // part.batch_size), 0.0
         for step, batch in enumerate(query_batches(objective, part.batch_size, rng)):
             rate = rate_at(part, epoch + min(1.0, step / n_steps))
-            self.optimizer.param_groups[0]["lr"] = rate
-            self._take_step(X, batch, epoch * n_steps + step)
+            self.optimizer.param_groups[0]["lr"] = rate * part.decay_rate**self.n_rises
+            error += self._take_step(X, batch, epoch * n_steps + step)
+        self.n_rises += error > self.error
+        self.error = error
 
     def _take_step(self, X, batch, iteration):
+        """Take a step; return the value of the objective before it, where the rate asks for it."""
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
         score_array = scores.detach().cpu().double().numpy()
-        # Derivatives only: the value of the objective would take longer.
-        derivative, _ = batch.objective.derivatives(score_array, iteration=iteration)
+        value = 0.0
+        if self.part.decay == "adaptive":
+            value, derivative, _ = batch.objective(score_array, iteration=iteration)
+        else:  # the value of the objective would take longer
+            derivative, _ = batch.objective.derivatives(score_array, iteration=iteration)
         gradient = torch.as_tensor(derivative).to(scores)
         if not torch.isfinite(gradient).all():
             self._refuse_infinity(scores, batch.objective, iteration)
         if not gradient.any():  # no pair in the batch: Adam's momentum must not move the weights
-            return
+            return value
         self.optimizer.zero_grad()
         scores.backward(gradient / (self.unit * len(batch.rows)))
         self.optimizer.step()
+        return value
 
     def _refuse_infinity(self, scores, objective, iteration):
         """Raise an error that names the cause of an infinite gradient: scores or objective."""
