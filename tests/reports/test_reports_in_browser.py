@@ -215,6 +215,9 @@ def test_an_address_leads_to_a_query(opened, file):
     assert tab.locator("#example h3").text_content().startswith("Query query 17: ndcg@10")
     tab.reload()
     assert tab.locator("#example h3").text_content() == first
+    tab.goto("about:blank")
+    tab.goto(file.as_uri() + "#query-query 17")
+    assert tab.locator("#example h3").text_content().startswith("Query query 17: ndcg@10")
 
 
 def test_queries_without_names_of_documents_have_their_grades(opened, tmp_path):

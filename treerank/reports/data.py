@@ -25,7 +25,7 @@ def data(subject: Subject) -> Section:
     judged = {"test": sheets["test"]} if subject.trained_on_clicks else sheets
     hints: list[str] = []
     tables = [_sizes(sheets), _labels(judged), _missing(subject, sheets), _drift(subject, hints)]
-    body = side_by_side(*tables, _single(subject, hints))
+    body = side_by_side(*tables, _single(subject, hints), flowing=True)
     notes = [_duplicates(subject, hints), _clicks(subject)]
     if subject.n_unjudged:
         hints.append(f"Documents that nobody has judged are left out: {subject.n_unjudged:,}.")

@@ -20,8 +20,11 @@ from treerank.reports.tables import paragraphs
 _N_DOCUMENTS, _N_OTHERS = 20, 10
 #: Numbers of pairs of a query and of features of a pair that are shown.
 _N_SWAPS, _N_FEATURES = 3, 8
-#: Characters of the documents that have names though their pairs are not explained.
-_MOST_CHARACTERS = 120_000
+#: Characters of the table of queries and of documents with names, without those whose pairs are
+#: explained, so that a file of 4,400 queries has less than 1 MB; and least of the documents alone.
+_MOST_CHARACTERS, _LEAST_CHARACTERS = 720_000, 60_000
+#: Characters of a row of the table and of a document, beside the name.
+_OF_QUERY, _OF_DOCUMENT = 100, 30
 #: Digits of grades and ranks; a rank that is too high for one is the first.
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LEAD = (
@@ -111,12 +114,14 @@ def _others(subject: Subject, chosen: list[int], ranks: "_Ranks") -> list[int]:
     order = query_order(subject)
     further = order[~np.isin(order, chosen)].tolist()
     ends = [further, further[::-1]] if subject.baseline_values else [further]
+    of_table = sum(len(subject.query_names[q]) + _OF_QUERY for q in ranks.of_table)
+    n_characters = max(_MOST_CHARACTERS - of_table, _LEAST_CHARACTERS)
     taken, named = list[int](), set[int]()
     for one_end in ends:
-        n_left = _MOST_CHARACTERS // len(ends)
+        n_left = n_characters // len(ends)
         for q in one_end:
             rows = ranks.shown(q, _N_OTHERS)
-            n_left -= sum(len(str(subject.document_names[row])) + 30 for row in rows)
+            n_left -= sum(len(str(subject.document_names[row])) + _OF_DOCUMENT for row in rows)
             if n_left < 0 or q in named:
                 break
             taken.append(q)

@@ -41,18 +41,18 @@ class _Kind:
     def cells(self, compared: bool) -> list[Any]:
         """Return the cells of a row."""
         one = self.by_value
-        row: list[Any] = [f"{one.column}: {one.values}", f"{one.n_queries:,}"]
+        row: list[Any] = [f"{one.column}: {one.values}"]
         for part in (one, self.by_gap) if compared else (one,):
             row += ["", "", ""] if part is None else self._columns(part, part is not one)
-        return row
+        return [*row, f"{one.n_queries:,}"]
 
     def _columns(self, one: Slice, signed: bool) -> list[Any]:
         mean = f"{one.mean:+.4f}" if signed else f"{one.mean:.4f}"
         if not self.is_tested:
-            return [mean, "too few queries", ""]
+            return ["too few queries", mean, ""]
         gap = one.difference
         differs = one.p_value <= SIGNIFICANT
-        return [mean, Dot(gap.estimate, gap.low, gap.high, shown=differs), format_p(one.p_value)]
+        return [Dot(gap.estimate, gap.low, gap.high, shown=differs), mean, format_p(one.p_value)]
 
 
 def kinds(subject: Subject) -> Section | None:
@@ -65,9 +65,10 @@ def kinds(subject: Subject) -> Section | None:
     clear.sort(key=lambda kind: kind.p_value)
     asked = [kind for kind in found if kind.by_value.column in subject.slices]
     rest = [kind for kind in asked if kind not in clear[:_MOST]] + small
-    columns = ["slice", "queries", subject.main, "from the others", "p"]
+    columns = ["slice", f"{subject.main}, from the others", subject.main, "p"]
     if compared:
-        columns += ["gain over the baseline", "gain, from the others", "p of the gain"]
+        columns += ["gain over the baseline, from the others", "gain", "p of the gain"]
+    columns.append("queries")
     rows = [kind.cells(compared) for kind in clear[:_MOST]]
     further = [kind.cells(compared) for kind in rest]
     body = [paragraphs(_NOTE)]

@@ -52,7 +52,7 @@ def _metrics(subject: Subject) -> Markup:
         p = subject.p_text(name).removeprefix("p\N{NO-BREAK SPACE}").removeprefix("=")
         rows.append([name, f"{gap:+.4f}", drawn, ends, p.strip()])
     if compared:
-        columns = ["metric", "difference", "ranker less baseline", "95 % interval", "p"]
+        columns = ["metric", "difference", "with its interval", "95 % interval", "p"]
         return dot_table("Differences to the baseline, by metric", columns, rows)
     columns = ["metric", "mean", "with its interval", "95 % interval"]
     return dot_table("Means over queries, by metric", columns, rows, zero=False)
@@ -70,7 +70,7 @@ def _cutoffs(subject: Subject) -> Markup:
         by_cutoff = [replace(metric, k=k).per_query(subject.y, scores, codes) for k in _CUTOFFS]
         lines[name] = [*_CUTOFFS], [_mean(values) for values in by_cutoff]
     stem = replace(metric, k=None).name
-    return line_chart(f"{stem} of the first k documents", lines, x="k", y=f"{stem}@k")
+    return line_chart(f"{stem}@k for k = 1 to {_CUTOFFS[-1]}", lines, x="k", y=f"{stem}@k")
 
 
 def _won(subject: Subject) -> Markup | None:

@@ -70,15 +70,19 @@ def figures(items: Iterable[Sequence[str]]) -> Markup:
     return element("dl", *cards, class_="figures")
 
 
-def side_by_side(*content: Any) -> Markup:
-    """Return content in columns where the page is wide enough.
+def side_by_side(*content: Any, flowing: bool = False) -> Markup:
+    """Return content in columns where the page is wide enough; a row begins a line, unless flowing.
 
     Examples
     --------
     >>> side_by_side("a", "b")
     '<div class="columns"><div>a</div><div>b</div></div>'
     """
-    return element("div", *(element("div", one) for one in content if one), class_="columns")
+    return element(
+        "div",
+        *(element("div", one) for one in content if one),
+        class_="flowing" if flowing else "columns",
+    )
 
 
 def folded(summary: str, *content: Any) -> Markup:
