@@ -83,6 +83,8 @@ def test_many_differences_are_bands_of_several_queries():
     )
     assert [text for *_, text in bands(lost)] == ["b: -0.2500", "a: -0.5000"]
     assert 'class="fill plus"' not in lost.partition("</svg>")[0]
+    y = [float(v) for v in re.findall(r"[\d.-]+,([\d.-]+)", lost.partition("</svg>")[0])]
+    assert min(y) >= 12  # the line at 0 is in the chart, at its top
 
 
 def test_dots_of_a_column_are_on_one_scale():

@@ -222,7 +222,7 @@ def test_an_address_leads_to_a_query(opened, file):
 
 def test_queries_without_names_of_documents_have_their_grades(opened, tmp_path):
     X, y, qid = documents(60, size=30)
-    names = [f"{'a long name ' * 40}{row}" for row in range(len(y))]
+    names = [f"{'a long name ' * 150}{row}" for row in range(len(y))]
     made = report(ranker(), X, y, qid, baseline=X["plain"].fillna(0), document_names=names)
     made.save(tmp_path / "long.html")
     tab = opened(tmp_path / "long.html")
