@@ -29,7 +29,9 @@ class RefitTrees(BaseEstimator):
     ``fit`` starts from the scores of the trees. One tree after the other takes a Newton step, times
     ``learning_rate``, in each of its leaves, given the updated values of the trees before it. With
     a learning rate of 0 the trees do not change: then they serve as the first part of
-    :class:`~treerank.feature_parts.stages.Stages` that add new trees.
+    :class:`~treerank.feature_parts.stages.Stages` that add new trees, or as one part of an
+    :class:`~treerank.feature_parts.ensemble.Ensemble`, which weighs the trees of an LLM's grades,
+    say, beside new ones by the labels of people.
 
     Trees with names of columns, such as ``ranker.forest()``, read data frames by name; there may be
     further columns, for new trees. Categories of the trees keep their codes; the trees treat new
