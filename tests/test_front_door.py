@@ -1,8 +1,10 @@
 """The public names: that they are there, typed and documented, and what importing them costs."""
 
 import ast
+import copy
 import importlib
 import inspect
+import pickle
 import pkgutil
 import re
 import subprocess
@@ -14,11 +16,13 @@ from pathlib import Path
 import pytest
 
 import treerank
+from treerank import NDCG, compare_scores
 from treerank.baselines import BASELINES
+from treerank.documents.queries import QueryGroups
 from treerank.feature_parts.registry import FEATURE_PARTS
 from treerank.lazy import exported, load_object
 from treerank.registry import RANKERS
-from treerank.renamed import RENAMED, RENAMED_PARTS
+from treerank.renamed import RENAMED, RENAMED_MEMBERS, RENAMED_PARTS
 
 ROOT = Path(treerank.__file__).parent
 MODULES = {
@@ -224,9 +228,31 @@ def test_a_name_of_before_is_answered_by_the_new_one(package, old):
     module, new = importlib.import_module(package), RENAMED[package][old]
     with pytest.raises(ImportError, match=re.escape(f"{package}.{old} is now {new}.")):
         getattr(module, old)
+    with pytest.raises(ImportError, match=re.escape(f"{package}.{old} is now {new}.")):
+        importlib.import_module(f"{package}.{old}")
     owner, _, name = new.partition("(")[0].rpartition(".")
     found = getattr(importlib.import_module(owner), name)
     assert isinstance(found, type) == old[0].isupper()  # a class is not a function's new name
+
+
+#: An object of each class with members that were renamed.
+OBJECTS = {
+    "Comparison": compare_scores({"a": [1.0, 2.0]}, [1, 0], [7, 7]),
+    "Metric": NDCG(5),
+    "QueryGroups": QueryGroups.from_qid([7, 7]),
+}
+OLD_MEMBERS = [(name, old) for name, members in RENAMED_MEMBERS.items() for old in members]
+
+
+@pytest.mark.parametrize(("owner", "old"), OLD_MEMBERS)
+def test_a_member_of_before_is_answered_by_the_new_one(owner, old):
+    named, new = OBJECTS[owner], RENAMED_MEMBERS[owner][old]
+    with pytest.raises(AttributeError, match=rf"{type(named).__name__}\.{old} is now {new}\."):
+        getattr(named, old)
+    assert callable(getattr(named, new)) or hasattr(named, new)
+    assert not hasattr(named, "never_there")
+    again = pickle.loads(pickle.dumps(named))
+    assert type(copy.deepcopy(again)) is type(named)
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED_PARTS.items())

@@ -18,7 +18,9 @@ xgboost are loaded by those who use them.
 
 from treerank.lazy import lazy_names
 from treerank.numerics.waiting import spin_briefly
+from treerank.renamed import answer_old_modules
 
 spin_briefly()  # before anything loads a runtime of threads
+answer_old_modules()
 __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -281,7 +281,10 @@ def refuse_rounded(name: str, values: Any, column: np.ndarray) -> None:
     rounded = np.abs(column) >= 2**53
     if rounded.any():
         given = np.asarray(values)
-        if given.dtype.kind in "iu" or (given.dtype == object and any(map(is_whole, given.flat))):
+        # Integers of pandas, polars and Arrow become doubles where some of them are missing.
+        kind = str(getattr(values, "dtype", getattr(values, "type", "")))
+        are_integers = bool(re.match(r"u?int\d", kind, re.IGNORECASE))
+        if are_integers or (given.dtype == object and any(map(is_whole, given.flat))):
             rule = f"{name} must be below 2**53 in size as integers"
             advice = f" Larger ones are rounded: subtract a number from all of {name}."
             refuse_where(rounded, column, rule, advice)

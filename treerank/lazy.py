@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from treerank.renamed import RENAMED
+from treerank.renamed import RENAMED, refuse_old_name
 
 #: The extra of this package that installs another package.
 EXTRAS = {"distributed": "dask", "torch": "torch", "xgboost": "xgboost", "onnx": "onnx"}
@@ -102,7 +102,7 @@ def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[
 
     def get(name: str) -> Any:
         if name in RENAMED.get(package, {}):
-            raise ImportError(f"{package}.{name} is now {RENAMED[package][name]}.")
+            refuse_old_name(package, name)
         if name in table:
             setattr(sys.modules[package], name, load_object(table[name]))
             return getattr(sys.modules[package], name)

@@ -1,7 +1,12 @@
 """Names of before the first release, and what they are called now.
 
-``from treerank.feature_parts import Line`` raises an error that names :class:`LinearModel`.
+``from treerank.feature_parts import Line`` raises an error that names :class:`LinearModel`, as do
+``import treerank.results`` and members of objects such as ``NDCG().worth``.
 """
+
+import sys
+from importlib.abc import MetaPathFinder
+from typing import Any, NoReturn
 
 #: The old name of a feature part, and what to write instead.
 RENAMED_PARTS = {"chain": "stages", "line": "linear"}
@@ -38,3 +43,51 @@ RENAMED = {
         "explain_standing": "treerank.inspection.explain_lead",
     },
 }
+
+#: The old name of a member, by class, and what it is called now.
+RENAMED_MEMBERS = {
+    "Comparison": {"n_seen": "seen"},
+    "Metric": {"worth": "gains"},
+    "QueryGroups": {"among": "take", "places": "positions"},
+}
+
+
+class RenamedMembers:
+    """A base of the classes of ``RENAMED_MEMBERS``: old names of members name the new ones.
+
+    Examples
+    --------
+    >>> from treerank import NDCG
+    >>> NDCG(5).worth
+    Traceback (most recent call last):
+    ...
+    AttributeError: NDCG.worth is now gains.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        """Name the member that is called otherwise now; any other is missing as ever."""
+        for base in type(self).__mro__:
+            if name in RENAMED_MEMBERS.get(base.__name__, {}):
+                new = RENAMED_MEMBERS[base.__name__][name]
+                raise AttributeError(f"{type(self).__name__}.{name} is now {new}.")
+        return object.__getattribute__(self, name)  # with the message of a property
+
+
+class _RenamedModules(MetaPathFinder):
+    """Answers ``import treerank.results``; Python asks it for modules that do not exist."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        package, _, name = fullname.rpartition(".")
+        if name in RENAMED.get(package, {}):
+            refuse_old_name(package, name)
+
+
+def refuse_old_name(package: str, name: str) -> NoReturn:
+    """Raise the error that names what a name of a package is called now."""
+    raise ImportError(f"{package}.{name} is now {RENAMED[package][name]}.")
+
+
+def answer_old_modules() -> None:
+    """Let ``import`` name the new package where an old one is asked for."""
+    if not any(isinstance(finder, _RenamedModules) for finder in sys.meta_path):
+        sys.meta_path.append(_RenamedModules())

@@ -233,6 +233,14 @@ def test_json_holds_the_same_in_full(files, loaded):
     np.testing.assert_array_equal(np.array(found, dtype=float), values)
 
 
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]])
+def test_queries_that_the_model_was_fitted_to_are_warned_of(files, memory):
+    said = "The ranker was fitted to 12 of the 12 queries, so its values are too good."
+    assert said in run("evaluate", files.model, files.train, *memory).stderr.replace("\n", " ")
+    assert "warning" not in run("evaluate", files.model, files.test, *memory).stderr
+    assert "warning" not in run("rank", files.model, files.train, *memory).stderr
+
+
 def test_dates_as_queries_are_text_in_json(files, loaded, tmp_path):
     X, y, _ = loaded[1]
     dates = np.arange(len(y)).astype("M8[D]")

@@ -167,6 +167,11 @@ NESTED = pa.array([[1.0], [2.0]])
         ({}, {"features": ["a"]}, "column 'a': must exist; got"),
         ({"label": ["1", "0"]}, {}, "column 'label': must hold numbers; got string"),
         ({"label": [np.inf, 1]}, {}, "column 'label': the label must be finite; got inf in row 0"),
+        (
+            {"label": [None, 2**53 + 1]},
+            {},
+            "the label must be below 2..53 in size; got 9.* in row 1",
+        ),
         ({"query": ["a", None]}, {}, "column 'query': must not be missing; .* row 1"),
         ({"query": [1.0, np.nan]}, {}, "column 'query': must not be missing; .* row 1"),
         ({"query": NESTED}, {}, "column 'query': must hold numbers, text or dates; got list"),

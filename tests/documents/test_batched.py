@@ -68,6 +68,22 @@ def test_the_model_is_that_of_the_rows_in_memory(table, parameters):
     assert found.score(batches(table)) == expected.score(table, Y, QID)
 
 
+def test_unjudged_rows_are_left_out(tmp_path):
+    y = np.where(rng.random(N) < 0.3, np.nan, Y)
+    y[700:720] = np.nan  # a whole batch of the files
+    other = np.where(rng.random(N) < 0.3, np.nan, np.maximum(Y, 1))
+    expected = ranker().fit(FRAME, y, QID, eval_set=(FRAME, other, QID))
+    found = ranker().fit(batches(FRAME, y), eval_set=batches(FRAME, other))
+    assert found.evals_result_ == expected.evals_result_
+    np.testing.assert_array_equal(found.predict(FRAME), expected.predict(FRAME))
+    write_parquet(tmp_path / "train.parquet", X, y, QID)
+    of_file = ranker().fit(read_batches(tmp_path / "train.parquet", batch_size=20))
+    np.testing.assert_array_equal(of_file.predict(X), ranker().fit(X, y, QID).predict(X))
+    nothing = batches(X, np.full(N, np.nan))
+    with pytest.raises(ValueError, match=f"y must hold a label in some row; .* in all {N}"):
+        ranker().fit(nothing)
+
+
 def test_files_are_read_in_batches(tmp_path):
     expected = ranker().fit(X, Y, QID).predict(X)
     write_letor(tmp_path / "train.txt", X, Y, QID)

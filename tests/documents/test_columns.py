@@ -229,7 +229,8 @@ def test_numbers_as_text_are_refused_with_what_makes_numbers_of_them(kind, texts
         (["281", "77", "5"], "text such as '281'"),
         (["1.5", "2", "3", "1.5kg"], "text such as '1.5', beside '1.5kg'"),
         (["36", "38", "40", "M"], "text such as '36', beside 'M'"),
-        (["64 GB", "128 GB", "256 GB"], "text such as '128 GB'"),
+        (["64 GB", "128 GB", "256 GB"], "text such as '128 GB', beside '256 GB'.* Make numbers"),
+        (["1.5 kg", "800 g", "2 kg"], "text such as '1.5 kg', .* of one unit .* g, kg"),
     ],
 )
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -239,6 +240,35 @@ def test_numbers_that_may_be_categories_are_warned_of(kind, texts, said):
         assert Columns.of(X).categories == {0: sorted(texts)}
     dtype = pl.Categorical if kind is pl.DataFrame else "category"
     assert Columns.of(series(kind, texts, dtype)).categories == {0: sorted(texts)}
+
+
+MEASURES = {
+    "5kg": (lambda i: f"{i}kg", lambda i: i),
+    "1,000 m": (lambda i: f"{1000 + i:,} m", lambda i: 1000 + i),
+    "2.5 m\N{SUPERSCRIPT TWO}": (lambda i: f"{i / 2} m\N{SUPERSCRIPT TWO}", lambda i: i / 2),
+    "missing": (lambda i: "n/a" if i == 0 else f"-{i} dB", lambda i: -i if i else np.nan),
+}
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("written", MEASURES)
+def test_many_numbers_with_units_are_refused_with_what_makes_numbers_of_them(kind, written):
+    text_of, number_of = MEASURES[written]
+    X = series(kind, [text_of(i) for i in range(30)])
+    rule = "Column 'a' of X must be numbers, not numbers with units as text, each of which"
+    with pytest.raises(ValueError, match=f"{rule}.*; got '.*' and '.*'. Make numbers") as caught:
+        Columns.of(X)
+    first, second = re.search("got '(.*)' and '(.*)'. Make", str(caught.value)).groups()
+    assert first != second
+    table = advised(X, str(caught.value))
+    expected = [number_of(i) for i in range(30)]
+    np.testing.assert_array_equal(Columns.of(table).numbers(table)[:, 0], expected)
+
+
+@pytest.mark.filterwarnings("ignore:Column 'a' of X becomes a category")
+def test_numbers_with_units_that_come_back_are_categories():
+    X = series(pd.DataFrame, [f"{i} kg" for i in range(25)] * 3)
+    assert len(Columns.of(X).categories[0]) == 25
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from treerank.baselines import RankSVM
 from treerank.documents.ranking_data import RankingData
 from treerank.evaluation import Split
 from treerank.evaluation.fitted_rankers import is_fitted
-from treerank.rankers import ForestRanker
+from treerank.rankers import ColumnRanker, ForestRanker
 
 SIZES = np.full(15, 6)
 TRAIN, TEST = qid < 15, qid >= 15
@@ -207,6 +207,23 @@ def test_fitted_and_unfitted_rankers_are_scored_on_the_same_test_sets():
 def test_what_has_nothing_to_learn_is_either():
     assert compare({"old": RankSVM().fit(*OLD), "first": ByFirst()}, NEW).splits == ("test",)
     assert compare({"svm": RankSVM(), "first": ByFirst()}, NEW, cv=2).splits == ("1", "2")
+
+
+@pytest.mark.parametrize("others", [{}, {"svm": RankSVM()}])
+def test_a_fitted_column_ranker_is_scored_as_it_is_on_every_fold(others):
+    column = ColumnRanker(1).fit(*DATA)
+    rankers = {"column": column, "by first": ByFirst()} | others
+    comparison = compare(rankers, DATA, cv=3)  # without a warning, which would be an error
+    assert comparison.splits == ("1", "2", "3")
+    expected = NDCG(10).per_query(y, column.predict(X), qid)
+    np.testing.assert_array_equal(comparison.by_query("ndcg@10")[:, 0], expected)
+    assert "test queries" not in str(comparison)
+    with pytest.raises(ValueError, match=r"grid must be for unfitted rankers; .* for 'column'"):
+        compare(rankers, DATA, cv=3, grid={"column": {"column": [0, 1]}})
+    learned = {"old": RankSVM().fit(*OLD), "column": column}
+    with pytest.raises(ValueError, match=r"cv must be None if a ranker is fitted, .* as 'old'"):
+        compare(learned, DATA, cv=3)
+    assert column.score(X[::2], y[::2], qid[::2]) > 0  # it has seen no query
 
 
 def test_test_queries_that_a_ranker_was_fitted_to_are_warned_of():

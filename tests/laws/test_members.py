@@ -258,6 +258,16 @@ def accepts_batches(each):
         ranker.fit(Batches([]))
 
 
+def takes_categories(each):
+    """A composite takes categories if its part does."""
+    assert traits_of(each.whole).takes_categories == traits_of(each.part).takes_categories
+
+
+def resumes(each):
+    """A composite goes on from a checkpoint if its part does."""
+    assert traits_of(each.whole).resumes == traits_of(each.part).resumes
+
+
 def settings_by_workers(each):
     """Parts of a composite need the scores of all workers, which they do not exchange."""
     assert traits_of(each.whole).settings_by_workers is None
@@ -270,6 +280,7 @@ MEMBERS = {
         *(transform, n_outputs_, n_features_in_, head_weight_, n_threads, given_columns),
         *(evals_result_, best_iteration_, components, get_state, set_state, feature_importances_),
         *(get_params, set_params, fit, accepts_rows, accepts_batches, settings_by_workers),
+        *(takes_categories, resumes),
     )
 }
 PARTS = [name for name in (*FEATURE_PARTS, "RefitTrees") if name not in ("ensemble", "stages")]

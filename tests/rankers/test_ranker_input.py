@@ -62,6 +62,8 @@ def test_a_wrong_call_says_how_to_write_it():
 
 
 ONES = np.ones(160)
+#: Beside a missing one, NumPy sees these integers as doubles.
+LARGE = [None, 2**53 + 1] * 80
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,11 @@ ONES = np.ones(160)
         ({"eval_set": (np.eye(4), [0] * 4, [0] * 4)}, "eval_set: y must have something to find"),
         ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, "eval_set: qid must not be m"),
         ({"y": pd.Series([2**53, 2**53 + 1] * 80, dtype="Int64")}, "y must be below 2..53 in s"),
+        ({"y": pd.Series(LARGE, dtype="Int64")}, r"y must be below 2\*\*53 in size as integers"),
+        ({"y": pl.Series(LARGE)}, r"y must be below 2\*\*53 in size as integers"),
+        ({"y": pa.chunked_array([LARGE])}, r"y must be below 2\*\*53 in size as integers"),
+        ({"y": {"a": pl.Series(LARGE), "b": ONES}}, r"y\['a'\] must be below 2\*\*53 in size as"),
+        ({"y": pl.DataFrame({"a": LARGE, "b": ONES})}, r"y\['a'\] must be below 2\*\*53 in size"),
         ({"y": np.full(160, 2**53 + 1, dtype=object)}, "y must be below 2..53 in size as int"),
         ({"y": ["good"] * 160}, "y must be numbers; got"),
         ({"y": ONES + 1j}, "y must be real numbers: Complex data not supported"),

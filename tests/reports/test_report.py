@@ -57,6 +57,16 @@ class Tags(HTMLParser):
         self.text += data
 
 
+def test_a_page_says_that_the_ranker_was_fitted_to_its_queries():
+    X, y, qid = documents(30)
+    known = RankSVM().fit(*(part[: 20 * 12] for part in (X, y, qid)))
+    with pytest.warns(UserWarning, match=r"fitted to 20 of the 30 queries, .* too good\. Measure"):
+        text = report(known, X, y, qid).html
+    assert "The ranker was fitted to 20 of these 30 queries: its values are too good." in text
+    new = report(known, *(part[20 * 12 :] for part in (X, y, qid))).html  # without a warning
+    assert "was fitted to" not in new
+
+
 def test_a_page_has_its_sections_and_links_to_each(html):
     tags = Tags(html).found
     keys = [attributes["id"] for tag, attributes in tags if tag == "section"]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.stumps import BinnedFeatures, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
+from treerank.documents.reading import Accepts
 from treerank.feature_parts.components import Components
 from treerank.files.states import array, count, entries, history
 from treerank.forests.building import GrowingForest
@@ -85,6 +86,7 @@ class StumpRanker(Ranker):
         "evals_result_": history,
         "best_iteration_": count(),
     }
+    _accepts = Accepts(categories=False)
     _objective: ClassVar[dict[str, str]]
 
     n_estimators: Count = 300

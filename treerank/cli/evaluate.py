@@ -52,7 +52,7 @@ def evaluate(
     columns = shared.columns_for([model], path, label=label, query=query)
     reading = {"sparse": sparse} | columns | shared.given(document=document)
     reporter = Reporter(quiet)
-    scores, documents = score_data(reporter, model, path, memory, **reading)
+    scores, documents = score_data(reporter, model, path, memory, is_test=True, **reading)
     y, qid = documents.y, documents.qid
     warn_of_unjudged(judged_share(y, scores, qid))
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]

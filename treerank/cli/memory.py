@@ -1,6 +1,7 @@
 """Memory: data files that are read in batches because they are larger than memory."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,8 +20,11 @@ from treerank.cli.options import (
     width_for,
 )
 from treerank.datasets.formats import PARQUET, format_of, read_batches
+from treerank.documents.canonical_order import row_hashes
 from treerank.documents.queries import joined_ids
 from treerank.documents.ranking_data import Batches, RankingData, rows_at_once
+from treerank.documents.reading import read_documents
+from treerank.documents.training_queries import TrainingQueries, warn_of_seen_queries
 
 #: A batch, with its copies, may take so small a share of the memory.
 _BATCHES_IN_MEMORY = 100
@@ -59,17 +63,49 @@ def in_batches(path: Path, memory: str, **options: Any) -> Batches:
 
 
 def score_data(
-    reporter: Reporter, model: Path, path: Path, memory: str | None, **options: Any
+    reporter: Reporter,
+    model: Path,
+    path: Path,
+    memory: str | None,
+    *,
+    is_test: bool = False,
+    **options: Any,
 ) -> tuple[np.ndarray, RankingData]:
-    """Return the scores of a model for a data file, and the file's labels, queries and comments."""
+    """Return the scores of a model for a data file, and the file's labels, queries and comments.
+
+    With ``is_test``, queries that the model was fitted to are warned of.
+    """
     ranker = read_model(model)
+    trained: TrainingQueries | None = ranker.training_queries_ if is_test else None
+    hashes: list[np.ndarray] = []
+
+    def scored(X: Any) -> np.ndarray:
+        if trained is not None:
+            hashes.append(row_hashes(read_documents(ranker, X)[0]))
+        return np.asarray(ranker.predict(X))
+
+    scores, data = _scored_data(scored, ranker, reporter, path, memory, **options)
+    if trained is not None:
+        warn_of_seen_queries(trained.look_up(np.concatenate(hashes), data.y, data.qid))
+    return scores, data
+
+
+def _scored_data(
+    scored: Callable[[Any], np.ndarray],
+    ranker: Any,
+    reporter: Reporter,
+    path: Path,
+    memory: str | None,
+    **options: Any,
+) -> tuple[np.ndarray, RankingData]:
+    """Read a data file, in batches if ``memory`` is limited, and score its rows."""
     if memory is None:
         data = read_for(ranker, reporter, path, **options)
-        return ranker.predict(data.X), data
+        return scored(data.X), data
     scores, parts = [], []
     with reporter.step(f"scoring {path}") as step:
         for part in in_batches(path, memory, **width_for(ranker, path), **options):
-            scores.append(ranker.predict(part.X))
+            scores.append(scored(part.X))
             parts.append(replace(part, X=None))
         y = np.concatenate([part.y for part in parts])
         qid = joined_ids([part.qid for part in parts])

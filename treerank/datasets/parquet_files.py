@@ -191,7 +191,10 @@ class ParquetFiles:
             if role == "feature":
                 continue
             if role == "label":  # a missing label says that nobody has judged a document
-                wrong, rule = np.isinf(as_floats(column, np.float64)), "be finite"
+                labels = as_floats(column, np.float64)
+                wrong, rule = np.isinf(labels), "be finite"
+                if types.is_integer(column.type):  # larger ones would be rounded
+                    wrong, rule = np.abs(labels) >= 2**53, "be below 2**53 in size"
             else:
                 wrong, rule = np.asarray(column.is_null(nan_is_null=True)), "not be missing"
             if wrong.any():

@@ -28,6 +28,8 @@ _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: A column of text with more distinct values, which are also more than half as many as its rows,
 #: holds ids or sentences rather than categories.
 MOST_TEXT_CATEGORIES = 256
+#: Fewer numbers with units may well be categories, such as sizes of a product.
+FEW_MEASURES = 20
 #: Names of columns that are ids rather than features.
 ID_NAMES = frozenset(
     ["asin", "doc", "doc_id", "docid", "document", "document_id", "guid", "id", "item_id", "itemid"]
@@ -282,6 +284,14 @@ class _Values:
         if numbers is None or str(self.name).lower() in ID_NAMES:  # which are warned of as ids
             return
         conversion = text_conversion(self.sample, texts)
+        n_distinct = len(texts)
+        if numbers.has_unit and n_distinct > max(FEW_MEASURES, self.n_rows / 2):
+            raise ValueError(
+                f"Column {self.name!r} of X must be numbers, not numbers with units as text, each "
+                f"of which would be a category; got {numbers.example!r} and {numbers.other!r}. "
+                f"{conversion} If its values are categories all the same, give it a categorical "
+                "dtype."
+            )
         if numbers.is_sure:
             raise ValueError(
                 f"Column {self.name!r} of X must be numbers, not numbers as text; got "

@@ -8,7 +8,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from treerank.documents.number_texts import MISSING_TEXTS, is_number_text
+from treerank.documents.number_texts import (
+    MISSING_TEXTS,
+    is_number_text,
+    number_of_measure,
+    unit_of,
+)
 from treerank.documents.queries import is_missing
 
 _DATES, _TIMES, _DURATIONS = "days since 1970", "hours", "days"
@@ -98,6 +103,9 @@ def text_conversion(column: Any, texts: Sequence[str]) -> str:
     is_pandas, is_polars = _by_pandas(column), column.implementation.is_polars()
     values = [text for text in texts if text.strip() not in MISSING_TEXTS]
     numbers = [text for text in values if is_number_text(text)]
+    measures = {text: number for text in values if (number := number_of_measure(text))}
+    if 2 * (len(numbers) + len(measures)) >= len(values) > 2 * len(numbers):
+        return _measure_conversion(column, measures, are_all=len(measures) == len(texts))
     if 2 * len(numbers) < len(values):
         if is_pandas:
             text = _assigned(column, "{}.astype('string')")
@@ -105,19 +113,34 @@ def text_conversion(column: Any, texts: Sequence[str]) -> str:
         return "Make it numbers, or text, and so categories."
     if not (is_pandas or is_polars):
         return "Make numbers of it."
+    return _number_conversion(column, _replacements(numbers), len(numbers) == len(texts))
+
+
+def _number_conversion(column: Any, replacements: Sequence[tuple[str, str]], are_all: bool) -> str:
+    """Return advice to make numbers of texts by replacements; ``are_all`` if none is left over."""
     cells = "{}.astype('string')" if column.dtype == nw.Object else "{}"
-    for old, new in _replacements(numbers):
-        if is_pandas:
+    for old, new in replacements:
+        if _by_pandas(column):
             flag = ", regex=True" if len(old) > 1 else ""
             cells += f".str.replace({old!r}, {new!r}{flag})"
         else:
             cells += f".str.replace_all({old!r}, {new!r})"
-    are_whole = len(numbers) == len(texts)
-    if is_pandas:
-        written = f"pd.to_numeric({cells}{'' if are_whole else ', errors=' + repr('coerce')})"
+    if _by_pandas(column):
+        written = f"pd.to_numeric({cells}{'' if are_all else ', errors=' + repr('coerce')})"
     else:
-        written = f"{cells}.cast(pl.Float64{'' if are_whole else ', strict=False'})"
+        written = f"{cells}.cast(pl.Float64{'' if are_all else ', strict=False'})"
     return f"Make numbers of it: {_assigned(column, written)}."
+
+
+def _measure_conversion(column: Any, measures: dict[str, str], *, are_all: bool) -> str:
+    """Return advice for a column of numbers with units; ``measures`` are the numbers by text."""
+    units = {unit_of(text) for text in measures}
+    if len(units) > 1:
+        return f"Make numbers of one unit of it; got the units {', '.join(sorted(units))}."
+    if not (_by_pandas(column) or column.implementation.is_polars()):
+        return "Make numbers of it."
+    removed = [("[^0-9]+$", ""), *_replacements([*measures.values()])]
+    return _number_conversion(column, removed, are_all)
 
 
 def _replacements(numbers: Sequence[str]) -> list[tuple[str, str]]:

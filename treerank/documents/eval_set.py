@@ -214,10 +214,11 @@ def checked_set(
     else:
         labels = check_labels_by_name(labels, X.shape[0])
     groups = QueryGroups.from_qid(qid, X.shape[0])
-    if decides and data.queries is not None and data.query_hashes is not None:
+    trained = ranker.training_queries_
+    if decides and trained is not None and data.queries and data.query_hashes is not None:
         hashes, first = row_hashes(X), first_weighted(labels, (names or {"": 1.0}).values())
         warn_of_copied_queries(data.query_hashes, hashes, first, groups, X.shape[1])
-        overlap = ranker.training_queries_.look_up(hashes, y, qid)
+        overlap = trained.look_up(hashes, y, qid)
         warn_of_cut_queries(overlap, "the first eval_set keeps too many trees")
     documents = Rows(X, columns=ranker.columns_)
     if names is None and np.isnan(labels[""]).any():

@@ -33,15 +33,24 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     if isinstance(y, Mapping):
         if not y:
             raise ValueError(f"y must hold at least one label; got {y!r}.")
-        return {str(name): np.asarray(column) for name, column in y.items()}
+        return {str(name): _label_column(name, column) for name, column in y.items()}
     frame = as_frame(y, "y")
     if frame is not None:
         several = len(frame.columns) > 1
-        return {name: frame[name].to_numpy() for name in frame.columns} if several else None
+        columns = {name: frame[name].to_native() for name in frame.columns}
+        return {n: _label_column(n, c) for n, c in columns.items()} if several else None
     values = np.asarray(y, dtype=None if hasattr(y, "ndim") else object)
     if values.ndim != 2 or values.shape[1] < 2:
         return None
     return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
+
+
+def _label_column(name: Any, column: Any) -> np.ndarray:
+    """Return a label as an array, in which integers beside missing ones must not be rounded."""
+    values = np.asarray(column)
+    if values.dtype.kind == "f":
+        refuse_rounded(f"y[{name!r}]", column, values)
+    return values
 
 
 def refuse_several_labels(y: Any, where: str = "", advice: str = "", name: str = "y") -> None:
@@ -71,7 +80,9 @@ def check_labels(
             raise ValueError(f"{name} must be an array or a list of labels; got {quote(y)}.")
         labels = column_or_1d(y, input_name=name, warn=True)
         labels = check_column(name, labels, n_documents, some_unjudged=some_unjudged)
-        refuse_rounded(name, y, labels)
+        frame = as_frame(y, name)
+        given = y if frame is None else frame[frame.columns[0]].to_native()
+        refuse_rounded(name, given, labels)
     return labels
 
 

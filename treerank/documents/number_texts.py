@@ -25,7 +25,15 @@ WRITTEN = (
 MOSTLY = 0.9
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
 _CODE = re.compile(r"0\d+", re.ASCII)
-_MEASURE = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*([a-zA-Z\u00b5\u00b0]{1,4}[\u00b2\u00b3]?)\s*")
+_MEASURE = re.compile(
+    r"\s*([-+]?\d[\d.,' ]*?)\s*([a-zA-Z\u00b5\u00b0]{1,4}[\u00b2\u00b3]?)\s*", re.ASCII
+)
+#: Units that may be mixed in a column, as 1.2 kg beside 800 g; any other has to be the only one.
+_UNITS = frozenset(
+    ["mg", "g", "kg", "t", "oz", "lb", "lbs", "mm", "cm", "m", "km", "in", "ft", "yd", "mi", "ml"]
+).union(
+    ["cl", "l", "gal", "s", "min", "h", "d", "kb", "mb", "gb", "tb", "w", "kw"],
+)
 _ORDINALS = ("st", "nd", "rd", "th")
 _NUMERIC = [re.compile(text, re.ASCII) for text in (NUMBER, HEXADECIMAL, WRITTEN)]
 #: Of more texts than this, some are looked at.
@@ -41,6 +49,8 @@ class NumberTexts(NamedTuple):
     other: str | None
     #: Whether the texts are numbers beyond doubt; if not, they may be codes, or have two meanings.
     is_sure: bool
+    #: Whether the texts are numbers with a unit, of which ``other`` is another one.
+    has_unit: bool = False
 
 
 def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
@@ -52,9 +62,11 @@ def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
     Examples
     --------
     >>> numbers_among(["1,000", "250", r"\N"])
-    NumberTexts(example='1,000', other='\\N', is_sure=True)
+    NumberTexts(example='1,000', other='\\N', is_sure=True, has_unit=False)
     >>> numbers_among(["281", "77", "5"])
-    NumberTexts(example='281', other=None, is_sure=False)
+    NumberTexts(example='281', other=None, is_sure=False, has_unit=False)
+    >>> numbers_among(["1,000 m", "250 m", "90 m"])
+    NumberTexts(example='1,000 m', other='250 m', is_sure=False, has_unit=True)
     >>> numbers_among(["02139", "10001"]), numbers_among(["1.2.3", "red"])
     (None, None)
     """
@@ -74,11 +86,38 @@ def numbers_among(texts: Sequence[str]) -> NumberTexts | None:
     if 2 * len(numbers) >= len(values) and len(numbers) >= FEW:
         not_numbers = {text for text in values if text not in numbers}
         return NumberTexts(numbers[0], min(not_numbers, default=other), is_sure=False)
-    measures = [match for match in map(_MEASURE.fullmatch, values) if match]
-    units = {match[2] for match in measures}
-    if len(units) == 1 and len(values) == len(measures) >= FEW and units.isdisjoint(_ORDINALS):
-        return NumberTexts(values[0], other, is_sure=False)
+    measures = [text for text in values if number_of_measure(text)]
+    if len(measures) >= FEW and len(measures) > MOSTLY * len(values):
+        units = {unit_of(text) for text in measures}
+        is_unit = len(units) == 1 and len(measures) == len(values)
+        if (is_unit and units.isdisjoint(_ORDINALS)) or {unit.lower() for unit in units} <= _UNITS:
+            return NumberTexts(measures[0], measures[1], is_sure=False, has_unit=True)
     return None
+
+
+def number_of_measure(text: str) -> str | None:
+    """Return the number of a number with a unit; None for other texts.
+
+    Examples
+    --------
+    >>> number_of_measure("1,000 m"), number_of_measure("1.2.3 m"), number_of_measure("5")
+    ('1,000', None, None)
+    """
+    match = _MEASURE.fullmatch(text)
+    return match[1] if match and is_number_text(match[1]) else None
+
+
+def unit_of(text: str) -> str:
+    """Return the unit of a text that :func:`number_of_measure` finds to have one.
+
+    Examples
+    --------
+    >>> unit_of("1,000 m")
+    'm'
+    """
+    match = _MEASURE.fullmatch(text)
+    assert match is not None
+    return match[2]
 
 
 def is_number_text(text: str) -> bool:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight, refuse_masked, refuse_where, warn_user
+from treerank.renamed import RenamedMembers
 
 
 @dataclass(frozen=True, eq=False)
-class QueryGroups:
+class QueryGroups(RenamedMembers):
     """Rows sorted by query.
 
     Parameters

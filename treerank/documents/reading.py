@@ -45,18 +45,25 @@ class Accepts:
         Whether ``y`` may be several labels.
     clicks : bool
         Whether ``fit`` learns from clicks at positions.
+    categories : bool
+        Whether columns of text and of categories may be features.
+    labels : bool
+        Whether ``fit`` learns from labels. If not, a ranker that was fitted to test queries is as
+        good on others.
 
     Examples
     --------
     >>> from treerank import TreeDirectRanker
-    >>> accepted_by(TreeDirectRanker("mlp"))
-    Accepts(sparse=False, batches=False, several_labels=True, clicks=True)
+    >>> accepted_by(TreeDirectRanker("mlp")).sparse, accepted_by(TreeDirectRanker()).sparse
+    (False, True)
     """
 
     sparse: bool = False
     batches: bool = False
     several_labels: bool = False
     clicks: bool = True
+    categories: bool = True
+    labels: bool = True
 
 
 @dataclass(slots=True)
@@ -256,12 +263,21 @@ def check_batches(
     labels, ids, hashes = [], [], []
     for X, y, qid in batches:
         matrix = check_features(estimator, X)
-        labels.append(check_labels(y, len(matrix)))
+        labels.append(_labels_of_batch(y, len(matrix)))
         ids.append(check_ids("qid", qid, len(matrix)))
         hashes.append(row_hashes(matrix))
     shape = sum(map(len, labels)), estimator.n_features_in_
     matrix = BatchedMatrix(read, shape, np.concatenate(hashes))
-    return matrix, np.concatenate(labels), joined_ids(ids)
+    all_labels = check_labels(np.concatenate(labels), some_unjudged=True)
+    return matrix, all_labels, joined_ids(ids)
+
+
+def _labels_of_batch(y: Any, n_documents: int) -> np.ndarray:
+    """Return the labels of a batch; in some batches, no row may be judged."""
+    is_column = isinstance(y, np.ndarray) and y.shape == (n_documents,)
+    if is_column and y.dtype.kind == "f" and np.isnan(y).all():
+        return np.asarray(y, dtype=np.float64)
+    return check_labels(y, n_documents, some_unjudged=True)
 
 
 def _reset_columns(estimator, batches, earlier):

@@ -325,6 +325,25 @@ them (KFold, train_test_split), the score is too high: keep queries whole, as ..
         warn_user(f"{counts} were trained on with other documents. {cut_or_not(consequence)}")
 
 
+def warn_of_seen_queries(overlap: QueryOverlap) -> None:
+    """Warn of test queries that a ranker was fitted to, with the same or with other documents.
+
+    Examples
+    --------
+    >>> warn_of_seen_queries(QueryOverlap(20, 15, 0))
+    Traceback (most recent call last):
+    ...
+    UserWarning: The ranker was fitted to 15 of the 20 queries, so its values are too good. \
+Measure it on queries that it has not seen.
+    """
+    if overlap.n_same:
+        warn_user(
+            f"The ranker was fitted to {overlap.n_same} of the {overlap.n_queries} queries, so its "
+            "values are too good. Measure it on queries that it has not seen."
+        )
+    warn_of_cut_queries(overlap, "its values are too good")
+
+
 def cut_or_not(consequence: str) -> str:
     """Return the two possible reasons why other documents of a query were trained on.
 

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import naming
+from treerank.documents.reading import accepted_by
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.files.archive import is_archive
 from treerank.registry import load
@@ -63,6 +64,21 @@ def needs_fit(ranker: Any) -> bool:
     if isinstance(ranker, Pipeline):
         return any(needs_fit(step) for _, step in ranker.steps if hasattr(step, "fit"))
     return not hasattr(ranker, "__sklearn_tags__") or bool(get_tags(ranker).requires_fit)
+
+
+def learns_from_labels(ranker: Any) -> bool:
+    """Return whether a fit depends on labels, so that it must not see those of test queries.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> from treerank.rankers.column_ranker import ColumnRanker
+    >>> learns_from_labels(TreeDirectRanker()), learns_from_labels(ColumnRanker("bm25"))
+    (True, False)
+    """
+    if isinstance(ranker, Pipeline):
+        return any(learns_from_labels(step) for _, step in ranker.steps if hasattr(step, "fit"))
+    return needs_fit(ranker) and accepted_by(ranker).labels
 
 
 def fitted_names(rankers: Mapping[str, Any]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.parameters import check_arguments
+from treerank.renamed import RenamedMembers
 from treerank.statistics.double_sampling import PredictionPowered, prediction_powered
 from treerank.statistics.paired import PairedResult, paired_differences
 from treerank.statistics.randomization import randomization_interval, randomization_test
@@ -118,7 +119,7 @@ class Failure:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(RenamedMembers):
     """The results of rankers on the same queries.
 
     :func:`~treerank.evaluation.compare` and :func:`~treerank.evaluation.compare_scores` make it.

@@ -22,11 +22,11 @@ from treerank.datasets.folds import Split
 from treerank.documents.labels import are_judged
 from treerank.documents.ranking_data import RankingData
 from treerank.documents.reading import accepted_by
-from treerank.documents.training_queries import cut_or_not, overlap_with_training
+from treerank.documents.training_queries import QueryOverlap, cut_or_not, overlap_with_training
 from treerank.evaluation.data_splits import SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import duplicate
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict, predict_only
-from treerank.evaluation.fitted_rankers import fitted_names, read_models
+from treerank.evaluation.fitted_rankers import fitted_names, learns_from_labels, read_models
 from treerank.evaluation.labels import (
     HumanLabels,
     as_passed,
@@ -94,7 +94,7 @@ def compare(
     cv : int, splitter or iterable of (train, test), default=None
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows. It must be
-        None if any ranker is fitted.
+        None if any ranker is fitted to labels; a fitted ColumnRanker is not.
     metrics : str or Metric, or sequence of them, default=("ndcg@10", "map")
         Names of metrics, or functions ``f(y, scores, qid) -> float`` of your own; higher is better,
         so negate a loss. All must have different names.
@@ -156,7 +156,7 @@ def compare(
     _check_search(seeded, grid or {}, inner_cv)
     by_name = metrics_by_name(metrics, convention)
     first_metric = next(iter(by_name.values()))
-    only_test = len(before) == len(rankers)
+    only_test = cv is None and len(before) == len(rankers)
     splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
     _check_splits(splits)
     _check_training_sets(splits, unfitted)
@@ -272,6 +272,11 @@ class Job:
     store: Store | None
     is_fitted: bool
 
+    @property
+    def learns(self) -> bool:
+        """Whether the ranker may have learned from labels of the test queries."""
+        return learns_from_labels(self.ranker)
+
 
 def run_job(job: Job) -> Outcome | Failure:
     """Return the results of a job, which may be in its store, or its failure."""
@@ -282,7 +287,9 @@ def run_job(job: Job) -> Outcome | Failure:
     further: dict[str, Any] = {"test_to_train": split.test_to_train}
     if job.is_fitted:
         test = split.test.X, as_passed(split.test.y), split.test.qid
-        further |= {"fitted_before": True, "seen": overlap_with_training(job.ranker, *test)}
+        no_overlap = QueryOverlap(0, 0, 0)
+        seen = overlap_with_training(job.ranker, *test) if job.learns else no_overlap
+        further |= {"fitted_before": True, "seen": seen}
     human = job.split.human
     return job.scoring.outcome(job.name, split.name, fitted, split.test, human, **further)
 
@@ -357,17 +364,19 @@ def _refuse_for_fitted(rankers, before, cv, grid):
     if not before:
         return
     others = [name for name in rankers if name not in before]
-    unfitted = f"clone(ranker) of sklearn.base, an unfitted copy of {before[0]!r}"
-    if cv is not None:
+    learned = [name for name in before if learns_from_labels(rankers[name])]
+    unfitted = "clone(ranker) of sklearn.base, an unfitted copy of {!r}"
+    if cv is not None and learned:
         instead = "Leave cv out" if not others else "Leave cv out, or pass folds as a list of Split"
         raise ValueError(
-            f"cv must be None if a ranker is fitted, and so is only scored, as {before[0]!r}"
-            f"; got {quote(cv)}. {instead}; or pass {unfitted}."
+            f"cv must be None if a ranker is fitted, and so is only scored, as {learned[0]!r}"
+            f"; got {quote(cv)}. {instead}; or pass {unfitted.format(learned[0])}."
         )
     wrong = sorted(set(grid) & set(before))
     if wrong:
         raise ValueError(
-            f"grid must be for unfitted rankers; got one for {wrong[0]!r}. Pass {unfitted}."
+            f"grid must be for unfitted rankers; got one for {wrong[0]!r}. Pass "
+            f"{unfitted.format(wrong[0])}."
         )
 
 

@@ -79,6 +79,11 @@ class PartTraits:
         names and categories of columns; others get a matrix.
     accepts_batches : bool
         Whether ``fit`` takes rows that are read in batches.
+    takes_categories : bool
+        Whether columns of categories count; a ranker warns of those that do not.
+    resumes : bool
+        Whether ``fit`` saves its state, and goes on from it, inside of
+        :func:`~treerank.files.checkpoint.checkpointing`. A ranker refuses others there.
     settings_by_workers : dict or None
         Settings with which several workers fit it as one; ``None`` if they cannot.
     n_threads : int
@@ -111,6 +116,8 @@ class PartTraits:
 
     accepts_rows: bool = False
     accepts_batches: bool = False
+    takes_categories: bool = True
+    resumes: bool = False
     settings_by_workers: dict[str, Any] | None = None
     n_threads: int = 1
     n_features_in_: int | None = None

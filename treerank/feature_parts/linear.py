@@ -34,7 +34,8 @@ class LinearModel(BaseEstimator):
     :class:`~treerank.feature_parts.networks.mlp.MLP` without hidden layers.
 
     A missing value counts as the mean of its feature. Columns of categories are left out, because
-    the order of their codes means nothing.
+    the order of their codes means nothing; beside trees in an ensemble or in stages, these learn
+    from them. A ranker that would learn from them nowhere warns.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ class LinearModel(BaseEstimator):
     """
 
     accepts_rows: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = False
     n_outputs_: ClassVar[int] = 1
 
     alpha: NotNegative = 0.1

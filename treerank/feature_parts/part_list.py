@@ -84,6 +84,16 @@ class PartList(BaseEstimator):
         return [columns for part in self.parts for columns in traits_of(part).given_columns]
 
     @property
+    def takes_categories(self) -> bool:
+        """Whether columns of categories count to some part."""
+        return any(traits_of(make_feature_part(part)).takes_categories for part in self.parts)
+
+    @property
+    def resumes(self) -> bool:
+        """Whether some part goes on from a checkpoint."""
+        return any(traits_of(make_feature_part(part)).resumes for part in self.parts)
+
+    @property
     def n_threads(self) -> int:
         """Largest number of threads of a part, once it is fitted."""
         check_is_fitted(self)

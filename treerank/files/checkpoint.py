@@ -55,7 +55,8 @@ def checkpointing(path: str | Path | None, *, every: int = 10) -> Iterator[None]
     fit is replaced: the fit starts anew. So does one of a ranker whose ``random_state`` is None,
     which draws other random numbers each time, and ``fit`` warns of it. The file holds the trees of
     one fit, so a chain or an ensemble of several that are boosted starts anew, too. Trees of
-    XGBoost and LightGBM must not be grown from random samples of rows or columns.
+    XGBoost and LightGBM must not be grown from random samples of rows or columns. Rankers without
+    boosted trees are refused; a feature part of your own with ``resumes = True`` is not.
 
     Parameters
     ----------

@@ -24,10 +24,11 @@ from treerank.documents.queries import ByRow, Queries, QueryGroups, warn_without
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import in_parts, threads_for
 from treerank.parameters import Finite, Rule, check_parameters
+from treerank.renamed import RenamedMembers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric(ABC):
+class Metric(RenamedMembers, ABC):
     """Quality of a ranking, in [0, 1], higher is better.
 
     ``metric(y, scores, qid)`` is the mean over queries. The sum is rounded once, so no bit of it

@@ -53,7 +53,8 @@ class ColumnRanker(Ranker):
     production. ``predict`` returns its values. ``fit`` finds the column by its name, and the score
     of missing values: the smallest value of the training set minus the range of its values. With
     an ``eval_set``, it also calibrates probabilities of pairs. Values of later documents may be
-    below it, as in longer lists: fit it on lists of the same depth.
+    below it, as in longer lists: fit it on lists of the same depth. ``fit`` learns from no label,
+    so a comparison scores a fitted one as it is, also with ``cv``.
 
     ``metric`` and the attributes are explained at :class:`~treerank.rankers.ranker.Ranker`.
 
@@ -87,7 +88,7 @@ class ColumnRanker(Ranker):
     metric: AnyMetric = "ndcg@10"
 
     _learned: ClassVar = {"column_index_": _check_index, "missing_score_": number()}
-    _accepts = Accepts(sparse=True, several_labels=True, clicks=False)  # it learns from no label
+    _accepts = Accepts(sparse=True, several_labels=True, clicks=False, labels=False)
 
     def _learn(self, data: TrainingSet, held_out: EvalSet | None, seed: int) -> None:
         self.column_index_ = self._index()

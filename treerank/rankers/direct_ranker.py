@@ -175,6 +175,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 "validation to stop early by. Write fit(X, objective, validation=None), or "
                 "calibrate(X, y, qid) after the fit."
             )
+        if data.documents.columns.categories and not traits_of(part).takes_categories:
+            names = [str(shown_names(self)[column]) for column in self.columns_.categories]
+            warn_user(
+                f"Columns {quote(names)} of X are categories, which {quote(part)} leaves out. "
+                f"pd.get_dummies(X, columns={quote(names)}, dtype=float) makes numbers of them, or "
+                "take trees, or an ensemble with trees."
+            )
         validation: Any = held_out and (held_out.X, held_out.metric)
         self.feature_part_ = fit_part(part, data.documents, objective, validation)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
@@ -219,6 +226,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _given_columns(self) -> Sequence[Columns]:  # type: ignore[override]
         """Columns of the trees from which the feature part starts."""
         return traits_of(self._part_as_set()).given_columns
+
+    @property
+    def _resumes(self) -> bool:  # type: ignore[override]
+        """Whether the feature part goes on from a checkpoint."""
+        return traits_of(self._part_as_set()).resumes
 
     @property
     def _accepts(self) -> Accepts:  # type: ignore[override]

@@ -174,6 +174,11 @@ class NestedRanker(Ranker):
         return columns
 
     @property
+    def _resumes(self) -> bool:  # type: ignore[override]
+        """Whether fits of the inner ranker go on from a checkpoint."""
+        return bool(self._of_ranker("_resumes"))
+
+    @property
     def _n_threads(self) -> int:  # type: ignore[override]
         """Largest number of threads of any ranker of a stage."""
         of_package = [ranker for ranker in self.rankers_ if isinstance(ranker, Ranker)]

@@ -22,7 +22,7 @@ from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, check_columns, warn_of_new_categories
 from treerank.documents.eval_set import EvalSet, is_share
-from treerank.documents.features import feature_names_of, set_columns
+from treerank.documents.features import feature_names_of, set_columns, shown_names
 from treerank.documents.labels import (
     check_labels_by_name,
     labels_with_weight,
@@ -122,6 +122,8 @@ class Ranker(Scored):
 
     #: Columns of models from which the ranker starts: their categories keep their codes.
     _given_columns: Sequence[Columns] = ()
+    #: Whether a fit goes on from a checkpoint.
+    _resumes: bool = False
     propensities_: np.ndarray | None = None
     evals_result_: Any
 
@@ -195,6 +197,7 @@ class Ranker(Scored):
             The ranker itself.
         """
         self._check_settings()
+        self._refuse_useless_checkpoint()
         if isinstance(X, tuple):  # other fits do not wait for this import
             from treerank.clicks.click_data import ClickData
 
@@ -219,6 +222,25 @@ class Ranker(Scored):
                 data, eval_set=eval_set, eval_metric=eval_metric, seed=seed
             )
 
+    def _refuse_categories(self) -> None:
+        """Refuse columns of categories for a ranker that would take their codes for numbers."""
+        if self._accepts.categories or not self.columns_.categories:
+            return
+        name = shown_names(self)[min(self.columns_.categories)]
+        raise ValueError(
+            f"X must have no categories for {type(self).__name__}, to which their codes would be "
+            f"numbers; got column {name!r}. Write columns of zeros and ones, as "
+            f"pd.get_dummies(X, columns=[{name!r}], dtype=float) does, or take TreeDirectRanker()."
+        )
+
+    def _refuse_useless_checkpoint(self) -> None:
+        """Refuse a fit that a checkpoint promises to save, and that saves nothing."""
+        if current_checkpoint() is not None and not self._resumes:
+            raise ValueError(
+                f"checkpointing must be of fits of boosted trees; got {quote(self)}, whose fits "
+                "start anew. Fit it outside of checkpointing(path)."
+            )
+
     def _read_training_set(
         self, X: Any, y: Any, qid: Any, position: Any, given_pairs: Any, weights: dict[str, Any]
     ) -> TrainingSet:
@@ -238,6 +260,7 @@ class Ranker(Scored):
         X, y = check_documents(
             self, X, y, reset=reset, earlier=earlier, some_unjudged=True, qid=qid
         )
+        self._refuse_categories()
         by_label = {"labels": labels, "label_weights": label_weights}
         by_row = {**by_label, "position": position, **weights}
         documents = Rows(X, columns=self.columns_)
@@ -271,7 +294,7 @@ class Ranker(Scored):
             metrics = metrics_of(self, eval_metric)
             data, eval_set = hold_out_share(data, eval_set, metrics, seed, earlier_queries)
             eval_metric = None
-        remembered = data.remembered
+        remembered = data.remembered if self._accepts.labels else None
         self.training_queries_ = (
             earlier_queries if remembered is None else remembered.and_earlier(earlier_queries)
         )

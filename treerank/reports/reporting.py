@@ -20,12 +20,14 @@ from treerank.checks import (
     naming,
     refuse_masked,
 )
+from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import taken_rows
 from treerank.documents.eval_set import check_eval_set, read_eval_set
 from treerank.documents.features import check_features
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import take_columns
+from treerank.documents.training_queries import warn_of_seen_queries
 from treerank.files.replaced import replaced_file
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import Metrics, as_metrics
@@ -156,6 +158,13 @@ def report(
         documents, features, y, qid, against, scores, names = (_taken(p, rows) for p in parts)
         columns = {name: _taken(column, rows) for name, column in columns.items()}
     warn_of_one_query(ranker, qid, len(y))
+    about = dict(about or {})
+    if ranker.training_queries_ is not None:
+        seen = ranker.training_queries_.look_up(row_hashes(features), y, qid)
+        warn_of_seen_queries(seen)
+        if seen.n_same:
+            n_queries = f"{seen.n_same} of these {seen.n_queries} queries"
+            about["Training"] = f"The ranker was fitted to {n_queries}: its values are too good."
     groups = QueryGroups.from_qid(qid, len(y))
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
@@ -175,7 +184,7 @@ def report(
         train=_training_data(ranker, train),
         n_unjudged=n - len(y),
         slices=columns,
-        about=dict(about or {}),
+        about=about,
         n_examples=n_examples,
         random_state=random_state,
     )

@@ -276,7 +276,7 @@ def test_what_it_cannot_is_refused_by_name(tmp_path):
         clone(ranker).set_params(warm_start=True).fit(X, Y, QID)
     with (
         checkpointing(tmp_path / "fit"),
-        pytest.raises(ValueError, match="has a checkpoint"),
+        pytest.raises(ValueError, match="must be of fits of boosted trees"),
     ):
         boosted()
     with pytest.raises(ValueError, match="feature_part must be trees, a linear model, a network"):

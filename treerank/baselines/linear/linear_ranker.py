@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.documents.eval_set import EvalSet
+from treerank.documents.reading import Accepts
 from treerank.documents.training_set import TrainingSet
 from treerank.feature_parts.components import Components, no_trees
 from treerank.feature_parts.linear_component import LinearComponent
@@ -49,6 +50,7 @@ class LinearRanker(Ranker):
         "mean_": array("float64", "n_features"),
     }
 
+    _accepts = Accepts(categories=False)
     coef_: np.ndarray
     mean_: np.ndarray
 

@@ -13,7 +13,13 @@ from treerank.checks import check_count
 from treerank.documents.eval_set import EvalSet
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import ByRow, QueryGroups
-from treerank.documents.reading import check_n_pairs, read_documents, read_pairs, take_columns
+from treerank.documents.reading import (
+    Accepts,
+    check_n_pairs,
+    read_documents,
+    read_pairs,
+    take_columns,
+)
 from treerank.documents.rows import Rows
 from treerank.feature_parts.standardization import STANDARDIZATION_RULES, Standardization
 from treerank.files.states import array, count, entries, numbers
@@ -92,6 +98,7 @@ class SortNet(Ranker):
         "inputs_": entries(STANDARDIZATION_RULES),
         "references_": array("float64", "n_references", "n_features"),
     }
+    _accepts = Accepts(categories=False)
 
     n_hidden: Annotated[int, Rule(check_count, at_most=2**16)] = 20
     _: KW_ONLY

@@ -12,7 +12,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from treerank.checks import has_methods, quote
 from treerank.feature_parts.registry import LEARNS_FROM_LABELS
-from treerank.files.checkpoint import current_checkpoint
 
 #: What models say that look for columns by their names.
 _WANTS_NAMES = ("only supported for dataframes", "without feature names")
@@ -113,15 +112,6 @@ def answering_refusals(owner: Any, model: Any, matrix: Any) -> Iterator[None]:
             f"X must have no missing values for {quote(model)}; got {int(np.isnan(matrix).sum())} "
             f"that are NaN. Write {type(owner).__name__}({filled}), or fill them in before."
         ) from error
-
-
-def refuse_checkpoint(part: Any) -> None:
-    """Refuse a fit that would be expected to go on from a checkpoint."""
-    if current_checkpoint() is not None:
-        raise ValueError(
-            "feature_part must be boosted trees for a fit that has a checkpoint; got "
-            f"{quote(part)}, whose fits start anew. Fit it outside of checkpointing(path)."
-        )
 
 
 def refuse_to_save(part: Any) -> NoReturn:

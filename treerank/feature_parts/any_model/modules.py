@@ -3,23 +3,13 @@
 import copy
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 
-from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, quote
-from treerank.documents.rows import Rows
-from treerank.feature_parts.any_model.models import refuse_checkpoint
-from treerank.feature_parts.any_model.numbers import MOST_CATEGORIES, IndicatorColumns
-from treerank.feature_parts.base import Validation
-from treerank.feature_parts.components import Components
+from treerank.checks import quote
 from treerank.feature_parts.networks.network_part import NetworkPart
-from treerank.feature_parts.rows import as_rows
 from treerank.files.archive import NOT_SAVED, MissingArgumentError
-from treerank.objectives.base import Objective
 from treerank.parameters import Rule
 
 #: Rows that a new module is tried with.
@@ -50,9 +40,6 @@ class TorchModule(NetworkPart):
     early stopping by an ``eval_set``. It has to map each row alone, since the score of a document
     must not depend on those beside it, and to compute in double precision, too.
 
-    A column of categories becomes a column of zeros and ones for each of them, after the columns of
-    numbers.
-
     A model file holds the weights of the module, its ``state_dict``, and no code:
     ``load(path, build=build)`` reads it.
 
@@ -63,8 +50,9 @@ class TorchModule(NetworkPart):
     ----------
     build : callable
         ``build(n_features)`` returns a ``torch.nn.Module`` that maps a tensor of shape
-        (n_documents, n_features), of standardized features, to (n_documents, n_outputs). It may be
-        a class of modules. What it draws from torch's generator follows from ``random_state``.
+        (n_documents, n_features), of standardized features, to (n_documents, n_outputs). Of a
+        column of categories, each is a feature. It may be a class of modules. What it draws from
+        torch's generator follows from ``random_state``.
 
     Examples
     --------
@@ -85,54 +73,6 @@ class TorchModule(NetworkPart):
 
     build: Annotated[Callable[[int], torch.nn.Module], Rule(_check_build)]
     _: KW_ONLY
-
-    @all_or_nothing
-    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
-        """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
-
-        The metric of ``validation`` is computed after every epoch.
-        """
-        rows = as_rows(X)
-        self._columns = IndicatorColumns.of(rows, self)
-        return super().fit(rows, objective, validation=validation)
-
-    def components(self, weight: np.ndarray) -> Components:
-        """Return the module with a weight for each output, if its layers are known."""
-        check_is_fitted(self)
-        if self._columns.n_categories:
-            raise ValueError(
-                "X must have no categories for a module to be exported; got categories in columns "
-                f"{[*self._columns.n_categories]}. Encode them before."
-            )
-        return super().components(weight)
-
-    def get_state(self) -> dict[str, Any]:
-        """Return what ``fit`` has learned: weights as arrays, and a few numbers."""
-        state = super().get_state()
-        n_inputs = {"n_features_in_": len(state["mean"])}
-        return state | n_inputs | {"n_categories": dict(self._columns.n_categories)}
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and refuse anything else."""
-        n_categories = state["n_categories"]
-        self._columns = IndicatorColumns(n_categories)
-        super().set_state({name: value for name, value in state.items() if name != "n_categories"})
-        n_indicators = 0
-        for n in n_categories.values():
-            check_count("n_categories", n, at_least=0, at_most=MOST_CATEGORIES)
-            n_indicators += n
-        self.n_features_in_ += len(n_categories) - n_indicators
-        for column in n_categories:
-            last = self.n_features_in_ - 1
-            check_count("a column of categories", column, at_least=0, at_most=last)
-        return self
-
-    def _inputs(self, rows):
-        return Rows(self._columns(rows.array())) if self._columns.n_categories else rows
-
-    def _check(self, objective, validation):
-        super()._check(objective, validation)
-        refuse_checkpoint(self)
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         # A copy, because ``build`` may return one and the same module each time.

@@ -15,13 +15,12 @@ from treerank.checks import has_methods, quote
 from treerank.feature_parts.any_model.models import (
     answering_refusals,
     in_blocks,
-    refuse_checkpoint,
     refuse_to_save,
     seeded_copy,
     weight_argument,
 )
-from treerank.feature_parts.any_model.numbers import IndicatorColumns
 from treerank.feature_parts.base import Validation, check_validation
+from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, as_objective
@@ -125,7 +124,6 @@ class NewtonBoosting(BaseEstimator):
         """
         check_parameters(self)
         check_validation(self, validation)
-        refuse_checkpoint(self)
         objective = as_objective(objective)
         if objective.n_outputs > 1:
             raise ValueError(

@@ -13,13 +13,12 @@ from treerank.checks import has_methods, quote
 from treerank.feature_parts.any_model.models import (
     answering_refusals,
     in_blocks,
-    refuse_checkpoint,
     refuse_to_save,
     seeded_copy,
 )
-from treerank.feature_parts.any_model.numbers import IndicatorColumns
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.head_fitting import fit_head
+from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.registry import LEARNS_FROM_LABELS, needs_labels, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, as_objective
@@ -89,7 +88,6 @@ class TransformerPart(BaseEstimator):
         ``validation`` changes nothing, because there is nothing to stop early.
         """
         check_parameters(self)
-        refuse_checkpoint(self)
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
         self._columns = IndicatorColumns.of(rows, self.transformer)

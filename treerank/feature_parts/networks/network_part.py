@@ -17,10 +17,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number
+from treerank.checks import check_count, check_number, quote
 from treerank.documents.rows import Rows
 from treerank.feature_parts.base import Validation, check_validation
 from treerank.feature_parts.components import Components, no_trees
+from treerank.feature_parts.indicators import IndicatorColumns
 from treerank.feature_parts.network_component import Network
 from treerank.feature_parts.networks import training
 from treerank.feature_parts.networks.layers import layers_of
@@ -43,7 +44,8 @@ class NetworkPart(BaseEstimator):
     """A network trained on an objective, with the parameters of training.
 
     Each feature is shifted and scaled to mean 0 and standard deviation 1 over the training rows.
-    Missing values become 0 after that, the mean.
+    Missing values become 0 after that, the mean. Before, a column of categories becomes a column of
+    zeros and ones for each of them, behind the columns of numbers.
 
     Training on a CPU takes one thread. Scores are computed in double precision, in blocks of
     equal size, and rounded to single precision. So the model and its scores do not depend on the
@@ -138,6 +140,7 @@ class NetworkPart(BaseEstimator):
     network_: torch.nn.Module = field(init=False)
     best_iteration_: int = field(init=False)
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    _columns: IndicatorColumns = field(init=False)
     _model: training.ScoredNetwork = field(init=False)
     _double_network: torch.nn.Module | None = field(init=False)
 
@@ -162,6 +165,7 @@ class NetworkPart(BaseEstimator):
             raise ValueError(f"X must have {n} rows, one per document; got {len(rows)}.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_features_in_, self.n_outputs_ = rows.shape[1], self.n_outputs
+        self._columns = IndicatorColumns.of(rows, self)
         inputs = self._inputs(rows)
         self._standardization = Standardization.of(inputs)
         sample = Rows(inputs.batch(0, _SAMPLE))
@@ -182,6 +186,11 @@ class NetworkPart(BaseEstimator):
     def components(self, weight: np.ndarray) -> Components:
         """Return the network with a weight for each output."""
         check_is_fitted(self)
+        if self._columns.n_categories:
+            raise ValueError(
+                f"X must have no categories for the formula of {quote(self)}; got categories in "
+                f"columns {[*self._columns.n_categories]}. Encode them before, or take trees."
+            )
         inputs = self._standardization
         layers = tuple(layers_of(self.network_))
         network = Network(inputs.mean, 1 / inputs.scale, layers, np.asarray(weight))
@@ -199,7 +208,9 @@ class NetworkPart(BaseEstimator):
         check_is_fitted(self)
         weights = {name: t.cpu().numpy() for name, t in self._model.state_dict().items()}
         kept = {name: getattr(self, name) for name in KEPT}
-        return unshared({"weights": weights} | vars(self._standardization) | kept)
+        kept["n_features_in_"] = len(self._standardization.mean)
+        n_categories = {"n_categories": dict(self._columns.n_categories)}
+        return unshared({"weights": weights} | vars(self._standardization) | kept | n_categories)
 
     @training.own_modes()
     def set_state(self, state: dict[str, Any]) -> Self:
@@ -208,6 +219,10 @@ class NetworkPart(BaseEstimator):
         check_state({name: state[name] for name in STATE_RULES}, STATE_RULES)
         for name in KEPT:
             setattr(self, name, state[name])
+        self._columns = IndicatorColumns.of_state(
+            state.get("n_categories", {}), self.n_features_in_
+        )
+        self.n_features_in_ = self._columns.n_features(self.n_features_in_)
         self._standardization = Standardization(state["mean"], state["scale"])
         weights = checked_weights(state["weights"], self._expected_weights())
         self._build(None, seed=0)
@@ -301,4 +316,4 @@ class NetworkPart(BaseEstimator):
 
     def _inputs(self, rows: Rows) -> Rows:
         """Return rows of the numbers that the network takes, before they are standardized."""
-        return rows
+        return Rows(self._columns(rows.array())) if self._columns.n_categories else rows

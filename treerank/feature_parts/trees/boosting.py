@@ -163,6 +163,7 @@ class BoostedTrees(BaseEstimator):
     largest_derivative: ClassVar[float] = LARGEST
     #: Whether the part takes documents as :class:`treerank.documents.rows.Rows`.
     accepts_rows: ClassVar[bool] = True
+    resumes: ClassVar[bool] = True
     #: Whether X may be read in batches, see :class:`treerank.documents.ranking_data.Batches`.
     accepts_batches: ClassVar[bool] = False
     #: How the engine rounds features, if it does.

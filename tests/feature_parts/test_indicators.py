@@ -4,7 +4,7 @@ from scipy.sparse import csr_matrix
 
 from treerank.documents.columns import Columns
 from treerank.documents.rows import Rows
-from treerank.feature_parts.any_model.numbers import IndicatorColumns
+from treerank.feature_parts.indicators import IndicatorColumns
 
 
 def test_columns_of_numbers_come_first_in_their_order():

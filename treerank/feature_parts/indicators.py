@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import quote
+from treerank.checks import check_count, quote
 from treerank.documents.rows import Rows
 
 #: Most categories of all columns, of which each becomes a column.
@@ -40,6 +40,27 @@ class IndicatorColumns:
                 "numbers."
             )
         return cls(found)
+
+    @classmethod
+    def of_state(cls, n_categories: Any, n_inputs: int) -> Self:
+        """Return the columns that a model file holds; refuse those that no fit makes.
+
+        Examples
+        --------
+        >>> IndicatorColumns.of_state({1: 3}, n_inputs=5).n_features(5)
+        3
+        """
+        columns = cls(n_categories)
+        for n in n_categories.values():
+            check_count("n_categories", n, at_least=0, at_most=MOST_CATEGORIES)
+        last = columns.n_features(n_inputs) - 1
+        for column in n_categories:
+            check_count("a column of categories", column, at_least=0, at_most=last)
+        return columns
+
+    def n_features(self, n_inputs: int) -> int:
+        """Return the number of columns that become so many."""
+        return n_inputs + len(self.n_categories) - sum(self.n_categories.values())
 
     def __call__(self, values: Any) -> Any:
         """Return the matrix of numbers, in double precision; a sparse one stays sparse."""
