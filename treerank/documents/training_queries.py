@@ -330,11 +330,12 @@ def warn_of_seen_queries(overlap: QueryOverlap) -> None:
 
     Examples
     --------
-    >>> warn_of_seen_queries(QueryOverlap(20, 15, 0))
-    Traceback (most recent call last):
-    ...
-    UserWarning: The ranker was fitted to 15 of the 20 queries, so its values are too good. \
-Measure it on queries that it has not seen.
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn_of_seen_queries(QueryOverlap(20, 15, 0))
+    >>> print(caught[0].message)
+    The ranker was fitted to 15 of the 20 queries, so its values are too good. Measure it on \
+queries that it has not seen.
     """
     if overlap.n_same:
         warn_user(
