@@ -37,7 +37,7 @@ for engine in ("opensearch", "solr"):
 # that is printed. A draft of the features has the names of the model: replace the templates by
 # your queries.
 
-for engine in ("opensearch", "elastic", "solr"):
+for engine in ("opensearch", "elasticsearch", "solr"):
     file = folder / f"{engine}_shop.json"
     print(export(ranker, file, format=engine, check=(X, y, qid), name="shop"))
 for engine in ("opensearch", "solr"):
@@ -54,7 +54,7 @@ assert [feature["name"] for feature in store] == [f"f{i}" for i in range(20)]
 X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 ranker = TreeDirectRanker(trees, random_state=0).fit(X, y, qid)
 try:
-    export(ranker, folder / "refused.json", format="solr-8", check=(X, y, qid))
+    export(ranker, folder / "refused.json", format="solr", version="8", check=(X, y, qid))
 except ValueError as error:
     print(str(error)[:120], "...")
 assert not (folder / "refused.json").exists()

@@ -11,6 +11,12 @@ from typing import Any, NoReturn
 #: The old name of a feature part, and what to write instead.
 RENAMED_PARTS = {"chain": "stages", "line": "linear"}
 
+#: The old name of an export format, and what to write instead.
+RENAMED_FORMATS = {
+    "elastic": "'elasticsearch'; the plugin for learning to rank is 'elasticsearch-plugin'",
+    "elasticsearch-2023": "'elasticsearch-plugin' with version='2023-12'",
+}
+
 #: The old name of a package's attribute, by package, and what to write instead.
 RENAMED = {
     "treerank": {

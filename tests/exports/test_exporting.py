@@ -299,7 +299,7 @@ def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, fitted
     body, names = json.loads(path.read_text()), [f"f{i}" for i in range(10)]
     if format.startswith("solr"):
         assert body == json.loads(alone.read_text()) | {"name": "shop-1", "store": "shop-1"}
-    elif format == "elastic":
+    elif format == "elasticsearch":
         assert body["definition"] == json.loads(alone.read_text())
         assert "input" not in body  # "cannot specify [input.field_names]", from 8.15 on
         extractors = body["inference_config"]["learning_to_rank"]["feature_extractors"]

@@ -131,7 +131,7 @@ def test_a_name_that_is_no_rank_feature_is_refused_by_vespa(name, tmp_path):
     export(TREES.fit(frame, y, qid), tmp_path / "m", format="vespa-expression", check=frame)
 
 
-@pytest.mark.parametrize("format", sorted({*UPLOADS} - {"elastic"}))
+@pytest.mark.parametrize("format", sorted({*UPLOADS} - {"elasticsearch"}))
 def test_a_draft_of_features_needs_names_that_a_field_can_have(format, tmp_path):
     ranker = fitted(["", "b", "c", "d"])
     with pytest.raises(ValueError, match="names of columns must not be empty in drafts"):
@@ -151,5 +151,5 @@ def test_a_request_of_elastic_needs_names_that_a_field_can_have(tmp_path):
         frame = X_named([name, "b", "c", "d"])
         ranker = TREES.fit(frame, y, qid)
         with pytest.raises(ValueError, match=message):
-            export(ranker, tmp_path / "m.json", format="elastic", check=frame, name="shop")
+            export(ranker, tmp_path / "m.json", format="elasticsearch", check=frame, name="shop")
         assert not list(tmp_path.iterdir())

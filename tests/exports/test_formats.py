@@ -190,7 +190,7 @@ def test_a_ranking_expression_has_the_value_expected(rule):
         converted("vespa-expression", Components(forest), ["a b", *NAMES[1:]]).content()
 
 
-@pytest.mark.parametrize("format", ["elastic", "solr", "xgboost"])
+@pytest.mark.parametrize("format", ["elasticsearch", "solr", "xgboost"])
 def test_names_of_features_may_be_any_texts(format):
     forest = drawn_forest(np.random.default_rng(0))
     text = converted(format, Components(forest), ["the trees", *NAMES[1:]]).content()

@@ -35,15 +35,15 @@ def test_a_report_counts_the_negative_values_that_no_query_can_return(format, fo
 def test_a_request_with_drafts_of_features_warns_of_negative_values(tmp_path):
     path = tmp_path / "m.json"
     with pytest.warns(UserWarning, match=rf"has drafts .* 'f0' \({N_NEGATIVE} documents\): the s"):
-        export(RANKER, path, format="elastic", check=X, name="shop")
+        export(RANKER, path, format="elasticsearch", check=X, name="shop")
     for options in ({"name": "shop"}, {"check": X}):  # nothing to count, or no drafts
         options = {"check": None, "allow": "unchecked"} | options
         if options["check"] is None:
             with pytest.warns(UserWarning, match="check must be given"):
-                report = export(RANKER, path, format="elastic", **options)
+                report = export(RANKER, path, format="elasticsearch", **options)
             assert report.n_negative == {}
         else:
-            export(RANKER, path, format="elastic", **options)
+            export(RANKER, path, format="elasticsearch", **options)
     export(RANKER, path, format="opensearch", check=X, name="shop")
 
 
@@ -71,7 +71,7 @@ def test_a_split_by_category_is_not_below_zero(tmp_path):
 
 def test_a_request_of_elastic_holds_queries_and_no_names_of_inputs(tmp_path):
     with pytest.warns(UserWarning, match="check must be given"):
-        export(RANKER, tmp_path / "m.json", format="elastic", allow="unchecked", name="shop")
+        export(RANKER, tmp_path / "m.json", format="elasticsearch", allow="unchecked", name="shop")
     assert json.loads((tmp_path / "m.json").read_text()).keys() == {
         "inference_config",
         "definition",
@@ -98,3 +98,49 @@ def test_names_up_to_64_characters_are_taken(tmp_path):
         assert report.upload == "PUT solr/COLLECTION/schema/model-store"
         assert write_feature_set(RANKER, tmp_path / "f", format="solr", name=name)
         assert json.loads((tmp_path / "m").read_text())["name"] == name
+
+
+@pytest.mark.filterwarnings("ignore:No query can return the negative values")
+@pytest.mark.parametrize(
+    ("format", "version", "expected"),
+    [
+        ("opensearch", "2.18", "opensearch-2"),
+        ("opensearch", "3.1.9", "opensearch-2"),
+        ("opensearch", "3.2", "opensearch-3.2"),
+        ("opensearch", "3.7.4", "opensearch-3.2"),
+        ("opensearch", "3.8.0", "opensearch"),
+        ("opensearch", "3.10", "opensearch"),
+        ("opensearch", "10", "opensearch"),
+        ("solr", "9", "solr-8"),
+        ("solr", "9.2", "solr"),
+        ("elasticsearch-plugin", "2023-12", "elasticsearch-plugin-2023"),
+        ("elasticsearch-plugin", "2024-02-01", "elasticsearch-plugin"),
+    ],
+)
+def test_a_version_of_a_program_has_its_format(format, version, expected, tmp_path):
+    paths = [tmp_path / "by_version", tmp_path / "by_name"]
+    found = export(RANKER, paths[0], format=format, version=version, check=X)
+    assert found == export(RANKER, paths[1], format=expected, check=X)
+    assert found.format == expected
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    drafts = [write_feature_set(RANKER, paths[0], format=format, version=version)]
+    drafts.append(write_feature_set(RANKER, paths[1], format=expected))
+    assert drafts[0] == drafts[1]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"format": "onnx", "version": "1"}, "version must be None for format 'onnx'"),
+        ({"format": "opensearch-2", "version": "2.1"}, "version must be None for format 'opens"),
+        ({"format": "opensearch", "version": 2.18}, "version must be .*text of numbers|str"),
+        ({"format": "opensearch", "version": "new"}, "version must be text of numbers, .*'new'"),
+        ({"format": "elastic"}, "format 'elastic' is now 'elasticsearch'; the plugin"),
+        ({"format": "elasticsearch-2023"}, "is now 'elasticsearch-plugin' with version='2023-12'"),
+    ],
+)
+def test_a_version_that_no_format_has_and_names_of_before_are_refused(arguments, message, tmp_path):
+    with pytest.raises((TypeError, ValueError), match=message):
+        export(RANKER, tmp_path / "m", **arguments, check=X)
+    assert not (tmp_path / "m").exists()

@@ -30,7 +30,7 @@ PARTS = {
     "linear": LinearModel(),
 }
 #: Parts of which one whole group of formats knows nothing.
-FOREIGN = {"linear": {"elastic", "lightgbm", "ranklib", "xgboost"}, "xgboost": {"sql"}}
+FOREIGN = {"linear": {"elasticsearch", "lightgbm", "ranklib", "xgboost"}, "xgboost": {"sql"}}
 
 
 def drawn_data(random, names, *, missing, categories):

@@ -212,9 +212,9 @@ def _elastic(model, values):
 #: The arithmetic of programs that are no test dependency, by format: functions of the content of
 #: the file, documents and the names of their columns.
 ARITHMETIC = {
-    "elastic": _by_row(json.loads, _elastic),
-    "elasticsearch": _plugin("side"),
-    "elasticsearch-2023": _plugin("zero"),
+    "elasticsearch": _by_row(json.loads, _elastic),
+    "elasticsearch-plugin": _plugin("side"),
+    "elasticsearch-plugin-2023": _plugin("zero"),
     "json": _by_row(json.loads, lambda model, values: _json_score(model, _values(values))),
     "opensearch": _plugin("side"),
     "opensearch-2": _plugin("zero"),

@@ -5,13 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from treerank.checks import check_choice
 from treerank.cli import options as shared
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_of
 from treerank.exports.exporting import REASONS, check_reason
 from treerank.exports.exporting import export as export_ranker
-from treerank.exports.formats import FORMATS
+from treerank.exports.formats import FORMATS, check_format, format_of_version
 from treerank.exports.solr import NAME
 from treerank.exports.uploads import FEATURE_SETS, write_feature_set
 
@@ -19,9 +18,11 @@ _HELP = {
     "check": "Data file with documents that the other program must rank equally, without labels.",
     "allow": f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
+    "version": "Version of the search engine, such as 2.18; by default the newest.",
     "name": "Name in a search engine, whose request the file then is, or of functions in C.",
 }
 _FORMAT = shared.choice(shared.OUTPUT, "format", FORMATS, "Format of the file")
+_VERSION = shared.option(shared.OUTPUT, _HELP["version"], "--version", metavar="N")
 _CHECK = shared.option(shared.DATA, _HELP["check"], metavar="FILE")
 _ALLOW = shared.option(
     shared.OUTPUT, _HELP["allow"], callback=shared.checked(check_reason), metavar="REASON"
@@ -34,6 +35,7 @@ def export(
     model: shared.ModelFile,
     output: Annotated[Path, typer.Argument(help="File to write.")],
     format: Annotated[str, _FORMAT],
+    version: Annotated[str | None, _VERSION] = None,
     check: Annotated[Path | None, _CHECK] = None,
     allow: Annotated[list[str] | None, _ALLOW] = None,
     features: Annotated[Path | None, _FEATURES] = None,
@@ -49,6 +51,7 @@ def export(
     The documents of --check are scored as the other program would score them. A model that would
     rank them differently is refused with the reason, or written with a warning by --allow.
     """
+    format_of_version(format, version)  # or refuse it before all work
     shared.check_written(output, model, check)
     if format_of(output) is PARQUET:
         raise ValueError(f"{output}: has a name of data; write --check {output} to check by it.")
@@ -56,7 +59,7 @@ def export(
         if features.suffix != ".json":
             rule = "must be a file to write, such as features.json; the model has its columns"
             raise typer.BadParameter(f"{rule}.", param_hint="--features")
-        check_choice("format", format, FEATURE_SETS)
+        check_format(format, FEATURE_SETS)
         shared.check_written(features, model, check)
         if features.resolve() == output.resolve():
             raise ValueError(
@@ -75,8 +78,9 @@ def export(
             X, _, qid = shared.read_for(ranker, reporter, check, **options | {"label": None})
             documents = X, None, qid
     allowed = allow or ()
-    report = export_ranker(ranker, output, format=format, check=documents, allow=allowed, name=name)
+    of_engine: dict[str, Any] = {"format": format, "version": version}
+    report = export_ranker(ranker, output, **of_engine, check=documents, allow=allowed, name=name)
     if features is not None:
-        request = write_feature_set(ranker, features, format=format, name=name or NAME)
+        request = write_feature_set(ranker, features, **of_engine, name=name or NAME)
         reporter.say(f"wrote {features}: send it by {request}")
     typer.echo(str(report))

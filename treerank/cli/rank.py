@@ -61,7 +61,7 @@ def rank(
     if output != STDOUT:
         shared.check_written(output, model, data)
     reporter = Reporter(quiet)
-    options = {"comments": True, "sparse": sparse, "label": None}
+    options: dict[str, Any] = {"comments": True, "sparse": sparse, "label": None}
     options |= shared.columns_for([model], data, query=query, document=document)
     scores, documents = score_data(reporter, model, data, memory, **options)
     rows, ranks = best_first(scores, documents.qid)

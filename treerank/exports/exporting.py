@@ -21,7 +21,13 @@ from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import read_documents
 from treerank.exports.conversion import Conversion, ForestConversion, converted, has_words
 from treerank.exports.feature_names import check_unicode
-from treerank.exports.formats import FORMATS, format_named
+from treerank.exports.formats import (
+    FORMATS,
+    VERSIONS,
+    check_format,
+    format_named,
+    format_of_version,
+)
 from treerank.exports.hybrid import (
     DEFAULT_HITS,
     HYBRID_FORMATS,
@@ -62,6 +68,7 @@ def export(
     path: str | Path,
     *,
     format: str,
+    version: str | None = None,
     check: Any = None,
     allow: str | Collection[str] = (),
     name: str | None = None,
@@ -79,6 +86,10 @@ def export(
         Name of the format, see :data:`treerank.exports.formats.FORMATS`; or "opensearch-hybrid" or
         "elasticsearch-linear", which take the weights of a linear model over retrievers. Their
         ``check`` is what :func:`treerank.read_runs` returned.
+    version : str, default=None
+        Version of the program, such as "2.18" of "opensearch"; None is the newest one. Formats
+        "opensearch", "solr" and "elasticsearch-plugin" differ in what missing values become, see
+        :data:`treerank.exports.formats.VERSIONS`. The report names the format of the version.
     check : (X, y, qid), (X, y) or X, default=None
         Documents that the other program must rank as the ranker does, in memory; what a reader of
         files returned will do. Without qid they are one query. Formats whose program scores some
@@ -90,11 +101,12 @@ def export(
         millionth of their range are no such pairs; the report counts them in ``n_near_ties``.
     name : str, default=None
         Name of the model in a search engine. Then the file is the whole body of the request that
-        uploads it, and ``upload`` of the report says where it goes. Of "elastic", the queries for
-        features in it are drafts. :func:`~treerank.exports.uploads.write_feature_set` drafts
-        those of the other engines. In "c", names of functions begin with it, as
-        ``treerank_score`` does without one, so that several models link into one program. In "sql",
-        it is the table of the documents, "documents" by default; a dot follows its schema.
+        uploads it, and ``upload`` of the report says where it goes. Of "elasticsearch", the
+        queries for features in it are drafts.
+        :func:`~treerank.exports.uploads.write_feature_set` drafts those of the other engines. In
+        "c", names of functions begin with it, as ``treerank_score`` does without one, so that
+        several models link into one program. In "sql", it is the table of the documents,
+        "documents" by default; a dot follows its schema.
     relevance : float, default=None
         Label of which ``ranker.predict_relevance(X, at_least=relevance)`` tells the probability.
         Then a program is told how to compute it, too: "c" has a function ``treerank_relevance`` of
@@ -129,7 +141,8 @@ def export(
     'POST _ltr/_featureset/shop/_createmodel'
     """
     check_ranker(ranker)
-    check_choice("format", format, [*FORMATS, *HYBRID_FORMATS])
+    check_format(format, [*FORMATS, *HYBRID_FORMATS])
+    format = format_of_version(format, version)
     with naming("relevance"):
         log_odds = None if relevance is None else RelevanceScale.of(ranker).log_odds(relevance)
     check_model_name(format, name)
@@ -196,7 +209,9 @@ def formats_for(ranker: Any) -> list[str]:
     check_ranker(ranker)
     components, names = ranker.components(), shown_names(ranker)
     levels = ranker.columns_.categories
-    formats = [name for name in FORMATS if has_words(name, components, names, levels)]
+    of_old_versions = {name for by_version in VERSIONS.values() for name in by_version.values()}
+    names_of_programs = [n for n in FORMATS if n in VERSIONS or n not in of_old_versions]
+    formats = [name for name in names_of_programs if has_words(name, components, names, levels)]
     return formats + [name for name in HYBRID_FORMATS if can_weigh(name, components, names)]
 
 

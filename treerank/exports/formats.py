@@ -5,13 +5,14 @@ A module is imported only when its format is asked for.
 Format: how a model is written, and what the program that reads it computes.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, quote
 from treerank.exports.consumer import Consumer
 from treerank.exports.feature_names import ANY_NAME, NameRule
 from treerank.exports.program_runs import Run
@@ -19,6 +20,9 @@ from treerank.exports.written import Written
 from treerank.feature_parts.linear_component import LinearComponent
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object
+from treerank.renamed import RENAMED_FORMATS
+
+_VERSION = re.compile(r"\d{1,9}([.-]\d{1,9})*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,9 @@ class ExportFormat:
 
 FORMATS = {
     "c": "treerank.exports.c_source:C",
-    "elastic": "treerank.exports.elastic:ELASTIC",
-    "elasticsearch": "treerank.exports.xgboost_splits:BY_SPLIT",
-    "elasticsearch-2023": "treerank.exports.xgboost_splits:ZEROS",
+    "elasticsearch": "treerank.exports.elastic:ELASTIC",
+    "elasticsearch-plugin": "treerank.exports.xgboost_splits:BY_SPLIT",
+    "elasticsearch-plugin-2023": "treerank.exports.xgboost_splits:ZEROS",
     "javascript": "treerank.exports.code_module:JAVASCRIPT",
     "json": "treerank.exports.forest_json:JSON",
     "lightgbm": "treerank.exports.lightgbm_model:LIGHTGBM",
@@ -115,6 +119,50 @@ FORMATS = {
     "vespa-expression": "treerank.exports.vespa:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }
+
+
+#: Programs that do not read a model alike in all versions: the first version of each format, the
+#: newest first. Of the plugin of Elasticsearch, a version is the month of its release.
+VERSIONS = {
+    "elasticsearch-plugin": {"2024-02": "elasticsearch-plugin", "0": "elasticsearch-plugin-2023"},
+    "opensearch": {"3.8": "opensearch", "3.2": "opensearch-3.2", "0": "opensearch-2"},
+    "solr": {"9.2": "solr", "0": "solr-8"},
+}
+
+
+def format_of_version(format: str, version: str | None) -> str:
+    """Return the format that a version of a program reads; None is the newest version.
+
+    Examples
+    --------
+    >>> format_of_version("opensearch", "2.18"), format_of_version("opensearch", None)
+    ('opensearch-2', 'opensearch')
+    """
+    if version is None:
+        return format
+    if format not in VERSIONS:
+        raise ValueError(
+            f"version must be None for format {format!r}, which all versions read alike or which "
+            f"names one; got {quote(version)}. {', '.join(VERSIONS)} have versions."
+        )
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        raise ValueError(
+            f"version must be text of numbers, such as {next(iter(VERSIONS[format]))!r}; got "
+            f"{quote(version)}."
+        )
+    first = (name for start, name in VERSIONS[format].items() if _parts(version) >= _parts(start))
+    return next(first)
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in re.split("[.-]", version)]
+
+
+def check_format(format: str, formats: Collection[str]) -> None:
+    """Refuse what is no name of a format, and say what one of before is called now."""
+    if isinstance(format, str) and format in RENAMED_FORMATS:
+        raise ValueError(f"format {format!r} is now {RENAMED_FORMATS[format]}.")
+    check_choice("format", format, formats)
 
 
 def format_named(name: str) -> ExportFormat:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from treerank.checks import check_choice, quote, warn_user
+from treerank.checks import quote, warn_user
 from treerank.documents.features import check_fitted, shown_names
 from treerank.exports.feature_names import check_unicode
-from treerank.exports.formats import format_named
+from treerank.exports.formats import check_format, format_named, format_of_version
 from treerank.exports.hybrid import HYBRID_FORMATS
 from treerank.exports.report import negative_values
 from treerank.exports.solr import NAME
@@ -129,8 +129,8 @@ _PLUGIN = Upload(_CREATE, _SET, _plugin_model, _plugin_features)
 _STORES = "PUT solr/COLLECTION/schema/model-store", "PUT solr/COLLECTION/schema/feature-store"
 #: By format.
 UPLOADS = {
-    "elastic": Upload("PUT _ml/trained_models/{name}", "", _elastic_model, None),
-    **dict.fromkeys(("elasticsearch", "elasticsearch-2023"), _PLUGIN),
+    "elasticsearch": Upload("PUT _ml/trained_models/{name}", "", _elastic_model, None),
+    **dict.fromkeys(("elasticsearch-plugin", "elasticsearch-plugin-2023"), _PLUGIN),
     **dict.fromkeys(("opensearch", "opensearch-2", "opensearch-3.2"), _PLUGIN),
     "ranklib": Upload(
         _CREATE, _SET, partial(_plugin_model, kind="model/ranklib"), _plugin_features
@@ -184,7 +184,8 @@ def count_negative(format: str, X: Any, names: list[str]) -> dict[str, int]:
 
     Examples
     --------
-    >>> count_negative("elastic", np.array([[1.0, -1.0], [np.nan, -2.0]]), ["bm25", "freshness"])
+    >>> X = np.array([[1.0, -1.0], [np.nan, -2.0]])
+    >>> count_negative("elasticsearch", X, ["bm25", "freshness"])
     {'freshness': 2}
     """
     if format not in UPLOADS or not UPLOADS[format].by_query:
@@ -226,7 +227,9 @@ def _splits_below_zero(forest: Forest, names: list[str]) -> dict[str, int]:
     return {name: count for name, count in zip(names, counts, strict=True) if count}
 
 
-def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str = NAME) -> str:
+def write_feature_set(
+    ranker: Any, path: str | Path, *, format: str, version: str | None = None, name: str = NAME
+) -> str:
     """Write the JSON request that defines the features of a model, as a draft to edit.
 
     Parameters
@@ -237,6 +240,8 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
         The file to write.
     format : str
         A format of a search engine that has feature sets.
+    version : str, default=None
+        Version of the search engine, as in :func:`treerank.export`.
     name : str, default="treerank"
         Name of the set or store: that of the model.
 
@@ -255,7 +260,8 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     >>> json.loads(path.read_text())[0]["params"]
     {'field': 'f0'}
     """
-    check_choice("format", format, FEATURE_SETS)
+    check_format(format, FEATURE_SETS)
+    format = format_of_version(format, version)
     check_ranker(ranker)
     check_model_name(format, name)
     names, components, draft = (
