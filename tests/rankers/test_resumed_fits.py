@@ -136,7 +136,10 @@ def test_a_fit_without_a_random_state_warns_that_it_will_not_go_on(tmp_path):
         with pytest.warns(UserWarning, match=rule) as caught:
             ranker.fit(X, Y, QID)
         ranker.set_params(random_state=np.random.RandomState(0)).fit(X, Y, QID)
-        RankSVM().fit(X, Y, QID)  # without this parameter, all fits have one seed
+        with pytest.raises(
+            ValueError, match=r"of boosted trees; got RankSVM\(\), whose fits start"
+        ):
+            RankSVM().fit(X, Y, QID)
     assert [(len(caught), warning.filename) for warning in caught] == [(1, __file__)]
     with checkpointing(None):
         ranker.set_params(random_state=None).fit(X, Y, QID)
