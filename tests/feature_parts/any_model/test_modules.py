@@ -109,6 +109,44 @@ def test_another_module_than_the_saved_one_is_refused(tmp_path):
         load(tmp_path / "model", build=3)
 
 
+class Reversed(Residual):
+    """The same layers, in another order of computation."""
+
+    def forward(self, X):
+        return self.last(torch.relu(self.inner(torch.relu(X))))
+
+
+def of(activation):
+    def leaky(n_features):
+        return torch.nn.Sequential(
+            torch.nn.Linear(n_features, 4), activation(), torch.nn.Linear(4, 1)
+        )
+
+    return leaky
+
+
+@pytest.mark.parametrize(
+    ("saved", "given", "message"),
+    [
+        (of(torch.nn.ReLU), of(torch.nn.Tanh), "layers.*; got '1 Tanh' in place of '1 ReLU'"),
+        (of(torch.nn.ReLU), of(lambda: torch.nn.LeakyReLU(0.5)), "got '1 LeakyReLU' in place of"),
+        (of(torch.nn.LeakyReLU), of(lambda: torch.nn.LeakyReLU(0.5)), "same layers whose outputs"),
+        (Residual, Reversed, "got 'Reversed' in place of 'Residual'"),
+        (Residual, type("Residual", (Reversed,), {}), "the same layers whose outputs differ"),
+    ],
+)
+def test_a_module_of_equal_shapes_that_computes_otherwise_is_refused(
+    saved, given, message, tmp_path
+):
+    ranker = fitted(saved)
+    ranker.save(tmp_path / "model")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model", build=saved).predict(X), ranker.predict(X)
+    )
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path / "model", build=given)
+
+
 def test_it_is_trained_as_our_own_networks_are():
     """The same layers, drawn alike, give the same scores as an MLP, bit for bit."""
     own = MLP((8,), start="glorot", random_state=3, **FAST)

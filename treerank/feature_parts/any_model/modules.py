@@ -3,19 +3,25 @@
 import copy
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
+import numpy as np
 import torch
 
 from treerank.checks import quote
 from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.networks.training import one_thread
 from treerank.files.archive import NOT_SAVED, MissingArgumentError
+from treerank.files.states import array, check_state
 from treerank.parameters import Rule
 
 #: Rows that a new module is tried with.
 _TRIED = 8
 #: Largest difference of the outputs of a row beside other rows, over their size.
 _ROUNDING = 1e-9
+#: Rows of which a model file has the outputs, and the largest difference of another machine.
+_N_SAMPLES, _SAME = 8, 1e-6
+_SAMPLES = {"samples": array("float64", "n_samples", "n_outputs")}
 
 
 def _check_build(name: str, value: Any) -> None:
@@ -41,7 +47,7 @@ class TorchModule(NetworkPart):
     must not depend on those beside it, and to compute in double precision, too.
 
     A model file holds the weights of the module, its ``state_dict``, and no code:
-    ``load(path, build=build)`` reads it.
+    ``load(path, build=build)`` reads it, and refuses a module of other layers or other outputs.
 
     All other parameters, and the attributes, are those of
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`; the outputs are counted.
@@ -74,6 +80,39 @@ class TorchModule(NetworkPart):
     build: Annotated[Callable[[int], torch.nn.Module], Rule(_check_build)]
     _: KW_ONLY
 
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned, and by what another module would be recognized."""
+        state = super().get_state()
+        return state | {"layers": _layers(self.network_), "samples": self._sample_outputs()}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        super().set_state(state)
+        check_state({"samples": state["samples"]}, _SAMPLES)
+        layers, expected = _layers(self.network_), list(state["layers"])
+        if layers != expected:
+            other = next((layer for layer in layers if layer not in expected), "fewer layers")
+            missing = next((layer for layer in expected if layer not in layers), "others")
+            raise ValueError(
+                "build must return the module that was saved, with the same layers under the same "
+                f"names; got {quote(other)} in place of {quote(missing)}."
+            )
+        outputs = self._sample_outputs()
+        if not np.allclose(outputs, state["samples"], rtol=_SAME, atol=_SAME * np.ptp(outputs)):
+            raise ValueError(
+                "build must return the module that was saved; got one of the same layers whose "
+                "outputs differ, by a setting of a layer or by forward."
+            )
+        return self
+
+    def _sample_outputs(self) -> np.ndarray:
+        """Return the outputs of the module for a few rows that are always the same."""
+        n_inputs = len(self._standardization.mean)
+        rows = np.sin(np.arange(_N_SAMPLES * n_inputs)).reshape(_N_SAMPLES, n_inputs) * 2
+        module = copy.deepcopy(self.network_).cpu().double().eval()
+        with torch.no_grad(), one_thread():
+            return module(torch.from_numpy(rows)).numpy()
+
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         # A copy, because ``build`` may return one and the same module each time.
         module = copy.deepcopy(self.build(n_features))
@@ -89,6 +128,11 @@ class TorchModule(NetworkPart):
     def _expected_weights(self):
         self._build(None, seed=0)  # in memory: any module can be made there
         return self._model.state_dict()
+
+
+def _layers(module: torch.nn.Module) -> list[str]:
+    """Return names and types of the layers of a module, also of those within others."""
+    return [f"{name} {type(layer).__name__}".strip() for name, layer in module.named_modules()]
 
 
 def _n_outputs(module: torch.nn.Module, rows: torch.Tensor) -> int:
