@@ -471,6 +471,7 @@ def test_clicks_that_were_trained_on_are_told_from_labels():
         text = Tags(report(judged, X, y, qid, train=train, n_examples=1).html).text
         assert "shown documents" not in text
         assert "Shares of labelslabeltesttrain0" in text
+        assert "No feature has drifted from train to test." in text
 
 
 def test_the_command_writes_a_page(tmp_path):

@@ -110,6 +110,8 @@ def _drift(subject: Subject, hints: list[str]) -> Markup:
         features = counted(len(moved), "feature", "features")
         hints.append(f"Values differ from training in {features}, most in {most}.")
     rows = [[subject.feature_names[j], f"{distances[j]:.3f}"] for j in _highest(distances)]
+    if not rows:
+        return paragraphs("No feature has drifted from train to test.")
     title = "Drift from train to test: largest difference of shares (Kolmogorov and Smirnov)"
     return table(title, ["feature", "distance"], rows)
 

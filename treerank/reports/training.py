@@ -12,7 +12,10 @@ from treerank.reports.tables import paragraphs, side_by_side
 
 #: Most metrics whose learning curves are drawn.
 _MOST_METRICS = 4
-_CURVES = "A learning curve is the metric of the validation data after each step of training."
+_CURVES = (
+    "A learning curve is the metric of the validation data after each step of training. Early "
+    "stopping smooths it, so the iteration that is kept need not be its highest point."
+)
 _PROPENSITIES = (
     "Propensities are how often users look at a position, relative to the first: the position bias "
     "that training on clicks corrects for."
