@@ -40,7 +40,7 @@ COMMAND = "treerank.cli"
 #: Bases whose members are documented by other libraries.
 STRANGERS = (
     "BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, _SetOutputMixin, "
-    "BaseCrossValidator, Module, Function, Exception, object, dict, tuple, str"
+    "BaseCrossValidator, Module, Function, Exception, object, dict, list, ndarray, tuple, str"
 )
 
 

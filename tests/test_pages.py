@@ -66,7 +66,7 @@ def test_pages_and_examples_import_only_what_extras_install():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *extras["dask"], *extras["docs"]]
-    needed += [each for name in ("xgboost", "torch", "onnx") for each in extras[name]]
+    needed += [each for name in ("xgboost", "torch", "onnx", "plot") for each in extras[name]]
     allowed = {re.match(r"[\w-]+", each)[0] for each in needed}
     allowed |= {"pandas", "sklearn", "treerank", *sys.stdlib_module_names}
     for path in EXAMPLES:

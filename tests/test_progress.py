@@ -1,7 +1,9 @@
 import contextlib
 import io
 import re
+import sys
 import time
+import types
 
 import pytest
 from example_rankers import ranking_data
@@ -202,3 +204,65 @@ def test_work_without_steps_has_a_name_only(capsys):
     with progress_bar("reading"):
         pass
     assert capsys.readouterr().err == "reading\n"
+
+
+class Handle:
+    """What ``IPython.display.display`` returns: it notes what one place of a notebook shows."""
+
+    def __init__(self, shown):
+        self.shown = shown
+
+    def update(self, content, *, raw):
+        assert raw
+        self.shown.append(content)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """A console of rich in a notebook; returns the states of each place, in order."""
+    places = []
+
+    def display(content, *, raw, display_id):
+        assert raw
+        assert display_id is True
+        places.append([content])
+        return Handle(places[-1])
+
+    module = types.ModuleType("IPython.display")
+    module.display = display
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    console = Console(force_jupyter=True, file=io.StringIO())
+    monkeypatch.setattr("treerank.progress_bar.make_console", lambda: console)
+    return places
+
+
+def test_a_notebook_has_one_line_that_updates(notebook, monkeypatch):
+    monkeypatch.setattr("treerank.progress_bar._LEAST_SECONDS", -1)
+    with show_progress("growing <b>"):
+        RANKERS["LightGBM"](3).fit(*DATA, eval_set=HELD_OUT)
+    (states,) = notebook
+    texts = [state["text/plain"] for state in states]
+    for n_done, text in enumerate(texts, start=0):
+        assert text.startswith("growing <b>"), n_done
+        assert "\n" not in text
+    assert any("2/3  ndcg@10 " in text for text in texts)
+    assert "3/3  ndcg@10 " in texts[-1]
+    assert "of 3 trees are kept" in texts[-1]
+    assert all("<b>" not in state["text/html"] for state in states)
+    assert states[-1]["text/html"].startswith("<code>growing &lt;b&gt;  3/3")
+
+
+def test_a_line_of_a_notebook_is_not_updated_more_than_ten_times_a_second(notebook):
+    with show_progress("fast"):
+        for n_done in range(1, 1001):
+            current_listener()(n_done, 1000, {})
+    (states,) = notebook
+    assert len(states) < 20
+    assert states[-1]["text/plain"].startswith("fast  1000/1000  ")
+
+
+def test_brief_work_leaves_nothing_in_a_notebook(notebook):
+    with progress_bar("reading", Console(force_jupyter=True, file=io.StringIO()), brief=True):
+        pass
+    assert [states[-1] for states in notebook] == [{"text/plain": "", "text/html": ""}]

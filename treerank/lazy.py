@@ -16,7 +16,13 @@ from typing import Any
 from treerank.renamed import RENAMED, refuse_old_name
 
 #: The extra of this package that installs another package.
-EXTRAS = {"distributed": "dask", "torch": "torch", "xgboost": "xgboost", "onnx": "onnx"}
+EXTRAS = {
+    "distributed": "dask",
+    "matplotlib": "plot",
+    "onnx": "onnx",
+    "torch": "torch",
+    "xgboost": "xgboost",
+}
 
 
 def load_object(path: str) -> Any:
@@ -51,7 +57,7 @@ def naming_the_extra(what: str) -> Iterator[None]:
     ...     raise ModuleNotFoundError(name="torch")
     Traceback (most recent call last):
     ...
-    ImportError: MLP needs torch: pip install treerank[torch]
+    ImportError: MLP needs torch: pip install 'treerank[torch]'
     """
     try:
         yield
@@ -59,7 +65,7 @@ def naming_the_extra(what: str) -> Iterator[None]:
         if error.name not in EXTRAS:
             raise
         extra = EXTRAS[error.name]
-        raise ImportError(f"{what} needs {error.name}: pip install treerank[{extra}]") from error
+        raise ImportError(f"{what} needs {error.name}: pip install 'treerank[{extra}]'") from error
 
 
 def exported(package: str) -> dict[str, str]:

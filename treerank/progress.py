@@ -15,7 +15,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from treerank.checks import check_signature, quote
+from treerank.checks import check_choice, check_signature, quote
+from treerank.display.charts import Curve, Curves
+from treerank.display.results import Shown
+from treerank.display.tables import Table, counted
 
 #: The last value of each metric, by name, or a text.
 Note = Mapping[str, float] | str
@@ -129,6 +132,78 @@ def values_of(metric: Any, scores: np.ndarray) -> list[float]:
     """Return all that a metric records of scores, and record nothing."""
     values: list[float] = metric.values(scores) if hasattr(metric, "values") else [metric(scores)]
     return list(map(float, values))
+
+
+class LearningCurves(dict[str, dict[str, list[float]]], Shown):
+    """Values of metrics over the iterations of a fit: a dict that plots itself.
+
+    Its keys are the evaluation sets, and those of each entry the metrics.
+
+    Examples
+    --------
+    >>> curves = LearningCurves({"validation": {"ndcg@10": [0.5, 0.75, 0.625]}})
+    >>> curves["validation"]["ndcg@10"][-1]
+    0.625
+    >>> curves
+    Learning curves of 3 iterations.
+    set         metric    first  highest  at iteration    last
+    ----------  -------  ------  -------  ------------  ------
+    validation  ndcg@10  0.5000   0.7500             2  0.6250
+    """
+
+    def chart(self, *, metric: str | None = None) -> Curves:
+        """Return the learning curves, as :meth:`plot` shows them."""
+        names = list(dict.fromkeys(name for curves in self.values() for name in curves))
+        if metric is not None:
+            check_choice("metric", metric, names)
+        shown = [name for name in names if metric in (None, name)]
+        drawn = [
+            Curve(part if len(shown) == 1 else f"{name}, {part}", _steps(values), _floats(values))
+            for part, curves in self.items()
+            for name, values in curves.items()
+            if name in shown
+        ]
+        y = shown[0] if len(shown) == 1 else "value of the metric"
+        return Curves(tuple(drawn), x="iteration", y=y, has_points=False, title="Learning curves")
+
+    def plot(self, ax: Any = None, *, metric: str | None = None) -> Any:
+        """Plot the metrics by iteration; needs Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+        metric : str, default=None
+            Name of a metric; ``None`` plots all.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart(metric=metric).plot(ax)
+
+    def _shown(self) -> Table | str:
+        rows = [
+            [part, name, values[0], max(values), int(np.argmax(values)) + 1, values[-1]]
+            for part, curves in self.items()
+            for name, values in curves.items()
+            if values
+        ]
+        if not rows:
+            return "No learning curves: the fit had no eval_set, or took a single step."
+        longest = max(len(v) for curves in self.values() for v in curves.values())
+        title = f"Learning curves of {counted(longest, 'iteration')}."
+        return Table(title, ["set", "metric", "first", "highest", "at iteration", "last"], rows)
+
+    __repr__ = Shown.__repr__
+
+
+def _steps(values: Sequence[float]) -> np.ndarray:
+    return np.arange(1, len(values) + 1)
+
+
+def _floats(values: Sequence[float]) -> np.ndarray:
+    return np.array(values, dtype=np.float64)
 
 
 class Progress:
@@ -254,9 +329,8 @@ class Progress:
         stops = self.metric is not None and self.early_stopping_rounds is not None
         return self.best_iteration if stops else None
 
-    def history(
-        self, earlier: Mapping[str, Any] | None = None
-    ) -> dict[str, dict[str, list[float]]]:
+    def history(self, earlier: Mapping[str, Any] | None = None) -> LearningCurves:
         """Return the values in the form of ``evals_result_``, after those of ``earlier``."""
         before = (earlier or {}).get("validation", {}).get(self.name, [])
-        return {} if self.metric is None else {"validation": {self.name: before + self.values}}
+        recorded = {"validation": {self.name: before + self.values}}
+        return LearningCurves({} if self.metric is None else recorded)

@@ -1,11 +1,16 @@
-"""Progress bars: a bar on a terminal, or a few lines in a pipe or file, on stderr."""
+"""Progress bars: a bar on a terminal, one line that updates in a notebook, or a few lines in a pipe
+or file, on stderr.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from html import escape
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
+from treerank.display.texts import clean, shortened
 from treerank.numerics.compiling import while_compiling
-from treerank.progress import Listener, listening
+from treerank.progress import Listener, Note, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,6 +21,8 @@ N_LINES = 5
 COMPILING = "compiling, once for this installation"
 #: Columns of a bar, and of all that stands beside it but for its two texts.
 _BAR, _BESIDE = 20, 31
+#: Columns of a text at least, and seconds between two states of a line in a notebook.
+_LEAST_WIDTH, _LEAST_SECONDS = 10, 0.1
 
 
 @contextmanager
@@ -41,12 +48,10 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
     ...     ranker = TreeDirectRanker().fit(X, y, qid)
     """
     console = make_console()
-
-    def tell(line: str) -> None:
-        console.print(f"  {line}", markup=False)
-
-    with progress_bar(text, console) as show, listening(show, tell):
-        yield
+    with progress_bar(text, console) as show:
+        tell = show.tell if isinstance(show, _NotebookLine) else _printing(console)
+        with listening(show, tell):
+            yield
 
 
 @contextmanager
@@ -61,6 +66,12 @@ def progress_bar(
     if console.is_terminal:
         with _bar(text, console, brief) as show:
             yield show
+        return
+    if console.is_jupyter and not console.quiet:
+        line = _NotebookLine(text)
+        with while_compiling(line.compiling):
+            yield line
+        line.finish(keep=not brief)
         return
     if not brief:
         console.print(text, markup=False)
@@ -86,11 +97,15 @@ def _bar(text, console, brief):
     ]
     columns = texts[0], BarColumn(bar_width=_BAR), TimeElapsedColumn(), texts[1]
     with Progress(*columns, console=console, disable=console.quiet, transient=brief) as bars:
-        bar = bars.add_task(_fitted(text, console.width // 2 - _BESIDE // 2), total=None, note="")
+        bar = bars.add_task(
+            shortened(text, max(console.width // 2 - _BESIDE // 2, _LEAST_WIDTH)),
+            total=None,
+            note="",
+        )
 
         def note_that(note):
             room = console.width - _BESIDE - len(bars.tasks[0].description)
-            bars.update(bar, note=_fitted(note, room))
+            bars.update(bar, note=shortened(note, max(room, _LEAST_WIDTH)))
 
         def show(n_done, n_total, note):
             bars.update(bar, completed=n_done, total=n_total)
@@ -100,6 +115,60 @@ def _bar(text, console, brief):
             yield show
         bars.update(bar, total=bars.tasks[0].completed or 1)
         bars.update(bar, completed=bars.tasks[0].total)
+
+
+def _printing(console: "Console") -> Callable[[str], None]:
+    """Return the function that prints a line on what is about to be fitted."""
+    return lambda line: console.print(f"  {line}", markup=False)
+
+
+class _NotebookLine:
+    """One line of a notebook, which is replaced as the work goes on, at most ten times a second."""
+
+    def __init__(self, text: str) -> None:
+        from IPython.display import display  # a notebook has it
+
+        self.text, self.told, self.note, self.compiling_note = text, "", "", ""
+        self.start = self.last = monotonic()
+        self.handle: Any = display(self._content(), raw=True, display_id=True)
+
+    def __call__(self, n_done: int, n_total: int | None, note: Note) -> None:
+        self.note = _counted(n_done, n_total, note)
+        if monotonic() - self.last > _LEAST_SECONDS:
+            self._update()
+
+    def tell(self, line: str) -> None:
+        """Show what is about to be fitted behind the counts."""
+        self.told = line
+        self._update()
+
+    def compiling(self, is_compiling: bool) -> None:
+        """Show that a kernel is compiled, until it is."""
+        self.compiling_note = COMPILING if is_compiling else ""
+        self._update()
+
+    def finish(self, keep: bool) -> None:
+        """Show the last counts and the time, or nothing of brief work."""
+        if keep:
+            self._update()
+        else:
+            self._show({"text/plain": "", "text/html": ""})
+
+    def _update(self) -> None:
+        self.last = monotonic()
+        self._show(self._content())
+
+    def _show(self, content: dict[str, str]) -> None:
+        if self.handle is not None:  # there is none where IPython has no notebook
+            self.handle.update(content, raw=True)
+
+    def _content(self) -> dict[str, str]:
+        """Return the line as text and as HTML."""
+        seconds = f"{monotonic() - self.start:.1f} s"
+        parts = [self.text, self.note, seconds, self.compiling_note, self.told]
+        line = "  ".join(filter(None, parts))
+        html = f"<code>{escape(clean(line))}</code>"
+        return {"text/plain": clean(line), "text/html": html}
 
 
 class _Lines:
@@ -117,21 +186,6 @@ class _Lines:
         if is_compiling and not self.has_compiled:
             self.has_compiled = True
             self.console.print(f"  {COMPILING}", markup=False)
-
-
-def _fitted(text: str, width: int) -> str:
-    """Return a text that is cut in its middle where it is too wide.
-
-    Examples
-    --------
-    >>> _fitted("reading /data/2026/shop/train.csv", 20)
-    'reading /d…train.csv'
-    """
-    width = max(width, 10)
-    if len(text) <= width:
-        return text
-    n_last = (width - 1) // 2
-    return f"{text[: width - 1 - n_last]}…{text[len(text) - n_last :]}"
 
 
 def _counted(n_done, n_total, note):

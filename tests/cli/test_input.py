@@ -202,7 +202,7 @@ def test_a_ranker_whose_package_is_missing_says_how_to_install_it(files, monkeyp
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     monkeypatch.delitem(sys.modules, "treerank.feature_parts.networks.mlp", raising=False)
     said = refusal("compare", files.train, "--ranker", "RankNet", "-q")
-    assert said == "treerank: MLP needs torch: pip install treerank[torch]\n"
+    assert said == "treerank: MLP needs torch: pip install 'treerank[torch]'\n"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from treerank.clicks.interleaving import interleaving_preference as interleaving
 from treerank.clicks.interleaving import team_draft as team_draft
 from treerank.clicks.items import Items as Items
 from treerank.clicks.log import ClickLog as ClickLog
+from treerank.clicks.propensities import Propensities as Propensities
 from treerank.clicks.propensities import estimate_propensities as estimate_propensities
 from treerank.clicks.relevance import ClickRelevance as ClickRelevance
 from treerank.clicks.relevance_model import ClickShares as ClickShares

@@ -10,6 +10,8 @@ from treerank.checks import naming, quote
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
+from treerank.display.results import html_of, text_of
+from treerank.display.tables import counted
 from treerank.documents.columns import as_frame
 from treerank.documents.ids import check_ids
 from treerank.lazy import load_object
@@ -104,6 +106,17 @@ class ClickData(NamedTuple):
     qid: np.ndarray
     position: np.ndarray
     sample_weight: np.ndarray | None = None
+
+    def _shown(self) -> str:
+        rows, clicks = counted(len(self.y), "row"), counted(int(np.sum(self.y)), "click")
+        queries = counted(len(np.unique(self.qid)), "query", "queries")
+        return f"ClickData({rows}, {queries}, {clicks})"
+
+    def __repr__(self) -> str:
+        return text_of(self._shown())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._shown())
 
 
 @check_arguments

@@ -8,6 +8,8 @@ import numpy as np
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import check_impressions
 from treerank.clicks.tables import named_columns
+from treerank.display.results import Shown
+from treerank.display.tables import Table, column_table, counted
 from treerank.documents.canonical_order import canonical_order, group_hashes, row_hashes
 from treerank.documents.ids import check_ids
 from treerank.documents.positions import check_whole_positions
@@ -15,8 +17,8 @@ from treerank.documents.queries import QueryGroups
 from treerank.parameters import check_arguments
 
 
-@dataclass(frozen=True, eq=False)
-class ClickCounts:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickCounts(Shown):
     """Impressions and clicks by item and slot; made by :meth:`from_table`.
 
     A slot is a position, counted from 0.
@@ -49,6 +51,16 @@ class ClickCounts:
     clicked: np.ndarray
     items: Items
     n_slots: int
+
+    def _shown(self) -> Table:
+        numbers = [self.by_slot(column) for column in (self.shown, self.clicked)]
+        rate = np.divide(
+            numbers[1], numbers[0], out=np.full(self.n_slots, np.nan), where=numbers[0] > 0
+        )
+        columns = {"position": np.arange(1, self.n_slots + 1), "shown": numbers[0]}
+        columns |= {"clicked": numbers[1], "click rate": rate}
+        items = f"{counted(len(self.items), 'item')} at {counted(self.n_slots, 'position')}"
+        return column_table(f"Impressions and clicks of {items}.", columns)
 
     @classmethod
     @check_arguments

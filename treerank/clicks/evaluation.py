@@ -8,6 +8,7 @@ them. Rewards such as clicks are skewed, so their intervals are symmetric in log
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,9 @@ from treerank.clicks.off_policy import (
     rewards_of_positions,
 )
 from treerank.clicks.propensities import SessionPropensities
+from treerank.display.charts import Intervals
+from treerank.display.results import Shown
+from treerank.display.tables import Table
 from treerank.documents.queries import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
 from treerank.statistics.resampled import Interval
@@ -64,8 +68,8 @@ _PROPENSITY = "propensity"
 _MOST_UNSHOWN = 0.05
 
 
-@dataclass(frozen=True)
-class LogEvaluation:
+@dataclass(frozen=True, repr=False)
+class LogEvaluation(Shown):
     """Off-policy estimates of the reward of a ranking per session, with confidence intervals.
 
     Attributes
@@ -76,6 +80,10 @@ class LogEvaluation:
         Number of sessions of the new ranker that would be as informative as the log.
     overlap : float
         Share of the new ranking's reward at documents that the log shows.
+    reward : str, default="reward"
+        Name of the reward.
+    is_difference : bool, default=False
+        Whether the estimates are differences from a baseline.
 
     Examples
     --------
@@ -87,6 +95,40 @@ class LogEvaluation:
     estimates: dict[str, Interval]
     effective_sample_size: float
     overlap: float
+    reward: str = "reward"
+    is_difference: bool = False
+
+    def chart(self) -> Intervals:
+        """Return the estimates with their intervals, as :meth:`plot` shows them."""
+        ends = [interval.ends for interval in self.estimates.values()]
+        label = f"{self.reward} per session" + ", minus the baseline" * self.is_difference
+        reference = 0.0 if self.is_difference else None
+        settings = {"reference": reference, "title": "Off-policy estimates"}
+        return Intervals.of(self.estimates, ends, x=label, **settings)
+
+    @check_arguments
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the estimates with their confidence intervals; needs Matplotlib.
+
+        Differences from a baseline are gray if the interval includes 0.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart().plot(ax)
+
+    def _shown(self) -> Table:
+        rows = [[name, *interval.ends] for name, interval in self.estimates.items()]
+        label = f"{self.reward} per session" + ", minus the baseline" * self.is_difference
+        about = f"effective sample size {self.effective_sample_size:.0f}"
+        title = f"Off-policy estimates of {label}: {about}, overlap {100 * self.overlap:.0f} %."
+        return Table(title, ["estimator", "estimate", "low", "high"], rows)
 
     def __str__(self) -> str:
         """Return one line per estimate."""
@@ -206,7 +248,13 @@ def evaluate_from_log(
         name: confidence_interval(value, error, n_groups, level, is_amount=is_amount)
         for name, value, error in zip(names, estimates.tolist(), errors.tolist(), strict=True)
     }
-    return LogEvaluation(intervals, log_sums.effective_sample_size(statistics, theta_at), overlap)
+    return LogEvaluation(
+        intervals,
+        log_sums.effective_sample_size(statistics, theta_at),
+        overlap,
+        reward=reward if isinstance(reward, str) else "reward",
+        is_difference=baseline is not None,
+    )
 
 
 def _without(gaps: np.ndarray, values: np.ndarray) -> np.ndarray:

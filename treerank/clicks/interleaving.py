@@ -8,6 +8,8 @@ from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_column
+from treerank.display.results import html_of, shown_by_columns, text_of
+from treerank.display.tables import Table
 from treerank.documents.ids import check_ids
 from treerank.parameters import Count, Seed, check_arguments
 
@@ -30,6 +32,15 @@ class Interleaved(NamedTuple):
 
     documents: np.ndarray
     team: np.ndarray
+
+    def _shown(self) -> Table:
+        return shown_by_columns("Interleaved list, best first.", self._asdict())
+
+    def __repr__(self) -> str:
+        return text_of(self._shown())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._shown())
 
 
 class Preference(NamedTuple):
@@ -60,6 +71,12 @@ class Preference(NamedTuple):
         wins = f"the first ranker wins {first} sessions, the second {second}"
         return f"{wins}, with {self.n_ties} ties: p = {self.p_value:.3f}"
 
+    def __repr__(self) -> str:
+        return text_of(str(self))
+
+    def _repr_html_(self) -> str:
+        return html_of(str(self))
+
 
 @check_arguments
 def team_draft(
@@ -87,7 +104,12 @@ def team_draft(
     Examples
     --------
     >>> team_draft(["a", "b", "c"], ["b", "c", "a"], k=3, random_state=0)
-    Interleaved(documents=array(['b', 'a', 'c'], dtype='<U1'), team=array([1, 0, 0]))
+    Interleaved list, best first.
+    documents  team
+    ---------  ----
+    b             1
+    a             0
+    c             0
     """
     rng = check_random_state(random_state)
     rankings = _documents("first", first), _documents("second", second)

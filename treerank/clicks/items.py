@@ -7,12 +7,14 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.checks import quote
+from treerank.display.results import Shown
+from treerank.display.tables import Table, column_table, counted
 from treerank.documents.ids import check_ids
 from treerank.documents.queries import QueryGroups
 
 
-@dataclass(frozen=True, eq=False)
-class Items:
+@dataclass(frozen=True, eq=False, repr=False)
+class Items(Shown):
     """Unique pairs of a query and a document.
 
     Attributes
@@ -49,6 +51,10 @@ class Items:
     def __len__(self) -> int:
         """Return the number of items."""
         return len(self.query)
+
+    def _shown(self) -> Table:
+        columns = {"query": self.query, "document": self.document}
+        return column_table(f"{counted(len(self), 'item')}.", columns)
 
     def rows_of(self, items: "Items") -> np.ndarray:
         """Return the row in which each of the given items stands here, or -1."""

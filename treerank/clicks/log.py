@@ -23,6 +23,7 @@ from treerank.clicks.session_checks import (
     check_one_query,
 )
 from treerank.clicks.tables import named_columns
+from treerank.display.results import Shown
 from treerank.documents.ids import check_ids
 from treerank.documents.queries import QueryGroups
 
@@ -36,8 +37,8 @@ def _joined(columns: Sequence[Any]) -> np.ndarray:
     return np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].ravel()
 
 
-@dataclass(frozen=True, eq=False)
-class ClickLog:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickLog(Shown):
     """Sessions of shown documents and their clicks; made by :meth:`from_table`.
 
     A session is one list of results that a user saw, for one query, with one document per
@@ -245,6 +246,6 @@ class ClickLog:
             extra={name: column[rows] for name, column in self.extra.items()},
         )
 
-    def __repr__(self) -> str:
+    def _shown(self) -> str:
         sizes = f"n_sessions={len(self)}, n_items={len(self.items)}, n_positions={self.n_positions}"
         return f"ClickLog({sizes}, n_clicks={int(self.clicked.sum())})"

@@ -14,13 +14,17 @@ impressions cause no bias.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.checks import quote, refuse_where, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
+from treerank.display.charts import Curve, Curves
+from treerank.display.results import html_of
+from treerank.display.tables import column_table
 from treerank.parameters import check_arguments
 from treerank.statistics.paired import check_values
 
@@ -29,8 +33,54 @@ _MAX_ITER, _TOL = 2000, 1e-7
 _LEAST_MOVED = 0.1
 
 
+class Propensities(np.ndarray):
+    """Examination propensities of positions from 1: an array that plots itself.
+
+    Examples
+    --------
+    >>> Propensities.of(np.array([1.0, 0.5, np.nan])).chart().curves[0].x
+    array([1, 2, 3])
+    """
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Self:
+        """Return an array of shape (n_positions,) as propensities."""
+        return np.array(values, dtype=np.float64).view(cls)
+
+    def chart(self) -> Curves:
+        """Return the propensity of each position, as :meth:`plot` shows it."""
+        values = np.asarray(self).ravel()
+        curve = Curve("propensity", np.arange(1, len(values) + 1), values)
+        y, title = "examination propensity", "Position bias"
+        return Curves((curve,), x="position", y=y, from_zero=True, title=title)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the propensity of each position; needs Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart().plot(ax)
+
+    def __repr__(self) -> str:
+        values = np.asarray(self)
+        return f"array({np.array2string(values, separator=', ', threshold=100, prefix='array(')})"
+
+    def _repr_html_(self) -> str | None:
+        if self.ndim != 1:
+            return None
+        columns = {"position": np.arange(1, len(self) + 1), "propensity": np.asarray(self)}
+        return html_of(column_table("Position bias: examination propensities.", columns))
+
+
 @check_arguments
-def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
+def estimate_propensities(log: ClickLog | ClickCounts) -> Propensities:
     """Estimate the examination propensity of each position, relative to the first one.
 
     The log must contain some randomization, such as exploration, swapped documents, or an A/B test
@@ -43,9 +93,9 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n_positions,)
-        Propensities. That of the first position that shows documents is 1. Positions that never
-        show one, such as those of ads, have NaN.
+    Propensities of shape (n_positions,)
+        An array with ``plot()``. The propensity of the first position that shows documents is 1.
+        Positions that never show one, such as those of ads, have NaN.
 
     Examples
     --------
@@ -59,7 +109,7 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     _check_clicked(counts)
     counts, positions = counts.without_gaps()
     _warn_of_fixed_rankings(counts)
-    return spread(_most_likely(counts, np.ones(counts.n_slots)), positions)
+    return Propensities.of(spread(_most_likely(counts, np.ones(counts.n_slots)), positions))
 
 
 def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
@@ -89,7 +139,7 @@ class SessionPropensities:
         if self.is_given:
             self.all_sessions = check_propensities(given, log.n_at > 0)
             return
-        self.all_sessions = estimate_propensities(log)
+        self.all_sessions = np.asarray(estimate_propensities(log))
         self.counts, self.positions = log.counts().without_gaps()
         slot = np.searchsorted(self.positions, log.position - 1)
         key = self.counts.item.astype(np.int64) * self.counts.n_slots + self.counts.slot

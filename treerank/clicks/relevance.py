@@ -43,7 +43,7 @@ from treerank.checks import quote
 from treerank.clicks.click_data import features_of
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog
-from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.propensities import Propensities, check_propensities, estimate_propensities
 from treerank.clicks.relevance_model import ClickShares, new_part, out_of_fold_scores
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.documents.features import check_features, set_columns
@@ -112,8 +112,9 @@ class ClickRelevance(BaseEstimator):
 
     Attributes
     ----------
-    propensities_ : ndarray of shape (n_positions,)
-        Examination propensity of each position; NaN for positions that show no document.
+    propensities_ : Propensities of shape (n_positions,)
+        Examination propensity of each position, an array with ``plot()``; NaN for positions that
+        show no document.
     trust_ : ndarray of shape (n_positions,)
         Probability of a click for the position alone.
     X_ : data frame or array of shape (n_items, n_features)
@@ -204,8 +205,9 @@ class ClickRelevance(BaseEstimator):
         self.items_, self.X_ = counts.items, X
         groups = counts.canonical_order(numbers)
         counts, queries = counts.of_items(groups.order), QueryGroups(None, groups.indptr)
-        self.propensities_, self.trust_ = self._position_effects(counts)
-        weights = self.propensities_, self.propensities_**self.correction
+        propensities, self.trust_ = self._position_effects(counts)
+        self.propensities_ = Propensities.of(propensities)
+        weights = propensities, propensities**self.correction
         exposure, smoothed = (
             counts.by_item(counts.shown * weight[counts.slot]) for weight in weights
         )
@@ -245,7 +247,7 @@ class ClickRelevance(BaseEstimator):
             is_shown = counts.by_slot(counts.shown) > 0
             return check_propensities(self.propensities, is_shown), no_trust
         if not self.trust:
-            return estimate_propensities(counts), no_trust
+            return np.asarray(estimate_propensities(counts)), no_trust
         bias = estimate_trust_bias(counts)
         examined = bias.examination[~np.isnan(bias.examination)]
         return np.maximum(bias.examination / examined[0], _SMALLEST_PROPENSITY), bias.trust

@@ -12,12 +12,15 @@ maximization (EM).
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
+from treerank.display.charts import Curve, Curves
+from treerank.display.results import html_of, text_of
+from treerank.display.tables import Table, column_table
 from treerank.documents.positions import check_any_click
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Positive, check_arguments
@@ -49,6 +52,46 @@ class TrustBias(NamedTuple):
     examination: np.ndarray
     trust: np.ndarray
     log_posterior: tuple[float, ...]
+
+    def chart(self) -> Curves:
+        """Return examination and trust by position, as :meth:`plot` shows them."""
+        position = np.arange(1, len(self.examination) + 1)
+        curves = [
+            Curve("examination", position, self.examination),
+            Curve("trust", position, self.trust),
+        ]
+        y, title = "probability", "Position bias and trust bias"
+        return Curves(tuple(curves), x="position", y=y, from_zero=True, title=title)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot examination and trust by position; needs Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart().plot(ax)
+
+    def _shown(self) -> Table:
+        return column_table(
+            "Position bias and trust bias.",
+            {
+                "position": np.arange(1, len(self.examination) + 1),
+                "examination": self.examination,
+                "trust": self.trust,
+            },
+        )
+
+    def __repr__(self) -> str:
+        return text_of(self._shown())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._shown())
 
 
 @check_arguments

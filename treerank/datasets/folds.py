@@ -17,14 +17,15 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.formats import FORMATS, read_ranking_data
 from treerank.datasets.letor_table import check_density
+from treerank.display.results import Shown
 from treerank.documents.columns import as_frame
 from treerank.documents.ranking_data import RankingData
 
 _PARTS = ("train", "vali", "test")
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+@dataclass(frozen=True, eq=False, repr=False)
+class Split(Shown):
     """A training set and a test set of whole queries, or a test set alone.
 
     Parameters
@@ -50,6 +51,11 @@ class Split:
     train: RankingData | None
     test: RankingData
     validation: RankingData | None = None
+
+    def _shown(self) -> str:
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        present = [f"{name} {part!r}" for name, part in parts.items() if part is not None]
+        return f"Split {self.name}: {', '.join(present)}."
 
     @property
     def fingerprint(self) -> str:

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 
 from treerank.checks import check_choice, quote
+from treerank.display.results import html_of, shown_by_columns, text_of
+from treerank.display.tables import Table, counted
 from treerank.documents.ids import text_ids
 
 
@@ -32,6 +34,15 @@ class Qrels(NamedTuple):
     qid: np.ndarray
     doc_ids: np.ndarray
     y: np.ndarray
+
+    def _shown(self) -> Table:
+        return shown_by_columns(f"{counted(len(self.y), 'judgment')}.", self._asdict())
+
+    def __repr__(self) -> str:
+        return text_of(self._shown())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._shown())
 
     def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
         """Return the labels of documents, such as those of a run; NaN says "not judged" later on.

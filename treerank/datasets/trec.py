@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, quote
 from treerank.datasets.qrels import Qrels, texts_of
+from treerank.display.results import html_of, shown_by_columns, text_of
+from treerank.display.tables import Table, counted
 from treerank.documents.queries import QueryGroups
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
@@ -37,6 +39,17 @@ class TrecRun(NamedTuple):
     qid: np.ndarray
     doc_ids: np.ndarray
     scores: np.ndarray
+
+    def _shown(self) -> Table:
+        return shown_by_columns(
+            f"Lists of {counted(len(self.scores), 'document')}.", self._asdict()
+        )
+
+    def __repr__(self) -> str:
+        return text_of(self._shown())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._shown())
 
 
 def read_trec_run(path: str | Path) -> TrecRun:

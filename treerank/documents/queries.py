@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight, refuse_masked, refuse_where, warn_user
+from treerank.display.results import Shown
 from treerank.renamed import RenamedMembers
 
 
-@dataclass(frozen=True, eq=False)
-class QueryGroups(RenamedMembers):
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryGroups(RenamedMembers, Shown):
     """Rows sorted by query.
 
     Parameters
@@ -39,6 +40,9 @@ class QueryGroups(RenamedMembers):
 
     permutation: np.ndarray | None
     indptr: np.ndarray
+
+    def _shown(self) -> str:
+        return f"QueryGroups({self.n_documents} documents, {self.n_queries} queries)"
 
     @classmethod
     def from_qid(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_seed, is_whole, quote, refuse_where
+from treerank.display.results import Shown
 from treerank.documents.columns import as_frame, taken_rows
 from treerank.documents.date_texts import checked_times
 from treerank.documents.queries import QueryGroups, check_qid
@@ -20,8 +21,8 @@ _BATCH_CELLS = 2**22
 _DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
 
-@dataclass(frozen=True, eq=False)
-class RankingData:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingData(Shown):
     """Documents, their relevance and their queries; unpacks as ``X, y, qid``.
 
     Parameters
@@ -59,8 +60,7 @@ class RankingData:
         """Return the number of documents."""
         return len(self.y)
 
-    def __repr__(self) -> str:
-        """Return the numbers of documents, queries and features, whatever the size of the table."""
+    def _shown(self) -> str:
         n_queries = QueryGroups.from_qid(self.qid, len(self)).n_queries
         n_features = getattr(self.X, "shape", np.shape(self.X[:1]))[1]
         sizes = f"{len(self)} documents, {n_queries} queries, {n_features} features"
@@ -230,8 +230,8 @@ def _parts_by_time(by_time: Any, queries: QueryGroups, counts: list[int]) -> np.
     return part
 
 
-@dataclass(frozen=True, eq=False)
-class Batches:
+@dataclass(frozen=True, eq=False, repr=False)
+class Batches(Shown):
     """Rows that are read in batches, anew in every iteration, instead of held in memory.
 
     Trees of LightGBM, of XGBoost and of this package are fitted to more rows than fit into memory,
@@ -258,6 +258,10 @@ class Batches:
         if isinstance(self.source, Iterator):
             rule = "source must be a function or a collection, which is read more than once"
             raise TypeError(f"{rule}; got {quote(self.source)}.")
+
+    def _shown(self) -> str:
+        kind = "a function" if callable(self.source) else f"a {type(self.source).__name__}"
+        return f"Batches of {kind}, read anew in every iteration."
 
     def __iter__(self) -> Iterator[RankingData]:
         """Read the batches."""

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from treerank.display.texts import clean
+
 
 def text_table(table: Any) -> str:
     """Return a table of aligned columns, with the notes below."""
@@ -38,9 +40,14 @@ def markdown_table(table: Any) -> str:
 
 def html_table(table: Any) -> str:
     """Return an HTML table; the best values are bold, the notes are the caption."""
-    caption = "<br>".join(html.escape(note) for note in table.notes)
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
-    lines = [f"<caption>{caption}</caption>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+    caption = "<br>".join(html.escape(clean(note)) for note in table.notes)
+    head = "".join(f"<th>{html.escape(clean(cell))}</th>" for cell in table.header)
+    look = "caption-side: bottom; text-align: left"
+    lines = [
+        f'<caption style="{look}">{caption}</caption>',
+        f"<thead><tr>{head}</tr></thead>",
+        "<tbody>",
+    ]
     lines += [f"<tr>{''.join(row)}</tr>" for row in table.rows(_as_html)]
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
@@ -57,5 +64,5 @@ def _as_markdown(cell: str, bold: bool = False) -> str:
 
 def _as_html(cell: str, bold: bool) -> str:
     """Return a cell of an HTML table."""
-    cell = html.escape(cell)
+    cell = html.escape(clean(cell))
     return f"<td><b>{cell}</b></td>" if bold else f"<td>{cell}</td>"

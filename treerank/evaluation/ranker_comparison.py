@@ -14,8 +14,18 @@ from typing import Any, Literal
 import numpy as np
 
 from treerank.checks import check_choice, quote
+from treerank.display.charts import Intervals
+from treerank.display.results import ColumnTable, Shown
+from treerank.display.tables import Table
 from treerank.documents.training_queries import QueryOverlap
-from treerank.evaluation.summary import LEVEL, Difference, Summary, make_summary
+from treerank.evaluation.summary import (
+    LEVEL,
+    Difference,
+    Summary,
+    find_reference,
+    make_summary,
+    means_and_errors,
+)
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import FunctionMetric
 from treerank.parameters import check_arguments
@@ -89,8 +99,8 @@ class Outcome:
     by_people: ByPeople | None = None
 
 
-@dataclass(frozen=True)
-class Failure:
+@dataclass(frozen=True, repr=False)
+class Failure(Shown):
     """The error of a ranker that failed on a split.
 
     Parameters
@@ -117,9 +127,11 @@ class Failure:
         """Return the ranker, the split and the error in one line."""
         return f"{self.ranker} failed on split {self.split}: {self.error}"
 
+    _shown = __str__
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(RenamedMembers):
+class Comparison(RenamedMembers, Shown):
     """The results of rankers on the same queries.
 
     :func:`~treerank.evaluation.compare` and :func:`~treerank.evaluation.compare_scores` make it.
@@ -162,7 +174,7 @@ class Comparison(RenamedMembers):
     scoring: str = ""
 
     @cached_property
-    def values(self) -> dict[str, np.ndarray]:
+    def values(self) -> ColumnTable:
         """Columns with one entry per ranker, split, query and metric, for a data frame.
 
         With labels by people, "value" is by the LLM's labels, and "human" by people's.
@@ -176,13 +188,14 @@ class Comparison(RenamedMembers):
         empty = np.empty(0)
         by_people = [(o.by_people, metric) for o, metric in cells]
         human = [people.values[metric] for people, metric in by_people if people is not None]
-        return {
+        columns = {
             "ranker": column([o.ranker for o, _ in cells]),
             "split": column([o.split for o, _ in cells]),
             "query": np.concatenate([o.queries for o, _ in cells] or [empty]),
             "metric": column([metric for _, metric in cells]),
             "value": np.concatenate([o.values[metric] for o, metric in cells] or [empty]),
-        } | ({"human": np.concatenate(human)} if human else {})
+        }
+        return ColumnTable(columns | ({"human": np.concatenate(human)} if human else {}))
 
     @property
     def complete(self) -> tuple[str, ...]:
@@ -386,13 +399,61 @@ class Comparison(RenamedMembers):
         """
         return make_summary(self, reference, alpha)
 
-    def __repr__(self) -> str:
+    def chart(self, metric: Any = None, *, reference: str = "best") -> Intervals:
+        """Return the differences from a reference, as :meth:`plot` shows them."""
+        name = self.metrics[0] if metric is None else self._name_of(metric)
+        if reference != "best":
+            check_choice("reference", reference, self.complete)
+        else:
+            reference = find_reference(self, reference, means_and_errors(self, name)[0])
+        names = [ranker for ranker in self.complete if ranker != reference]
+        ends = [self._ends(name, ranker, reference) for ranker in names]
+        label = f"difference of {name} from {reference}"
+        return Intervals.of(names, ends, x=label, title="Differences with 95 % intervals")
+
+    def _ends(self, metric: str, ranker: str, reference: str) -> tuple[float, float, float]:
+        """Return a difference and its bounds, which are NaN where it cannot be tested."""
+        try:
+            return self.difference(metric, ranker, reference).interval.ends
+        except ValueError:
+            table = self.by_query(metric)
+            columns = [table[:, self.rankers.index(name)] for name in (ranker, reference)]
+            gap = _mean(columns[0] - columns[1])
+            return gap if np.isfinite(gap) else np.nan, np.nan, np.nan
+
+    @check_arguments
+    def plot(self, ax: Any = None, *, metric: Any = None, reference: str = "best") -> Any:
+        """Plot the difference of each ranker from a reference: a forest plot; needs Matplotlib.
+
+        Intervals are those of :meth:`difference`, not adjusted for their number. Rankers whose
+        interval includes 0 are gray: no difference is shown. Rankers that failed are left out.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+        metric : str or Metric, default=None
+            One of ``metrics``; ``None`` is the first.
+        reference : str, default="best"
+            A ranker's name, or ``"best"`` for the ranker of the highest mean.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart(metric, reference=reference).plot(ax)
+
+    def _shown(self) -> Table | str:
+        failures = "\n".join(map(str, self.failures))
+        return self.summary()._shown() if self.outcomes else failures or "No results."
+
+    def __str__(self) -> str:
         """Return the summary as text, or the failures if there are no results."""
         return str(self.summary()) if self.outcomes else "\n".join(map(str, self.failures))
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """Return the summary as HTML, for notebooks."""
-        return self.summary().to_html()
+        return self.summary().to_html() if self.outcomes else super()._repr_html_()
 
     def _is_over_splits(self, test: TestName | None, first: str, second: str) -> bool:
         """Return whether two rankers are tested over splits, and not over queries."""
@@ -453,3 +514,9 @@ def _of_people(outcome: Outcome) -> ByPeople:
     """Return the values by people's labels, where all outcomes have them."""
     assert outcome.by_people is not None
     return outcome.by_people
+
+
+def _mean(values: np.ndarray) -> float:
+    """Return the mean of the values that are known, or minus infinity if none is."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else -np.inf

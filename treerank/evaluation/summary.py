@@ -13,8 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from treerank.display.charts import Intervals
+from treerank.display.results import Shown
+from treerank.display.tables import Table
 from treerank.evaluation.layouts import LAYOUTS
 from treerank.files.replaced import replaced_file
+from treerank.parameters import check_arguments
 from treerank.statistics.double_sampling import WEAK, PredictionPowered
 from treerank.statistics.paired import adjust_holm
 from treerank.statistics.resampled import (
@@ -28,8 +32,8 @@ from treerank.statistics.resampled import (
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(Shown):
     """The difference of two rankers by a metric; ``Comparison.difference`` makes it.
 
     Parameters
@@ -83,6 +87,31 @@ class Difference:
             f"{self.n_queries:,} queries{needed}."
         )
 
+    _shown = __str__
+
+    def chart(self) -> Intervals:
+        """Return the difference as a row of a forest plot, as :meth:`plot` shows it."""
+        names, label = [f"{self.first} - {self.second}"], f"difference of {self.metric}"
+        title = f"Difference with {100 * self.interval.level:g} % confidence interval"
+        return Intervals.of(names, [self.interval.ends], x=label, title=title)
+
+    @check_arguments
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the difference and its confidence interval; needs Matplotlib.
+
+        It is gray if the interval includes 0: the difference is not significant.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart().plot(ax)
+
 
 #: Mark of each verdict.
 MARKS = {"better": "↑", "worse": "↓", "same": ""}
@@ -117,7 +146,7 @@ class Cell:
 
 
 @dataclass(frozen=True, repr=False)
-class Summary:
+class Summary(Shown):
     """A table of rankers and metrics, with marks of what is significant, and notes.
 
     Parameters
@@ -197,7 +226,10 @@ class Summary:
         """Return the table as text with aligned columns."""
         return LAYOUTS[".txt"](self)
 
-    __repr__ = to_text
+    __str__ = to_text
+
+    def _shown(self) -> Table:
+        return Table("", self.header, self.rows(lambda cell, is_best: cell), notes=self.notes)
 
     def to_markdown(self) -> str:
         """Return a Markdown table with the notes below."""
@@ -234,8 +266,8 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     untested: list[str] = []
     differences: list[str] = []
     for metric in comparison.metrics:
-        means, errors = _means_and_errors(comparison, metric)
-        against, is_chosen = _find_reference(comparison, reference, means), reference == "best"
+        means, errors = means_and_errors(comparison, metric)
+        against, is_chosen = find_reference(comparison, reference, means), reference == "best"
         results, messages = _test_pairs(comparison, metric, against, is_chosen)
         verdicts = _verdicts(results, against, alpha)
         best = np.nanmax(means) if not np.isnan(means).all() else np.nan
@@ -263,7 +295,7 @@ def make_summary(comparison: Any, reference: str, alpha: float) -> Summary:
     )
 
 
-def _means_and_errors(comparison, metric):
+def means_and_errors(comparison, metric):
     """Return the mean and the error of each ranker; NaN for a ranker without any result."""
     if comparison.has_human_labels:
         return _means_and_errors_by_people(comparison, metric)
@@ -295,7 +327,7 @@ def _means_and_errors_by_people(comparison, metric):
     return means, errors
 
 
-def _find_reference(comparison, reference, means):
+def find_reference(comparison, reference, means):
     """Return the reference; the complete ranker of the highest mean for ``"best"``."""
     if reference != "best" or not comparison.complete:
         return reference

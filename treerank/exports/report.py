@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from treerank.display.results import Shown
 from treerank.documents.queries import QueryGroups
 from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.pairwise_accuracy import count_descents
@@ -14,8 +15,8 @@ from treerank.metrics.pairwise_accuracy import count_descents
 NEAR_TIE = 1e-6
 
 
-@dataclass(frozen=True)
-class ExportReport:
+@dataclass(frozen=True, repr=False)
+class ExportReport(Shown):
     """Differences between a ranker and the program that reads its exported model.
 
     Attributes
@@ -84,6 +85,8 @@ class ExportReport:
             f"{self.largest_difference:.3g} of a range of {self.score_range:.3g}, "
             f"{self.n_changed_pairs} pairs change order{quality}.{notes}"
         )
+
+    _shown = __str__
 
     def _notes(self) -> Iterator[str]:
         """Yield sentences on the program, ties, names, negative values and the upload."""

@@ -15,6 +15,7 @@ from treerank.inspection.leaks import single_features as single_features
 from treerank.inspection.pair_calibration import CalibrationCurve as CalibrationCurve
 from treerank.inspection.pair_calibration import calibration_curve as calibration_curve
 from treerank.inspection.query_slices import Slice as Slice
+from treerank.inspection.query_slices import Slices as Slices
 from treerank.inspection.query_slices import slices as slices
 from treerank.inspection.rank_changes import RankChanges as RankChanges
 from treerank.inspection.rank_changes import costly_rank_changes as costly_rank_changes

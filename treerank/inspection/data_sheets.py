@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from treerank.display.results import Shown
+from treerank.display.tables import Table
 from treerank.documents.features import check_matrix
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import Queries, QueryGroups
@@ -17,8 +19,8 @@ _MOST_ROWS = 50_000
 _SPREAD: dict[str, Any] = {"least": np.min, "median": np.median, "mean": np.mean, "most": np.max}
 
 
-@dataclass(frozen=True, eq=False)
-class DataSheet:
+@dataclass(frozen=True, eq=False, repr=False)
+class DataSheet(Shown):
     """Summary of the documents, labels and queries of a data set.
 
     Parameters
@@ -50,6 +52,22 @@ class DataSheet:
     without_pairs: int
     missing: np.ndarray
     distinct: np.ndarray
+
+    def _shown(self) -> Table:
+        sizes = ", ".join(f"{name} {value:g}" for name, value in self.documents_per_query.items())
+        labels = ", ".join(f"{label:g}: {n:,}" for label, n in self.labels.items())
+        n_missing, n_constant = int(np.sum(self.missing > 0)), int(np.sum(self.distinct < 2))
+        rows = [
+            ["documents", f"{self.n_documents:,}"],
+            ["queries", f"{self.n_queries:,}"],
+            ["queries whose labels are all equal", f"{self.without_pairs:,}"],
+            ["documents of a query", sizes],
+            ["documents by label", labels],
+            ["features", f"{self.n_features:,}"],
+            ["features with missing values", f"{n_missing:,}"],
+            ["features with a single value", f"{n_constant:,}"],
+        ]
+        return Table("Data sheet.", ["of the data", "value"], rows)
 
 
 def data_sheet(X: Any, y: ArrayLike, qid: Queries = None) -> DataSheet:

@@ -7,12 +7,15 @@ alone had the value v.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_column, check_count
+from treerank.display.charts import Curve, Curves
+from treerank.display.results import Shown
+from treerank.display.tables import Table
 from treerank.documents.features import shown_names
 from treerank.documents.queries import QueryGroups
 from treerank.documents.reading import read_documents
@@ -25,8 +28,8 @@ from treerank.rankers.scoring import scores_of
 _MOST_VALUES = 10_000
 
 
-@dataclass(frozen=True, eq=False)
-class Effect:
+@dataclass(frozen=True, eq=False, repr=False)
+class Effect(Shown):
     """Partial dependence of the score and the rank on one feature.
 
     Parameters
@@ -45,12 +48,49 @@ class Effect:
     >>> ends = np.array([0.0, 1.0])
     >>> Effect("price", ends, score=-ends, rank=3 + ends).rank
     array([3., 4.])
+    >>> Effect("price", ends, score=-ends, rank=3 + ends)
+    Partial dependence on price.
+     price    score    rank
+    ------  -------  ------
+    0.0000  -0.0000  3.0000
+    1.0000  -1.0000  4.0000
     """
 
     feature: str
     values: np.ndarray
     score: np.ndarray
     rank: np.ndarray
+
+    def chart(self, *, of: Literal["score", "rank"] = "score") -> Curves:
+        """Return the curve of the score or of the rank, as :meth:`plot` shows it."""
+        y = "mean score" if of == "score" else "mean rank (1 is the best)"
+        curve = Curve(of, self.values, self.score if of == "score" else self.rank)
+        return Curves((curve,), x=self.feature, y=y, title="Partial dependence")
+
+    @check_arguments
+    def plot(self, ax: Any = None, *, of: Literal["score", "rank"] = "score") -> Any:
+        """Plot the partial dependence; needs Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+        of : {"score", "rank"}, default="score"
+            What depends on the feature. The axis of the rank is inverted: the best is at the top.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        ax = self.chart(of=of).plot(ax)
+        if of == "rank" and not ax.yaxis_inverted():
+            ax.invert_yaxis()
+        return ax
+
+    def _shown(self) -> Table:
+        columns = {self.feature: self.values, "score": self.score, "rank": self.rank}
+        title = f"Partial dependence on {self.feature}."
+        return Table(title, [*columns], list(zip(*columns.values(), strict=True)))
 
 
 @check_arguments
@@ -84,7 +124,7 @@ def effect(
     Returns
     -------
     Effect
-        Its ``values`` and ``score`` are ready to plot.
+        Its ``plot()`` shows the score by the value of the feature.
 
     Examples
     --------

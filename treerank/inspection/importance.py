@@ -12,6 +12,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 
 from treerank.checks import check_count, check_sequence, quote
+from treerank.display.charts import MOST_ROWS, Intervals
+from treerank.display.results import Shown
+from treerank.display.tables import MOST_ROWS as TABLE_ROWS
+from treerank.display.tables import Table, counted
 from treerank.documents.features import shown_names
 from treerank.documents.labels import check_labels
 from treerank.documents.queries import QueryGroups
@@ -24,8 +28,8 @@ from treerank.statistics.randomization import mean_interval
 from treerank.statistics.resampled import Interval
 
 
-@dataclass(frozen=True, eq=False)
-class Importances:
+@dataclass(frozen=True, eq=False, repr=False)
+class Importances(Shown):
     """Permutation importances of features, or groups of features, by query.
 
     Parameters
@@ -43,6 +47,12 @@ class Importances:
     >>> importances = Importances(("price", "age"), "map", np.array([[0.1, 0.3], [0.0, 0.0]]))
     >>> importances.means, importances.order
     (array([0.2, 0. ]), array([0, 1]))
+    >>> importances
+    Permutation importance of 2 features: drop of map over 2 queries.
+    feature    drop     low    high
+    -------  ------  ------  ------
+    price    0.2000  0.1000  0.3000
+    age      0.0000  0.0000  0.0000
     """
 
     names: tuple[str, ...]
@@ -52,7 +62,10 @@ class Importances:
     @property
     def means(self) -> np.ndarray:
         """Mean drop of each group over queries."""
-        return np.nanmean(self.drops, axis=1)
+        known = ~np.isnan(self.drops)
+        counts = known.sum(axis=1)
+        sums = np.where(known, self.drops, 0.0).sum(axis=1)
+        return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
     @property
     def order(self) -> np.ndarray:
@@ -63,6 +76,44 @@ class Importances:
         """Return the mean drop of a group with its bootstrap confidence interval over queries."""
         drops = self.drops[group][~np.isnan(self.drops[group])]
         return mean_interval(drops, level=level, n_resamples=999, random_state=random_state)
+
+    def chart(self, *, most: int = MOST_ROWS) -> Intervals:
+        """Return the most important groups with their intervals, as :meth:`plot` shows them."""
+        order = self.order[:most]
+        ends = [
+            (np.nan,) * 3 if np.isnan(self.means[group]) else self.interval(group).ends
+            for group in order
+        ]
+        names = [self.names[group] for group in order]
+        label = f"drop of {self.metric} when the values are shuffled"
+        return Intervals.of(names, ends, x=label, title="Permutation importance")
+
+    @check_arguments
+    def plot(self, ax: Any = None, *, most: Count = MOST_ROWS) -> Any:
+        """Plot the most important groups with 95 % confidence intervals; needs Matplotlib.
+
+        Groups whose interval includes 0 are gray.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+        most : int, default=20
+            Largest number of groups.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart(most=most).plot(ax)
+
+    def _shown(self) -> Table:
+        chart, n_queries = self.chart(most=TABLE_ROWS), self.drops.shape[1]
+        features = counted(len(self.names), "feature")
+        title = f"Permutation importance of {features}: drop of {self.metric} over "
+        rows = list(zip(chart.names, chart.estimates, chart.low, chart.high, strict=True))
+        title += f"{counted(n_queries, 'query', 'queries')}."
+        return Table(title, ["feature", "drop", "low", "high"], rows, len(self.names))
 
 
 @check_arguments

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank.display.results import Shown
+from treerank.display.tables import counted
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.features import check_matrix
 from treerank.documents.labels import check_labels
@@ -14,8 +16,8 @@ from treerank.inspection.data_sheets import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric
 
 
-@dataclass(frozen=True, eq=False)
-class Duplicates:
+@dataclass(frozen=True, eq=False, repr=False)
+class Duplicates(Shown):
     """Duplicates: documents whose features all equal those of another document.
 
     Parameters
@@ -37,6 +39,15 @@ class Duplicates:
     in_reference: np.ndarray
     queries_in_reference: int
 
+    def _shown(self) -> str:
+        within = counted(self.within, "document")
+        shared = counted(len(self.in_reference), "document")
+        queries = counted(self.queries_in_reference, "whole query", "whole queries")
+        return (
+            f"{within} with a duplicate in the same query, {shared} with a duplicate in the "
+            f"reference, {queries} in the reference."
+        )
+
 
 def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates:
     """Return the duplicates among documents, and those that they share with a reference.
@@ -53,8 +64,9 @@ def duplicates(X: Any, qid: Queries = None, reference: Any = None) -> Duplicates
     Examples
     --------
     >>> X = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]])
-    >>> duplicates(X, [7, 7, 8], reference=X[2:])
-    Duplicates(within=2, in_reference=array([2]), queries_in_reference=1)
+    >>> print(duplicates(X, [7, 7, 8], reference=X[2:]))
+    2 documents with a duplicate in the same query, 1 document with a duplicate in the reference,
+    1 whole query in the reference.
     """
     X = check_matrix("X", X)
     groups = QueryGroups.from_qid(qid, X.shape[0])

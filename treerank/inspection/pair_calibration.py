@@ -1,11 +1,15 @@
 """Calibration of pair probabilities: how often a beats b, by the predicted probability."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, refuse_where
+from treerank.display.charts import Curve, Curves
+from treerank.display.results import Shown
+from treerank.display.tables import Table, counted
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Count, check_arguments
 
@@ -13,8 +17,8 @@ from treerank.parameters import Count, check_arguments
 N_DRAWN = 200_000
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationCurve(Shown):
     """Calibration curve: the share of pairs in which a beats b, by predicted probability.
 
     Parameters
@@ -43,7 +47,40 @@ class CalibrationCurve:
     def error(self) -> float:
         """Expected calibration error: the mean of |won - predicted|, weighted by pairs."""
         gaps = self.counts * np.abs(self.won - self.predicted)
-        return float(np.sum(gaps) / self.counts.sum())
+        return float(np.sum(gaps) / self.counts.sum()) if len(gaps) else float("nan")
+
+    def chart(self) -> Curves:
+        """Return the reliability diagram, as :meth:`plot` shows it."""
+        curve = Curve("calibration", self.predicted, self.won, *self.interval)
+        return Curves(
+            (curve,),
+            x="predicted probability that a beats b",
+            y="share of pairs in which it does",
+            are_shares=True,
+            title=f"Calibration (expected calibration error {self.error:.3f})",
+        )
+
+    @check_arguments
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the reliability diagram with 95 % confidence intervals; needs Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart().plot(ax)
+
+    def _shown(self) -> Table:
+        pairs = counted(int(self.counts.sum()), "pair")
+        title = f"Calibration of {pairs}: expected calibration error {self.error:.4f}."
+        columns = [self.predicted, self.won, *self.interval, self.counts]
+        header = ["predicted", "won", "low", "high", "pairs"]
+        return Table(title, header, list(zip(*columns, strict=True)))
 
 
 @check_arguments

@@ -7,14 +7,19 @@ look bad by chance alone, so p-values are adjusted for the number of slices.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.checks import as_numbers, naming, quote
+from treerank.display.charts import MOST_ROWS, Intervals
+from treerank.display.results import Shown
+from treerank.display.tables import MOST_ROWS as TABLE_ROWS
+from treerank.display.tables import Table, counted
 from treerank.documents.queries import QueryGroups
-from treerank.parameters import Several, check_arguments
+from treerank.parameters import Count, Several, check_arguments
 from treerank.statistics.paired import SIGNIFICANT, adjust_holm, check_values, format_p
 from treerank.statistics.resampled import Interval
 
@@ -22,8 +27,8 @@ from treerank.statistics.resampled import Interval
 _LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Slice:
+@dataclass(frozen=True, repr=False)
+class Slice(Shown):
     """Queries with some values of a column, compared with all other queries.
 
     Parameters
@@ -65,6 +70,65 @@ class Slice:
             f"{self.difference.estimate:+.4f} from the others, p = {format_p(self.p_value)}"
         )
 
+    _shown = __str__
+
+
+class Slices(list[Slice], Shown):
+    """Slices of queries, by ascending p-value; :func:`slices` makes it.
+
+    Examples
+    --------
+    >>> difference = Interval(-0.2, -0.3, -0.1, level=0.95)
+    >>> Slices([Slice("country", "NL", 31, 0.41, difference, 0.012)])
+    1 slice of queries, 1 of which is significantly worse than the others.
+    slice       queries    mean  difference      low     high  p
+    ----------  -------  ------  ----------  -------  -------  -----
+    country NL       31  0.4100     -0.2000  -0.3000  -0.1000  0.012
+    """
+
+    def chart(self, *, most: int = MOST_ROWS) -> Intervals:
+        """Return the differences from the other queries, as :meth:`plot` shows them."""
+        shown = self[:most]
+        names = [f"{s.column} {s.values} ({s.n_queries:,})" for s in shown]
+        label, title = "difference from the other queries", "Slices (number of queries)"
+        return Intervals.of(names, [s.difference.ends for s in shown], x=label, title=title)
+
+    @check_arguments
+    def plot(self, ax: Any = None, *, most: Count = MOST_ROWS) -> Any:
+        """Plot the first slices with 95 % confidence intervals; needs Matplotlib.
+
+        The intervals are not adjusted for the number of slices; the p-values are.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+        most : int, default=20
+            Largest number of slices.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart(most=most).plot(ax)
+
+    def _shown(self) -> Table:
+        n_worse = sum(part.is_worse for part in self)
+        verb = "is" if n_worse == 1 else "are"
+        slices = f"{counted(len(self), 'slice')} of queries"
+        title = f"{slices}, {n_worse:,} of which {verb} significantly worse than the others."
+        header = ["slice", "queries", "mean", "difference", "low", "high", "p"]
+        rows = [
+            [
+                *(f"{s.column} {s.values}", s.n_queries, s.mean),
+                *(*s.difference.ends, format_p(s.p_value)),
+            ]
+            for s in self[:TABLE_ROWS]
+        ]
+        return Table(title, header, rows, len(self))
+
+    __repr__ = Shown.__repr__
+
 
 @check_arguments
 def slices(
@@ -74,7 +138,7 @@ def slices(
     *,
     n_bins: Several = 4,
     at_least: Several = 20,
-) -> list[Slice]:
+) -> Slices:
     """Return slices of the queries, by ascending p-value of their difference from the others.
 
     Parameters
@@ -94,8 +158,8 @@ def slices(
 
     Returns
     -------
-    list of Slice
-        Slices with too few queries are dropped.
+    Slices
+        A list of :class:`Slice`; those with too few queries are dropped.
 
     Examples
     --------
@@ -119,7 +183,7 @@ def slices(
                 compared.append(_compared(name, text, inside, others))
     adjusted = adjust_holm([part.p_value for part in compared])
     result = [replace(s, p_value=float(p)) for s, p in zip(compared, adjusted, strict=True)]
-    return sorted(result, key=lambda part: (part.p_value, -abs(part.difference.estimate)))
+    return Slices(sorted(result, key=lambda part: (part.p_value, -abs(part.difference.estimate))))
 
 
 def _compared(name, text, inside, others):

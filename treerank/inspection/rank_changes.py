@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, quote
+from treerank.display.results import Shown
+from treerank.display.tables import Table, column_table, counted
 from treerank.documents.queries import Queries, QueryGroups
 from treerank.metrics.graded_metrics import DISCOUNTS, NDCG
 from treerank.metrics.registry import get_metric
@@ -23,8 +25,8 @@ from treerank.parameters import Count, check_arguments
 _DEPTH = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class RankChanges:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankChanges(Shown):
     """Misranked pairs of documents, costliest first.
 
     Parameters
@@ -50,6 +52,11 @@ class RankChanges:
     def __len__(self) -> int:
         """Return the number of pairs."""
         return len(self.cost)
+
+    def _shown(self) -> Table:
+        pairs = counted(len(self), "misranked pair")
+        columns = {"above": self.above, "below": self.below, "query": self.query}
+        return column_table(f"{pairs}, costliest first.", columns | {"cost": self.cost})
 
 
 @check_arguments

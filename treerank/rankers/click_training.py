@@ -39,6 +39,15 @@ def check_saved_propensities(name: str, value: Any, sizes: dict[str, int]) -> No
         raise ValueError(f"{name} must be numbers of at least 0, one for each position.")
 
 
+def restored_propensities(values: np.ndarray | None) -> Any:
+    """Return saved propensities as the array with ``plot()`` that a fit returns."""
+    if values is None:
+        return None
+    from treerank.clicks.propensities import Propensities
+
+    return Propensities.of(values)
+
+
 #: An estimator of relevance from clicks.
 Clicks = Annotated[Any, Rule(_check_clicks)]
 

@@ -5,14 +5,16 @@ Most rankers of the literature are such a pair. To add one, derive a class from
 the user, and ``feature_part`` may be a property that makes the part from other parameters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, has_methods, quote, warn_user
@@ -160,6 +162,28 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _n_features_out(self) -> int:
         """Number of columns of ``transform``, to which scikit-learn gives names."""
         return len(self.head_.weight)
+
+    def _diagram(self) -> str:
+        """Return scikit-learn's diagram with the features of ``fit``, not the output's name."""
+        shown = copy(self)
+        if "columns_" in vars(self):
+            names = np.array(shown_names(self), dtype=object)
+            shown.__dict__["get_feature_names_out"] = lambda input_features=None: names
+        return estimator_html_repr(shown)
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The diagram for notebooks, unless scikit-learn is told to show text."""
+        if get_config()["display"] != "diagram":
+            raise AttributeError("_repr_html_ needs sklearn.set_config(display='diagram').")
+        return self._diagram
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return the text and the diagram, for notebooks."""
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._diagram()
+        return bundle
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -20,6 +20,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
+from treerank.checks import check_count
+from treerank.display.charts import Waterfall
+from treerank.display.tables import MOST_LINES, counted
+from treerank.display.texts import clean
 from treerank.documents.reading import check_n_pairs
 from treerank.feature_parts.components import Components, no_trees
 from treerank.forests.shapley import margin_parts
@@ -27,8 +31,12 @@ from treerank.rankers.scoring import n_threads_of, scores_of
 
 #: Number of features that a sentence names.
 _N_NAMED = 3
-#: Number of features that have a bar in notebooks, and colors of parts for A and for B.
-_N_BARS, _FOR, _AGAINST = 8, "#0072b2", "#d55e00"
+#: Number of features that have a bar in notebooks.
+_N_BARS = 8
+#: Number of pairs that a notebook shows, and of features that a plot shows.
+_N_SHOWN, _N_STEPS = 10, 10
+#: Colors of parts for A and for B.
+_FOR, _AGAINST = "#0072b2", "#d55e00"
 
 
 class ExplainedMargins(np.ndarray):
@@ -74,12 +82,67 @@ class ExplainedMargins(np.ndarray):
         """Return a sentence for each pair: which document ranks above, and why."""
         return [_sentence(parts) for parts in self.by_name()]
 
+    def chart(self, *, pair: int = 0, most: int = _N_STEPS) -> Waterfall:
+        """Return the parts of one pair, largest first, as :meth:`plot` shows them."""
+        if not self._is_whole or self.names is None:
+            raise ValueError(
+                f"margins must have a column for each feature to be plotted; got shape "
+                f"{self.shape}. Plot what explain returned."
+            )
+        rows = np.atleast_2d(np.asarray(self))
+        if len(rows) == 0:
+            raise ValueError("margins must have a pair to be plotted; got none.")
+        check_count("pair", pair, at_least=0, at_most=len(rows) - 1)
+        check_count("most", most)
+        parts = rows[pair]
+        order = [j for j in np.argsort(-np.abs(parts), kind="stable") if parts[j] != 0]
+        first, rest = order[:most], order[most:]
+        names, values = [self.names[j] for j in first], parts[first]
+        if rest:
+            names.append(f"{counted(len(rest), 'other feature')}")
+            values = np.append(values, parts[rest].sum())
+        total = float(parts.sum())
+        side = "equal" if total == 0 else "A above B" if total > 0 else "A below B"
+        label = "score of A minus score of B"
+        return Waterfall(tuple(names), values, x=label, title=f"{side}: {total:+.3g}")
+
+    def plot(self, ax: Any = None, *, pair: int = 0, most: int = _N_STEPS) -> Any:
+        """Plot the parts of one pair as a waterfall that ends at its margin; needs Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; ``None`` makes a figure.
+        pair : int, default=0
+            Number of the pair.
+        most : int, default=10
+            Largest number of features with a bar; all others share one.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return self.chart(pair=pair, most=most).plot(ax)
+
     def __str__(self) -> str:
         return "\n".join(self.sentences()) if self._is_whole else super().__str__()
 
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        values = np.asarray(self)
+        if values.ndim == 0:
+            return super().__repr__()
+        shown = np.array2string(values, separator=", ", threshold=60, prefix=f"{name}(")
+        return f"{name}({shown})" if shown.count("\n") < MOST_LINES else f"{name} of {self.shape}"
+
     def _repr_html_(self) -> str | None:
         """Return each sentence over bars of its largest parts, for notebooks."""
-        return "".join(map(_bars, self.by_name())) if self._is_whole else None
+        if not self._is_whole:
+            return None
+        pairs = self.by_name()
+        n_more = len(pairs) - _N_SHOWN
+        more = f"<p>… and {counted(n_more, 'more pair')}</p>" if n_more > 0 else ""
+        return "".join(map(_bars, pairs[:_N_SHOWN])) + more
 
     @property
     def _is_whole(self) -> bool:
@@ -103,12 +166,13 @@ def _bars(parts: dict[str, float]) -> str:
     """Return the sentence of a pair, and a table of its largest parts with bars."""
     largest = list(parts.items())[:_N_BARS]
     rows = [
-        f"<tr><td>{escape(name)}</td><td>{part:+.3g}</td><td style='text-align:left'><div style="
+        f"<tr><td>{escape(clean(name))}</td><td>{part:+.3g}</td>"
+        "<td style='text-align:left'><div style="
         f"'height:.8em;width:{12 * abs(part) / abs(largest[0][1]):.2f}em;"
         f"background:{_FOR if part > 0 else _AGAINST}'></div></td></tr>"
         for name, part in largest
     ]
-    return f"<p>{escape(_sentence(parts))}</p><table>{''.join(rows)}</table>"
+    return f"<p>{escape(clean(_sentence(parts)))}</p><table>{''.join(rows)}</table>"
 
 
 #: Returns the score of each row of a matrix.

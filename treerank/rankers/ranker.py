@@ -44,9 +44,21 @@ from treerank.files.checkpoint import current_checkpoint
 from treerank.files.states import StateRule, array, check_state, unshared
 from treerank.objectives.pairs.rules import GivenPairs
 from treerank.parameters import Seed, check_arguments
-from treerank.progress import Listener, check_callbacks, current_listener, listening, together
+from treerank.progress import (
+    LearningCurves,
+    Listener,
+    check_callbacks,
+    current_listener,
+    listening,
+    together,
+)
 from treerank.rankers.calibration import fit_calibration_slope, scale_of
-from treerank.rankers.click_training import Clicks, check_saved_propensities, relevance_of_clicks
+from treerank.rankers.click_training import (
+    Clicks,
+    check_saved_propensities,
+    relevance_of_clicks,
+    restored_propensities,
+)
 from treerank.rankers.early_stopping import hold_out, hold_out_share, metrics_of
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.scored import Scored
@@ -85,9 +97,10 @@ class Ranker(Scored):
     calibration_slope_ : float
         Factor from a difference of scores to the log odds of a pair: fitted to the ``eval_set``,
         if there is one, or by ``calibrate``; otherwise the slope of the loss, or 1.
-    propensities_ : ndarray of shape (n_positions,) or None
+    propensities_ : Propensities of shape (n_positions,) or None
         Position bias: the probability that a position is examined, relative to the first position,
-        if ``fit`` got positions. It is NaN for positions without documents.
+        if ``fit`` got positions. It is NaN for positions without documents. The array has
+        ``plot()``.
     training_queries_ : TrainingQueries or None
         Hashes of the ids and of the documents of the queries of ``fit``, 20 bytes a query for at
         most 65,536 queries. ``score`` warns by them. None if ``fit`` got clicks.
@@ -304,9 +317,11 @@ class Ranker(Scored):
         self.calibration_slope_, self._relevance_scale = 1.0, None
         recorded = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
-        if held_out is not None and "evals_result_" in vars(self):
-            recorder: Any = held_out.metric
-            self.evals_result_ = recorder.results(self.evals_result_, recorded)
+        if "evals_result_" in vars(self):
+            recorder: Any = None if held_out is None else held_out.metric
+            results = self.evals_result_
+            results = results if recorder is None else recorder.results(results, recorded)
+            self.evals_result_ = LearningCurves(results)
         if calibrating is not None:
             self._fit_calibration_slope(calibrating)
         return self
@@ -363,10 +378,10 @@ class Ranker(Scored):
         )
         set_columns(self, columns, n_features)
         self._had_queries = bool(state["had_queries"])
-        self.propensities_ = state["propensities"]
+        self.propensities_ = restored_propensities(state["propensities"])
         self.training_queries_ = TrainingQueries.of_state(state["training_queries"])
         for name, value in state["learned"].items():
-            setattr(self, name, value)
+            setattr(self, name, LearningCurves(value) if name == "evals_result_" else value)
         return self
 
     def _sizes(self, n_features: int) -> dict[str, int]:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from treerank.checks import naming
+from treerank.display.results import Shown
 from treerank.documents.columns import warn_of_new_categories
 from treerank.documents.eval_set import read_eval_set
 from treerank.documents.ids import id_hashes
@@ -31,8 +32,8 @@ from treerank.statistics.resampled import Interval
 WAYS = ("leaves", "trees")
 
 
-@dataclass(frozen=True)
-class Refreshed:
+@dataclass(frozen=True, repr=False)
+class Refreshed(Shown):
     """Result of :func:`refresh`.
 
     Attributes
@@ -66,6 +67,8 @@ class Refreshed:
         gains = [f"{gain} on {name} queries" for name, gain in self.differences.items()]
         decision = "The refreshed ranker" if self.accepted else "The old ranker stays: the new one"
         return f"{decision} gains in {self.metric} {', '.join(gains)}."
+
+    _shown = __str__
 
 
 @check_arguments

@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_column
+from treerank.display.results import html_of, shown_by_columns, text_of
+from treerank.display.tables import Table, counted
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.parameters import Count, Positive, Seed, check_arguments
@@ -53,6 +55,19 @@ class SampledLists(NamedTuple):
     row: np.ndarray
     position: np.ndarray
     propensity: np.ndarray
+
+    def _shown(self) -> Table:
+        return shown_by_columns(self._title(), self._asdict())
+
+    def __repr__(self) -> str:
+        return text_of(self._shown())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._shown())
+
+    def _title(self) -> str:
+        n_lists = int(np.sum(self.position == 1))
+        return f"{counted(n_lists, 'sampled list')} of {counted(len(self.row), 'document')}."
 
 
 @check_arguments

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.checks import check_column, warn_user
+from treerank.display.results import Shown
 from treerank.documents.queries import ByRow, QueryGroups
 from treerank.parameters import Level, check_arguments
 from treerank.statistics.paired import PairedResult, check_values
@@ -33,8 +34,8 @@ from treerank.statistics.resampled import Interval
 FEWEST, FEW, WEAK = 20, 30, 0.4
 
 
-@dataclass(frozen=True)
-class PredictionPowered:
+@dataclass(frozen=True, repr=False)
+class PredictionPowered(Shown):
     """An estimate from values by people and by an LLM; :func:`prediction_powered_mean` makes it.
 
     Parameters
@@ -112,6 +113,8 @@ ones (correlation 0.63)
     def __str__(self) -> str:
         """Return the estimate and its sample in one line."""
         return f"{self.interval}; {self.sample}"
+
+    _shown = __str__
 
 
 @check_arguments

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import as_numbers, refuse_where
+from treerank.display.results import Shown
 
 #: Largest value: the sum of its squares is no overflow.
 _MOST = 1e150
@@ -20,8 +21,8 @@ _MOST = 1e150
 SIGNIFICANT = 0.05
 
 
-@dataclass(frozen=True)
-class PairedResult:
+@dataclass(frozen=True, repr=False)
+class PairedResult(Shown):
     """The result of a test of two rankers.
 
     Parameters
@@ -55,6 +56,8 @@ class PairedResult:
             f"{self.test}: difference {self.difference:+.4f} over {self.n} pairs, "
             f"statistic {self.statistic:.4g}, p = {format_p(self.p_value)}"
         )
+
+    _shown = __str__
 
 
 def format_p(p_value: float) -> str:

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from treerank.display.results import Shown
 from treerank.parameters import Level, Positive, check_arguments
 from treerank.statistics.paired import PairedResult, measured, paired_differences
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, repr=False)
+class Interval(Shown):
     """An estimate between two bounds.
 
     Parameters
@@ -43,9 +44,16 @@ class Interval:
     high: float
     level: float
 
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The estimate, the lower and the upper bound."""
+        return self.estimate, self.low, self.high
+
     def __str__(self) -> str:
         """Return the estimate, the level and the bounds in one line."""
         return f"{self.estimate:.4f} ({100 * self.level:g} %: {self.low:.4f} to {self.high:.4f})"
+
+    _shown = __str__
 
 
 #: Share of samples in which so many queries as :func:`queries_needed` says show a difference.

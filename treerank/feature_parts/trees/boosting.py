@@ -44,7 +44,7 @@ from treerank.parameters import (
     Share,
     check_parameters,
 )
-from treerank.progress import Progress, patience_of, say
+from treerank.progress import LearningCurves, Progress, patience_of, say
 
 #: Parameters of trees that engines have, too, mostly under the same names.
 TREE_PARAMETERS = (
@@ -293,7 +293,7 @@ class BoostedTrees(BaseEstimator):
         history("evals_result_", state["evals_result_"], {})
         sizes = Sizes.of_state(state["sizes"])
         booster = self.restore_booster(state["model"])
-        return self._set_booster(booster, state["evals_result_"], sizes)
+        return self._set_booster(booster, LearningCurves(state["evals_result_"]), sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the forest, which is read from the booster."""

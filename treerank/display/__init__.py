@@ -1,0 +1,1 @@
+"""Display: charts, tables and sentences by which results show themselves."""
