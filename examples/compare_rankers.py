@@ -50,17 +50,10 @@ assert not comparison.failures
 assert summary.cells["stump", "ndcg@10"].verdict == "worse"
 
 # %%
-# As a picture: the difference of each ranker to the default, with its interval.
+# A forest plot shows the difference between each ranker and the default, with its confidence
+# interval. A gray interval includes 0: no difference is shown.
 
-import matplotlib.pyplot as plt
-
-for name in ("stump", "linear", "all pairs alike"):
-    gap = comparison.difference("ndcg@10", name, "default").interval
-    plt.plot([gap.low, gap.high], [name, name], color="C0")
-    plt.plot(gap.estimate, name, "o", color="C0")
-plt.axvline(0, linestyle="--", color="gray")
-plt.xlabel("NDCG@10, less that of the default")
-plt.tight_layout()
+comparison.plot(metric="ndcg@10", reference="default")
 
 # %%
 # A test over queries

@@ -26,6 +26,12 @@ ranker = TreeDirectRanker(trees, random_state=0).fit(
 print(f"{ranker.best_iteration_} trees")
 
 # %%
+# The learning curve is the metric on the held-out queries after each tree.
+
+ax = ranker.evals_result_.plot()
+ax.axvline(ranker.best_iteration_, color="gray", linestyle=":")
+
+# %%
 # Compare
 # -------
 # ``compare`` takes one document and another, or one document and many.
@@ -41,15 +47,12 @@ print(f"a beats {np.mean(others > 0):.0%} of the documents")
 # %%
 # Why
 # ---
-# What each feature adds to r(a, b), exactly.
-
-import matplotlib.pyplot as plt
+# What each feature adds to the difference of the two scores, exactly. The bars of the waterfall end
+# at the difference.
 
 parts = ranker.explain(a, b)
 print(parts)
-largest = np.argsort(np.abs(parts[0]))[-8:]
-plt.barh([f"f{i}" for i in largest], parts[0, largest])
-plt.xlabel("part of r(a, b)")
+parts.plot(most=8)
 
 # %%
 # Probability
@@ -73,6 +76,16 @@ for low, high in [(0.5, 0.6), (0.6, 0.7), (0.7, 1.0)]:
     right = np.mean(probability[claimed] > 0.5)
     print(f"  where it was {low:.0%} to {high:.0%} sure: {right:.0%}")
 np.testing.assert_allclose(probability + reverse, 1)
+
+# %%
+# The reliability diagram compares predicted probabilities with the share of pairs that are in this
+# order. On the diagonal, both are equal.
+
+from treerank.inspection import calibration_curve
+
+first = np.random.default_rng(0).random(len(i)) < 0.5  # a is the better one in half of the pairs
+curve = calibration_curve(np.where(first, probability, reverse), first, qid[test][i])
+curve.plot()
 
 # %%
 # Distance

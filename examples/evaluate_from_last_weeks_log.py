@@ -52,14 +52,9 @@ better = found.estimates["self_normalized"].low > 0
 print("better:", better)
 
 # %%
-import matplotlib.pyplot as plt
+# The same as a plot: intervals that include 0 would be gray.
 
-for name, each in found.estimates.items():
-    plt.plot([each.low, each.high], [name, name], color="C0")
-    plt.plot(each.estimate, name, "o", color="C0")
-plt.axvline(0, linestyle="--", color="gray")
-plt.xlabel("clicks of a session, new ranker less old ranker")
-plt.tight_layout()
+found.plot()
 
 # %%
 # What users would do with the new ranker, which only a simulation knows, agrees.

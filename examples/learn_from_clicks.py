@@ -32,14 +32,10 @@ print("propensities:", ranker.propensities_.round(2))
 # %%
 # The truth is 1/k, as the clicks were simulated.
 
-import matplotlib.pyplot as plt
-
-estimated = ranker.propensities_
-position = np.arange(1, len(estimated) + 1)
-plt.plot(position, estimated / estimated[0], marker="o", label="estimated")
-plt.plot(position, 1 / position, linestyle="--", label="truth")
-plt.xlabel("position")
-plt.legend()
+position = np.arange(1, len(ranker.propensities_) + 1)
+ax = ranker.propensities_.plot()
+ax.plot(position, 1 / position, linestyle="--", color="gray")
+ax.set_title("Position bias: estimated (blue) and true (dashed)")
 
 # %%
 # Is it better than the old one? The log of other queries answers before any user sees it. It needs

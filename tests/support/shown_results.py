@@ -25,6 +25,7 @@ from treerank.evaluation.ranker_comparison import Outcome
 from treerank.evaluation.summary import Cell
 from treerank.exports import ExportReport
 from treerank.inspection import (
+    Boundaries,
     CalibrationCurve,
     DataSheet,
     Duplicates,
@@ -132,6 +133,9 @@ def data_sheet(name, n):
 
 RESULTS = {
     Batches: lambda name, n: Batches([ranking_data(name, n)]),
+    Boundaries: lambda name, n: Boundaries(
+        None, np.arange(n), numbers(n), numbers(n), numbers(n), np.arange(n + 1)
+    ),
     CalibrationCurve: calibration,
     Candidates: lambda name, n: ranking_data(name, n, Candidates),
     ClickCounts: click_counts,

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks
 
+from treerank.display.results import Shown
+from treerank.display.tables import Table, column_table, counted
 from treerank.documents.reading import read_documents
 from treerank.parameters import Count, check_arguments
 from treerank.rankers.scored import Scored
@@ -52,8 +54,8 @@ class Peaks(NamedTuple):
         return np.searchsorted(self.thresholds, scores, side="right")
 
 
-@dataclass(frozen=True, eq=False)
-class Boundaries:
+@dataclass(frozen=True, eq=False, repr=False)
+class Boundaries(Shown):
     """Boundaries between the classes of documents that a ranker has sorted.
 
     It is a classifier: ``predict(X)`` returns the classes of any documents.
@@ -89,6 +91,12 @@ class Boundaries:
     heights: np.ndarray
     r: np.ndarray
     classes: np.ndarray
+
+    def _shown(self) -> Table:
+        documents = counted(len(self.classes), "document")
+        title = f"{counted(len(self.positions) + 1, 'class', 'classes')} of {documents}."
+        columns = {"documents before": self.positions, "rise of r": self.heights}
+        return column_table(title, columns)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each document; 0 is the class of the lowest scores."""
