@@ -37,7 +37,7 @@ def test_what_is_not_there_or_does_not_fit_is_bad_input(files, tmp_path):
     cases = {
         ("evaluate", tmp_path / "no", files.test): "no: No such file or directory",
         ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
-        ("rank", files.test, files.test): "XGBoost's get_dump, treerank's JSON. Write the model first",
+        ("rank", files.test, files.test): "treerank's JSON. Write the model first",
         ("fit", files.train, "-m", tmp_path / "no" / "m"): "no/m: No such file or directory",
         ("rank", files.model, files.test, "--memory", "1GB", "--sparse"): "sparse must not be set",
         ("fit", files.train, "-m", "-"): "-: is standard input; a file to write needs a name",

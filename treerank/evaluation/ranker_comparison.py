@@ -404,7 +404,7 @@ class Comparison(RenamedMembers, Shown):
         name = self.metrics[0] if metric is None else self._name_of(metric)
         if reference != "best":
             check_choice("reference", reference, self.complete)
-        else:
+        elif self.complete:
             reference = find_reference(self, reference, means_and_errors(self, name)[0])
         names = [ranker for ranker in self.complete if ranker != reference]
         ends = [self._ends(name, ranker, reference) for ranker in names]
