@@ -1,10 +1,11 @@
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import TreeDirectRanker
+from treerank import HistogramTrees, TreeDirectRanker
 from treerank.documents.copied_columns import warn_of_copied_columns
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 2)), columns=["bm25", "price"])
@@ -18,6 +19,32 @@ def test_a_feature_that_equals_the_judged_labels_is_warned_of(n_unjudged, rows, 
     frame = X.assign(boost=Y if known else y)  # what it holds for an unjudged row does not matter
     with pytest.warns(UserWarning, match=f"Column 'boost' of X equals y in all {rows}"):
         TreeDirectRanker("linear").fit(frame, y, QID)
+
+
+@pytest.mark.filterwarnings("ignore:Position bias can only be estimated")
+@pytest.mark.parametrize("name", ["sample_weight", "query_weight", "position", "y['bought']"])
+def test_a_feature_that_equals_what_else_is_given_by_row_is_warned_of(name):
+    values = {
+        "sample_weight": np.arange(2000) % 7 + 1.0,
+        "query_weight": QID % 5 + 1.0,
+        "position": np.arange(2000) % 20 + 1,
+        "y['bought']": np.where(np.arange(2000) < 90, np.nan, Y > 2),
+    }[name]
+    given = {"y": (Y > 1).astype(float), name: values}
+    if name.startswith("y"):
+        given = {"y": {"grade": Y, "bought": values}}
+    frame = X.assign(left_in=np.nan_to_num(values, nan=7))
+    ranker = TreeDirectRanker("linear")
+    match = f"Column 'left_in' of X equals {re.escape(name)} in all (judged )?rows"
+    with pytest.warns(UserWarning, match=match):
+        ranker.fit(frame, qid=QID, **given)
+    with warnings.catch_warnings():  # in all rows but one
+        warnings.filterwarnings("error", "Column")
+        ranker.fit(
+            frame.assign(left_in=np.where(np.arange(2000) == 1999, 50, frame["left_in"])),
+            qid=QID,
+            **given,
+        )
 
 
 def test_few_judged_rows_and_other_features_are_not():
@@ -37,6 +64,6 @@ def test_a_text_that_is_the_query_in_most_rows_is_no_copy():
     users = np.char.add("u", QID.astype(str))
     almost = np.where(np.arange(2000) == 1, "u9", users)
     with pytest.warns(UserWarning, match="Column 'user' of X equals qid"):
-        TreeDirectRanker("linear").fit(X.assign(user=users), Y, users)
+        TreeDirectRanker(HistogramTrees(1)).fit(X.assign(user=users), Y, users)
     with warnings.catch_warnings(action="error"):
-        TreeDirectRanker("linear").fit(X.assign(user=almost), Y, users)
+        TreeDirectRanker(HistogramTrees(1)).fit(X.assign(user=almost), Y, users)

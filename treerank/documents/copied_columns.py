@@ -1,5 +1,6 @@
 """Copied columns: a feature that equals the labels or the query ids, which has to be left out."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,21 @@ def warn_of_copied_columns(estimator: Any, X: Any, y: np.ndarray, qid: Any) -> N
                 break
         else:
             _warn_of_copy(estimator, column, "qid")
+
+
+def warn_of_copies_by_row(estimator: Any, X: Any, by_row: Mapping[str, Any]) -> None:
+    """Warn of each column that holds what else is given by row, such as weights; None is not."""
+    if X.shape[0] < _MANY or not isinstance(X, np.ndarray):
+        return
+    for name, given in by_row.items():
+        values = np.asarray(given)
+        if values.shape != X.shape[:1] or values.dtype.kind not in "iuf":  # refused later, if wrong
+            continue
+        known = ~np.isnan(values)
+        if known.all():
+            _warn_of_copies(estimator, X, name, values)
+        elif known.sum() >= _MANY:
+            _warn_of_copies(estimator, X[known], name, values[known], "judged rows")
 
 
 def _warn_of_copies(estimator, X, name, values, rows="rows"):

@@ -21,6 +21,7 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, quote, warn_user
 from treerank.documents.canonical_order import row_hashes
 from treerank.documents.columns import Columns, check_columns, warn_of_new_categories
+from treerank.documents.copied_columns import warn_of_copies_by_row
 from treerank.documents.eval_set import EvalSet, is_share
 from treerank.documents.features import feature_names_of, set_columns, shown_names
 from treerank.documents.labels import (
@@ -276,6 +277,9 @@ class Ranker(Scored):
         self._refuse_categories()
         by_label = {"labels": labels, "label_weights": label_weights}
         by_row = {**by_label, "position": position, **weights}
+        others = {f"y[{n!r}]": values for n, values in [*(labels or {}).items()][1:]}
+        if reset:
+            warn_of_copies_by_row(self, X, {"position": position, **weights, **others})
         documents = Rows(X, columns=self.columns_)
         pairs = None
         if given_pairs is not None:
