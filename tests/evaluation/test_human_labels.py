@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from treerank import NDCG, TreeDirectRanker, compare, compare_scores, get_metric
+from treerank.datasets import RankingData
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.rankers import ColumnRanker
 from treerank.statistics import prediction_powered_mean
@@ -79,7 +80,8 @@ def test_without_human_labels_nothing_changes():
 
 def test_all_queries_by_people_are_the_plain_mean():
     """The estimate is then that of people, whatever the LLM says."""
-    comparison = compare_scores(SCORES, LLM, QID, human_labels=Y, metrics=["ndcg@3"])
+    with pytest.warns(UserWarning, match="judge all documents.* by NaN, not by 0"):
+        comparison = compare_scores(SCORES, LLM, QID, human_labels=Y, metrics=["ndcg@3"])
     values = get_metric("ndcg@3").per_query(Y, X[:, 0], QID)
     found = comparison.prediction_powered("ndcg@3", "bm25")
     assert found.interval.estimate == pytest.approx(np.nanmean(values))
@@ -190,6 +192,16 @@ def test_wrong_labels_are_refused_before_any_fit(data, human_labels, message):
 def test_data_in_folds_have_no_human_labels(tmp_path):
     with pytest.raises(ValueError, match="human_labels must be None for data in folds"):
         compare({"a": ColumnRanker(0)}, tmp_path, human_labels=HUMAN)
+
+
+def test_data_of_the_same_documents_are_taken_for_their_labels():
+    people = RankingData(X, HUMAN, QID)
+    rankers = {"bm25": ColumnRanker(0).fit(X, LLM, QID)}
+    found = compare(rankers, (X, LLM, QID), human_labels=people, metrics="map")
+    assert found.prediction_powered("map", "bm25") == expected("map", X[:, 0])
+    others = RankingData(X, HUMAN, QID + 1)
+    with pytest.raises(ValueError, match="labels of the same documents; got RankingData"):
+        compare(rankers, (X, LLM, QID), human_labels=others)
 
 
 def test_few_labels_and_weak_judges_are_warned_of():

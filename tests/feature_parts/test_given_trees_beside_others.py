@@ -107,3 +107,9 @@ def test_weights_and_labels_of_nobody_count_as_in_any_fit():
         FRAME[only], Y[only], QID[only], sample_weight=weight[only]
     )
     np.testing.assert_array_equal(ranker.predict(FRAME), expected.predict(FRAME))
+
+
+def test_a_ranker_in_place_of_a_part_is_told_what_to_write():
+    llm = TreeDirectRanker(SMALL, random_state=0).fit(FRAME, Y, QID)
+    with pytest.raises(ValueError, match=r"write RefitTrees\(ranker.forest\(\)"):
+        TreeDirectRanker([llm, "lightgbm"]).fit(FRAME, Y, QID)

@@ -115,6 +115,13 @@ def _check_data(data, human_labels):
     Then people's labels, where those of the data are an LLM's.
     """
     X, y, qid = data
+    if isinstance(human_labels, RankingData):  # as of the same runs, joined with people's labels
+        if not np.array_equal(np.asarray(human_labels.qid), np.asarray(qid)):
+            raise ValueError(
+                "human_labels must be labels of the same documents; got "
+                f"{quote(human_labels)}, whose queries are others."
+            )
+        human_labels = human_labels.y
     is_one_of_y = isinstance(human_labels, str) and human_labels in (split_labels(y) or ())
     named = {} if is_one_of_y else {"human_labels": human_labels}
     X, (y, qid, *taken) = take_columns(X, y=y, qid=qid, **named)

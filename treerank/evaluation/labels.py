@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_choice, check_column, quote
+from treerank.checks import check_choice, check_column, quote, warn_user
 from treerank.documents.labels import are_judged, split_labels, weights_of_labels
 from treerank.metrics.base import Metric
 from treerank.metrics.judged import judged_share
@@ -116,7 +116,13 @@ class HumanLabels:
             return None
         names = y.dtype.names
         if names is None:
-            return cls(check_column("human_labels", human_labels, len(y), some_unjudged=True))
+            labels = check_column("human_labels", human_labels, len(y), some_unjudged=True)
+            if not np.isnan(labels).any():
+                warn_user(
+                    "human_labels judge all documents, so the LLM's labels change nothing. If "
+                    "people have judged only some, mark the others by NaN, not by 0."
+                )
+            return cls(labels)
         if not isinstance(human_labels, str):
             raise ValueError(
                 f"human_labels must name a label of y where y has several, {[*names]}; got "

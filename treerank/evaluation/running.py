@@ -107,7 +107,9 @@ def compare(
         has judged. Values and differences are then estimates by people's labels, see
         :func:`treerank.statistics.prediction_powered_mean`. People must have judged at least 20
         tested queries, drawn at random, and the judge must not have been tuned on them. Text is the
-        name of a column of ``X``, or of one of two labels of ``y``. Rankers are fitted to ``y``.
+        name of a column of ``X``, or of one of two labels of ``y``; data of the same documents,
+        such as :func:`treerank.read_runs` returns, are taken for their labels. Rankers are fitted
+        to ``y``.
     grid : dict from str to (dict or list of dict), default=None
         Hyperparameters to search on each training set, by ranker, as in scikit-learn; the best by
         the first metric are used. A ranker without a grid keeps its parameters.

@@ -90,6 +90,11 @@ def needs_labels(candidate: Any) -> bool:
 
 def _instead_of(candidate: Any) -> str:
     """Return what to write instead of something that is no feature part."""
+    if has_methods(candidate, "fit", "rank", "forest"):
+        return (
+            " To keep the trees of a fitted ranker as a part, write "
+            "RefitTrees(ranker.forest(), learning_rate=0.0)."
+        )
     is_model = has_methods(candidate, "fit", "predict") and not has_methods(candidate, "rank")
     if is_model and not is_classifier(candidate):
         return f" Write NewtonBoosting({quote(candidate)}) for a regressor."

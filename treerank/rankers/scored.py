@@ -37,7 +37,9 @@ class Scored(Comparing, Calibrating):
         """
         components = self.components()
         if components.kinds != ["trees"]:
-            raise ValueError(f"ranker must be a sum of trees; got {components.kinds}.")
+            raise ValueError(
+                f"ranker must be a sum of trees; got {components.kinds}. TreeDirectRanker() is one."
+            )
         trees, columns = components.forest, self.columns_
         if (trees.feature_names, trees.levels or {}) == (columns.names, columns.categories):
             return trees
