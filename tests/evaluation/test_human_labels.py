@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import NDCG, TreeDirectRanker, compare, compare_scores, get_metric
+from treerank import NDCG, HistogramTrees, TreeDirectRanker, compare, compare_scores, get_metric
 from treerank.datasets import RankingData
 from treerank.evaluation.ranker_comparison import Comparison
 from treerank.rankers import ColumnRanker
@@ -105,7 +105,7 @@ def test_fitted_rankers_and_frames_with_a_column_of_labels():
 
 def test_splits_the_store_and_the_order_of_rows(tmp_path):
     rankers = {
-        "linear": TreeDirectRanker("linear"),
+        "few": TreeDirectRanker(HistogramTrees(3), random_state=0),
         "trees": TreeDirectRanker("histogram", random_state=0),
     }
     settings = {"cv": 4, "metrics": ["ndcg@3"], "store": tmp_path}
@@ -113,8 +113,8 @@ def test_splits_the_store_and_the_order_of_rows(tmp_path):
     files = sorted(path.name for path in tmp_path.iterdir())
     again = compare(rankers, (FRAME, LLM, QID), human_labels=HUMAN, **settings)
     assert sorted(path.name for path in tmp_path.iterdir()) == files
-    found = first.prediction_powered("ndcg@3", "linear", "trees")
-    assert found == again.prediction_powered("ndcg@3", "linear", "trees")
+    found = first.prediction_powered("ndcg@3", "few", "trees")
+    assert found == again.prediction_powered("ndcg@3", "few", "trees")
     assert (found.n_human, found.n_llm) == (35, 80)
     # Another draw of people's queries needs no new fit.
     others = np.where(np.isin(QID, RNG.permutation(80)[:30]), Y, np.nan)
