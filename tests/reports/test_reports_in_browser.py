@@ -14,6 +14,7 @@ from report_pages import HOSTILE, NAMES, documents, page, ranker
 
 from treerank import report
 from treerank.baselines import RankSVM
+from treerank.reports import Report
 
 api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
@@ -263,6 +264,25 @@ def test_tables_are_saved_as_csv_without_formulas(opened, tmp_path):
             button.click()
         text = download.value.path().read_text(encoding="utf-8-sig")
         assert not any(line.startswith(("=", "@", "+", "\t")) for line in text.splitlines())
+
+
+def test_links_work_in_the_frame_of_a_notebook(browser, file):
+    notebook, faults = browser.new_page(viewport={"width": 1000, "height": 900}), []
+    notebook.on("pageerror", lambda error: faults.append(str(error)))
+    notebook.set_content("<h1>notebook</h1>" + Report(file.read_text())._repr_html_())
+    frame = notebook.frames[1]
+    link = frame.get_by_role("link", name="query 17", exact=True)
+    frame.get_by_role("searchbox").fill("query 17")
+    link.click()
+    assert frame.locator("#example h3").text_content().startswith("Query query 17: ndcg@10")
+    frame.locator("nav a").last.click()
+    frame.wait_for_function("scrollY > 2000")
+    assert frame.locator("h1").text_content() == HOSTILE
+    with notebook.expect_download() as download:
+        frame.get_by_role("button", name="Save as CSV", exact=True).click()
+    assert download.value.suggested_filename == "queries.csv"
+    assert faults == []
+    notebook.close()
 
 
 def test_charts_tell_their_values_to_pointer_and_keys(opened):

@@ -448,6 +448,16 @@
     try { return decodeURIComponent(text); } catch { return text; }
   }
 
+  // In the frame of a notebook, an address would be that of the notebook: links only scroll.
+  if (location.protocol === "about:") {
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a[href^='#']");
+      if (link === null) return;
+      event.preventDefault();
+      const target = find(link.getAttribute("href").slice(1));
+      if (target !== null && !target.id.startsWith("query-")) target.scrollIntoView();
+    });
+  }
   document.querySelectorAll("main table:not(#table-of-queries)").forEach(saveable);
   readouts();
   if (data.queries) queryTable();
