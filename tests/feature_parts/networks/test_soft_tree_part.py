@@ -47,3 +47,26 @@ def test_bad_parameters_are_refused_by_name():
     for name, value in (("n_estimators", 0), ("depth", 0), ("gamma", 0)):
         with pytest.raises(ValueError, match=f"^{name} must be a .*; got {value}"):
             fitted(**{name: value})
+
+
+def test_by_default_splits_learn():
+    """The median correlation of a split before and after training, over the rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(800, 40))
+    objective = make_objective(rows[:, 0] > rows[:, 1] * rows[:, 2], np.repeat(np.arange(40), 20))
+    standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+
+    def decisions(**params):
+        part = SoftTrees(16, batch_size=40, random_state=0, **params).fit(rows, objective)
+        layer = part.network_.layer
+        z = standard @ layer.weight.detach().double().flatten(0, 1).numpy().T
+        u = np.clip((z + layer.bias.detach().flatten().numpy()) / float(layer.gamma) + 0.5, 0, 1)
+        return u * u * (3 - 2 * u)
+
+    def correlation(**params):
+        first, last = decisions(learning_rate=1e-12, **params), decisions(**params)
+        each = [np.corrcoef(a, b)[0, 1] for a, b in zip(first.T, last.T, strict=True)]
+        return np.median(each)
+
+    assert correlation() < 0.8
+    assert correlation(gamma=50.0, spread=0.2) > 0.98

@@ -131,7 +131,8 @@ class RankNetStar(NeuralRanker):
         Whether to compare documents of different queries too, as the paper does. Choose it by
         validation.
     pairs : str or Pairs, default="adjacent"
-        Which pairs of a batch count.
+        Which pairs of a batch count. The authors' code draws as many of each two neighboring
+        labels, as "balanced" weighs them.
     decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
         How the learning rate falls; None keeps it.
     weight_decay : float, default=0.0001

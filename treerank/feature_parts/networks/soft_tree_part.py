@@ -12,7 +12,7 @@ from treerank.feature_parts.networks.limits import check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.networks.soft_tree_layer import SoftTreeLayer
 from treerank.files.states import check_state, count
-from treerank.parameters import Rule, Size
+from treerank.parameters import Count, Rule, Size
 
 #: A tree with more levels would not fit into memory.
 MOST_LEVELS = 20
@@ -29,8 +29,9 @@ class SoftTrees(NetworkPart):
     :class:`~treerank.feature_parts.networks.soft_tree_layer.SoftTreeLayer`. Missing values become
     the mean of their feature, as in every network part.
 
-    With a narrow band (small ``gamma``), splits move more in training and fit the training queries
-    more closely. Choose ``gamma`` by validation.
+    Splits start close to all rows (small ``spread``), so that f is smooth at first, and turn in
+    training. With a narrow band (small ``gamma``) or many epochs, they fit the training queries
+    more closely. Choose both by validation.
 
     All other parameters and attributes are those of
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
@@ -41,13 +42,15 @@ class SoftTrees(NetworkPart):
         Number of trees.
     depth : int, default=3
         Splits on a path; a tree has ``2**depth`` leaves.
-    gamma : float, default=50.0
+    gamma : float, default=10.0
         Width, in units of the splits' distances, of the band in which a split is soft. The first
         weights are proportional to it, but Adam's steps are ``learning_rate`` long whatever the
         weights are: the wider the band, the slower splits move.
-    spread : float, default=0.2
+    spread : float, default=0.02
         Standard deviation of the first distances from the splits, in units of gamma. The smaller,
-        the smoother f is at first.
+        the smoother f is at first, and the more splits turn.
+    n_epochs : int, default=30
+        How often each document is shown.
 
     Attributes
     ----------
@@ -69,8 +72,9 @@ class SoftTrees(NetworkPart):
     n_estimators: Size = 64
     _: KW_ONLY
     depth: Annotated[int, Rule(check_count, at_most=MOST_LEVELS)] = 3
-    gamma: Width = 50.0
-    spread: Width = 0.2
+    gamma: Width = 10.0
+    spread: Width = 0.02
+    n_epochs: Count = 30
 
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned: the state of any network, and the shape of the trees."""
