@@ -234,9 +234,9 @@ def _parts_by_time(by_time: Any, queries: QueryGroups, counts: list[int]) -> np.
 class Batches(Shown):
     """Rows that are read in batches, anew in every iteration, instead of held in memory.
 
-    Trees of LightGBM, of XGBoost and of this package are fitted to more rows than fit into memory,
-    and the model is the same as of these rows in memory. LightGBM and XGBoost then need columns
-    without categories, and trees without subsampling. Every ranker scores and ranks batches.
+    Trees of this package, as ``TreeDirectRanker("histogram")`` has them, are fitted to more rows
+    than fit into memory, and the model is the same as of these rows in memory. Every ranker scores
+    and ranks batches.
 
     Parameters
     ----------

@@ -357,7 +357,10 @@ def _check_rankers(rankers):
     """Check the rankers that are to be fitted."""
     for name, ranker in rankers.items():
         if not hasattr(ranker, "get_params"):
-            raise TypeError(f"rankers must have get_params; {name!r} is {quote(ranker)}.")
+            raise TypeError(
+                f"rankers must have get_params to be fitted; {name!r} is {quote(ranker)}. Derive "
+                "its class from sklearn.base.BaseEstimator, or pass a fitted ranker."
+            )
         _check_settings(name, ranker)
 
 

@@ -66,7 +66,8 @@ def refuse_overflow(squares: np.ndarray) -> np.ndarray:
     if not np.isfinite(squares).all():
         column = int(np.argmin(np.isfinite(squares)))
         raise ValueError(
-            f"X must be below 1e150 in size to be standardized; column {column} is not."
+            f"X must be below 1e150 in size to be standardized; column {column} is not. "
+            "Divide it by a number, or write NaN where a value means nothing."
         )
     return squares
 
