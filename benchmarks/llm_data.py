@@ -1,4 +1,4 @@
-"""Labels of people and of a simulated LLM judge, for the benchmark of training on both.
+"""Labels of people and of a simulated LLM judge, for training on both.
 
 The labels of two public data sets are taken as people's. The LLM's grades from 0 to 3 are simulated
 from them, with noise of each document:
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treerank import make_web_search
 from treerank.datasets import load_folds
 from treerank.reranking import fuse
 
@@ -24,6 +25,7 @@ _LATENT = {
     "msrd": {"fair": (1.6, 0, 1), "likes words": (1.0, 1.6, 0.8), "poor": (0.7, 0.4, 1)},
     "mq2008": {"fair": (1.0, 0, 0.8), "likes words": (0.6, 1.6, 0.8), "poor": (0.4, 0.3, 0.8)},
 }
+_LATENT["drawn"] = _LATENT["mq2008"]
 _THRESHOLDS = [0.8, 1.5, 2.2]
 
 
@@ -43,7 +45,10 @@ class Judged:
 
 def read(name, path):
     """Return the documents of a data set whose queries have a relevant document."""
-    if name == "msrd":
+    if name == "drawn":
+        X, y, qid = make_web_search(60, documents_per_query=12, n_features=10, random_state=0)
+        y, bm25 = np.clip(y, 0, 2), X[:, 0]
+    elif name == "msrd":
         archive = np.load(path)
         names = archive["names"].tolist()
         numbers = np.setdiff1d(np.arange(len(names)), archive["categorical"])

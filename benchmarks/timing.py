@@ -1,23 +1,18 @@
-"""Timing: what every benchmark shares, to time functions in turn and to print the times."""
+"""Timing: functions in turn, ratios of their times, and the section of a page that shows them."""
 
-import importlib.metadata
-import platform
 import time
 
 import numpy as np
+
+from .drawing import intervals, table
+from .page import Section
 
 #: Seconds until the threads of OpenMP, which wait for work after a parallel loop, are asleep. Until
 #: then they take a core from the next function and their time counts as its own.
 REST = 0.03
 
 
-def time_in_turn(functions, n_repetitions):
-    """Return the median wall and CPU milliseconds of each function, called by turns."""
-    turns = time_turns(functions, n_repetitions)
-    return {name: np.median(times, axis=0) for name, times in turns.items()}
-
-
-def time_turns(functions, n_repetitions):
+def time_turns(functions, n_turns):
     """Return the wall and CPU milliseconds of each function in each turn.
 
     Turns spread a slow spell of the machine over all of them; the first call, which may
@@ -26,7 +21,7 @@ def time_turns(functions, n_repetitions):
     times = {name: [] for name in functions}
     for function in functions.values():
         function()
-    for _ in range(n_repetitions):
+    for _ in range(n_turns):
         for name, function in functions.items():
             time.sleep(REST)
             wall, cpu = time.perf_counter(), time.process_time()
@@ -35,28 +30,54 @@ def time_turns(functions, n_repetitions):
     return {name: 1e3 * np.array(turns) for name, turns in times.items()}
 
 
-def say_versions(*packages):
-    """Print the versions of Python and of the packages timed."""
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in packages]
-    print(", ".join([f"Python {platform.python_version()}", *versions]))
+def median_of(times):
+    """Return the median wall and CPU milliseconds of turns."""
+    wall, cpu = np.median(times, axis=0)
+    return {"milliseconds": wall, "cpu milliseconds": cpu}
 
 
-def say_ratio(label, times, ours, theirs, bar=None):
-    """Print how many times faster ``ours`` is than ``theirs``, in wall and in CPU time.
-
-    Of times of turns, it is the median of the ratios, with the least and the largest.
-    """
-    ratios = np.atleast_2d(times[theirs] / times[ours])
-    parts = []
-    for what, ratio in zip(("wall", "CPU time"), ratios.T, strict=True):
-        spread = f" ({ratio.min():.2f} to {ratio.max():.2f})" if len(ratio) > 1 else ""
-        parts.append(f"{np.median(ratio):.2f}x by {what}{spread}")
-    aim = "" if bar is None else f" (bar: {bar})"
-    print(f"{label}: {', '.join(parts)}{aim}")
+def ratio_of(times, ours, theirs):
+    """Return the median ratio of wall times over turns, with its range, and that of CPU times."""
+    ratios, cpu = (times[ours] / times[theirs]).T
+    return {
+        "ratio": np.median(ratios),
+        "least": ratios.min(),
+        "most": ratios.max(),
+        "cpu ratio": np.median(cpu),
+        "milliseconds": np.median(times[ours][:, 0]),
+    }
 
 
-def say_times(times):
-    """Print each function's wall and CPU time, the median if they are times of turns."""
-    for name, milliseconds in times.items():
-        wall, cpu = np.median(np.atleast_2d(milliseconds), axis=0)
-        print(f"{name:44} {wall:10.2f} ms wall {cpu:10.2f} ms CPU")
+def section_of(rows, answer, notes=""):
+    """Return the section of times: a chart of ratios, and a table of each kind of value."""
+    named = {", ".join(map(str, row["conditions"].values())): row["values"] for row in rows}
+    ratios = {name: values for name, values in named.items() if "ratio" in values}
+    charts, tables = [], []
+    if ratios:
+        groups = {
+            name: {"ratio": (v["ratio"], v.get("least"), v.get("most"))}
+            for name, v in ratios.items()
+        }
+        charts.append(
+            intervals(
+                f"Ratios of time. {answer}",
+                groups,
+                "time over that of the other, with the range over turns",
+                reference=1.0,
+                logarithmic=True,
+            )
+        )
+    for names in dict.fromkeys(tuple(values) for values in named.values()):
+        body = [
+            [
+                name,
+                *(
+                    "" if x is None else f"{x:,.3g}" if isinstance(x, float) else x
+                    for x in values.values()
+                ),
+            ]
+            for name, values in named.items()
+            if tuple(values) == names
+        ]
+        tables.append((", ".join(names).capitalize(), table(["what", *names], body)))
+    return Section(answer, charts, tables, notes)

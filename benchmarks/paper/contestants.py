@@ -1,6 +1,6 @@
 """Contestants: the feature parts of TreeDirectRanker, the neural core, and the engines' rankers.
 
-All have about the same trees and the same number of candidates; see ``bench_neural_core.py``. The
+All have about the same trees and the same number of candidates; see ``neural_core.py``. The
 neural core, RankNet*, has each of them twice: with pairs across queries, as its paper has them, and
 with pairs within queries.
 """

@@ -35,7 +35,7 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     path = arguments.results / f"neural-core-{arguments.protocol}.jsonl"
     if not path.is_file():
-        parser.error(f"--results must hold a file of bench_neural_core.py; got {arguments.results}")
+        parser.error(f"--results must hold a file of neural_core.py; got {arguments.results}")
     table = render(read(path, shown), with_megabytes=arguments.megabytes)
     if arguments.into is None:
         print(table)

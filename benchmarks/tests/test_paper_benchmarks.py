@@ -1,6 +1,5 @@
 """The scripts of the papers' tables and figures: each runs, continues, and writes whole files."""
 
-import copy
 import json
 import re
 import sys
@@ -20,7 +19,6 @@ BENCHMARKS = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(autouse=True)
 def _benchmarks_on_path(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(BENCHMARKS)
     monkeypatch.syspath_prepend(BENCHMARKS / "paper")
     monkeypatch.chdir(tmp_path)  # where comparisons keep their fits
 
@@ -42,7 +40,6 @@ def read_parts(path):
 
 #: The script that says which rankers a file shows, by the beginning of the file's name.
 SCRIPTS = {
-    "leaderboard": "bench_leaderboard",
     "letor4": "letor4",
     "neural-core": "contestants",
     "ranklib": "ranklib",
@@ -73,7 +70,6 @@ def check_whole(content):
         assert re.search(r"\d\.\d", text)
 
 
-BOARD = ("RankSVM", "PRank", "LGBMRanker")
 FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
 
 
@@ -115,7 +111,7 @@ def test_figures_are_drawn_from_the_files_alone(tmp_path):
 
 
 def test_the_readme_table_says_what_the_file_says(tmp_path):
-    content = run("bench_neural_core", tmp_path, "--no-memory")["neural-core-tiny"]["synthetic"]
+    content = run("neural_core", tmp_path, "--no-memory")["neural-core-tiny"]["synthetic"]
     means = content["results"][0]["result"]["metrics"]["ndcg@10"]["mean"]
     readme = tmp_path / "README.md"
     readme.write_text("a\n<!-- results -->\noutdated\n<!-- end of results -->\nb\n")
@@ -135,7 +131,7 @@ def test_an_engine_that_is_not_installed_is_left_out(tmp_path, monkeypatch, caps
     contestants = import_module("contestants")
     monkeypatch.setattr(contestants, "can_run", lambda r: getattr(r, "engine", "") != "catboost")
     names = ["LGBMRanker", "CatBoostRanker"]
-    content = run("bench_neural_core", tmp_path, "--rankers", *names)["neural-core-tiny"]
+    content = run("neural_core", tmp_path, "--rankers", *names)["neural-core-tiny"]
     assert content["synthetic"]["about"]["names"] == ["LGBMRanker"]
     points = [entry["point"] for entry in content["synthetic"]["results"]]
     assert points == [{"test": "folds"}, {"ranker": "LGBMRanker"}]
@@ -152,7 +148,7 @@ def test_an_engine_is_installed_where_its_package_is_found():
 
 def test_a_ranker_that_there_is_not_is_refused_by_name(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        run("bench_neural_core", tmp_path, "--rankers", "MLPs")
+        run("neural_core", tmp_path, "--rankers", "MLPs")
     assert "--rankers must be of 'LightGBMTrees', " in capsys.readouterr().err
 
 
@@ -219,25 +215,6 @@ def test_what_a_default_was_is_computed_anew_and_never_drawn(tmp_path, capsys, a
     assert said.startswith(f"e-full, x: begun anew, since {line}\n")
     assert said.count("e, x {'x': 0}") == 1
     assert protocol.read(path, shown_at(0.01))["x"]["results"]
-
-
-def test_the_leaderboard_pools_mean_ranks_over_the_queries_of_all_sets(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- leaderboard -->\nold\n<!-- end of leaderboard -->\nb\n")
-    results = tmp_path / "results"
-    run("bench_leaderboard", results, "--rankers", *BOARD, "--into", str(readme))
-    board = import_module("leaderboard_table")
-    (content,) = read(results / "leaderboard-tiny.jsonl").values()
-    other = copy.deepcopy(content)
-    own, found = (each["results"][0]["result"] for each in (content, other))
-    found["rank"] = dict(zip(BOARD, [3.0, 2.0, 1.0], strict=True))
-    names, ranks, n_queries = board.pooled({"a": content, "b": other})
-    expected = [(own["rank"][name] + found["rank"][name]) / 2 for name in names]
-    np.testing.assert_allclose(ranks, sorted(expected))
-    assert n_queries == 2 * own["n_queries"]
-    assert "\nold\n" not in readme.read_text()
-    listed = re.findall(r"^\| (\S+) \|.* ± ", readme.read_text(), re.MULTILINE)
-    assert listed == sorted(own["rank"], key=own["rank"].get)
 
 
 def test_a_file_of_results_is_read_as_it_was_written(tmp_path):

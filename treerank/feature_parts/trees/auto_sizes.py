@@ -2,7 +2,7 @@
 
 The rule reads the numbers of documents, queries and features, and nothing else: neither the order
 of rows, nor threads, nor time. Few queries want few leaves, and many queries want many.
-``benchmarks/bench_default_sizes.py`` shows on which data it was found, and what it gains.
+``python -m benchmarks sizes`` measures it on the data on which it was found.
 """
 
 import math

@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks QUESTION`` measures, ``python -m benchmarks page`` draws."""

@@ -1,0 +1,215 @@
+"""Clusters: fits by workers of Dask on this machine, and those of LightGBM and XGBoost.
+
+The documents lie in Parquet files, whose ends cut queries; workers are processes of one thread.
+"""
+
+import functools
+import hashlib
+import re
+import resource
+import tempfile
+import time
+import warnings
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import dask.dataframe as dd
+import distributed
+import numpy as np
+import pandas as pd
+
+from treerank import HistogramTrees, TreeDirectRanker
+from treerank.distributed import fit, predict
+from treerank.progress import listening
+
+LOCAL = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+DOCUMENTS_PER_QUERY = 40
+SIZES = {"num_leaves": 31, "learning_rate": 0.1}
+
+
+def documents(first, last, features=136):
+    """Return some documents as a data frame; those of a query are next to each other."""
+    rng = np.random.default_rng(first)
+    X = rng.standard_normal((last - first, features), dtype=np.float32)
+    y = np.clip(np.round(X[:, :5].sum(axis=1) + rng.standard_normal(len(X))), 0, 4)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(features)])
+    return frame.assign(label=y, query=np.arange(first, last) // DOCUMENTS_PER_QUERY)
+
+
+@functools.cache
+def files_of(n_rows, n_files):
+    """Return a folder of Parquet files, written one at a time, whose ends cut queries."""
+    folder = Path(tempfile.mkdtemp())
+    ends = np.arange(1, n_files) * n_rows // n_files
+    ends = [0, *(ends // DOCUMENTS_PER_QUERY * DOCUMENTS_PER_QUERY + 13), n_rows]
+    for number, (first, last) in enumerate(pairwise(ends)):
+        documents(first, last).to_parquet(folder / f"part-{number:04}.parquet")
+    return folder
+
+
+@contextmanager
+def cluster_of(n_workers, limit=0):
+    """Start a cluster of processes of one thread."""
+    with dask.config.set({"distributed.worker.memory.spill": False}):
+        options = LOCAL | {"n_workers": n_workers, "memory_limit": limit}
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+            yield client
+
+
+def ranker_of(n_trees, n_jobs=None):
+    """Return a ranker of trees of one size."""
+    part = HistogramTrees(
+        n_trees, n_jobs=n_jobs, colsample_bytree=1.0, min_child_samples=20, **SIZES
+    )
+    return TreeDirectRanker(part, random_state=0)
+
+
+def compile_kernels(n_workers):
+    """Fit to a few documents, so that the kernels are compiled in all processes."""
+    fit(ranker_of(2), dd.from_pandas(documents(0, 2_000), npartitions=n_workers))
+
+
+def seconds(run):
+    """Return what a function returns, its seconds, and those of each tree but the first."""
+    heard, began = [], time.perf_counter()
+    with listening(lambda *progress: heard.append(time.perf_counter())):
+        result = run()
+    ended = time.perf_counter()
+    per_tree = (heard[-1] - heard[0]) / max(len(heard) - 1, 1) if heard else np.nan
+    return result, ended - began, per_tree
+
+
+def model_of(fitted):
+    """Return a hash of the trees."""
+    return hashlib.sha256(repr(fitted.feature_part_.get_state()["model"]).encode()).hexdigest()
+
+
+def peak():
+    """Return the peak of the memory of this process in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def peaks_of(client):
+    """Return the peaks of memory of the workers and of this process in MB."""
+    return {"worker_MB": max(client.run(peak).values()), "client_MB": peak()}
+
+
+def seconds_of_rows(folder, n_workers):
+    """Return the seconds in which Dask reads the rows and shuffles them."""
+    began = time.perf_counter()
+    frame = dd.read_parquet(folder)
+    distributed.wait(frame.shuffle("query", npartitions=n_workers, shuffle_method="p2p").persist())
+    return time.perf_counter() - began
+
+
+def by_workers(n_rows, n_files, n_trees, n_workers, limit="0"):
+    """Return the seconds of a fit by workers, those of reading rows, and peaks of memory."""
+    folder = files_of(n_rows, n_files)
+    with cluster_of(n_workers, limit) as client:
+        compile_kernels(n_workers)
+        moved = [seconds_of_rows(folder, n_workers) for _ in range(2)][1]  # files are cached
+        fitted, took, tree = seconds(lambda: fit(ranker_of(n_trees), dd.read_parquet(folder)))
+        values = {"seconds": took, "seconds of rows": moved, "seconds a tree": tree}
+        return values | peaks_of(client) | {"model": model_of(fitted)[:8]}
+
+
+def by_threads(n_rows, n_files, n_trees, n_jobs):
+    """Return the seconds of a fit by threads of one process."""
+    frame = pd.read_parquet(files_of(n_rows, n_files))
+    X, y, qid = frame.drop(columns=["label", "query"]), frame["label"], frame["query"]
+    ranker_of(n_trees, n_jobs).fit(X[:2_000], y[:2_000], qid[:2_000])
+    fitted, took, tree = seconds(lambda: ranker_of(n_trees, n_jobs).fit(X, y, qid))
+    return {"seconds": took, "seconds a tree": tree, "model": model_of(fitted)[:8]}
+
+
+def predicted(n_rows, n_files, n_trees, n_workers, limit="0"):
+    """Return the seconds of scoring all documents by workers, and peaks of memory."""
+    folder = files_of(n_rows, n_files)
+    first = pd.read_parquet(sorted(folder.glob("*.parquet"))[0])
+    X, y, qid = first.drop(columns=["label", "query"]), first["label"], first["query"]
+    ranker = ranker_of(n_trees).fit(X, y, qid)
+    with cluster_of(n_workers, limit) as client:
+        predict(ranker, dd.read_parquet(folder).partitions[:1]).compute()
+        scores, took, _ = seconds(lambda: predict(ranker, dd.read_parquet(folder)).compute())
+        return {"rows": len(scores), "seconds": took} | peaks_of(client)
+
+
+def fit_lightgbm(client, folder, n_trees):
+    """Fit by ``lightgbm.dask``; each partition tells the sizes of its own pieces of queries."""
+    from lightgbm.dask import DaskLGBMRanker
+
+    frame = dd.read_parquet(folder).persist()
+    distributed.wait(frame)
+    X = frame.drop(columns=["label", "query"])
+    meta = pd.Series(dtype="int64", name="group")
+    group = frame.map_partitions(_sizes_of_queries, meta=meta)
+    ranker = DaskLGBMRanker(
+        client=client, n_estimators=n_trees, tree_learner="data", verbosity=-1, **SIZES
+    )
+    began = time.perf_counter()
+    ranker.fit(X, frame["label"], group=group)
+    took = time.perf_counter() - began
+    text = ranker.booster_.model_to_string().split("end of trees")[0]
+    return took, text, int(group.count().compute())
+
+
+def _sizes_of_queries(part):
+    """Return the number of documents of each query of a partition, in the order of the rows."""
+    return part.groupby("query", sort=True)["query"].count().rename("group").reset_index(drop=True)
+
+
+def fit_xgboost(client, folder, n_trees):
+    """Fit by ``xgboost.dask``, which moves whole queries to the workers."""
+    import xgboost.dask
+
+    frame = dd.read_parquet(folder).persist()
+    distributed.wait(frame)
+    X, y = frame.drop(columns=["label", "query"]), frame["label"]
+    began = time.perf_counter()
+    ranker = xgboost.dask.DaskXGBRanker(
+        n_estimators=n_trees,
+        max_leaves=31,
+        grow_policy="lossguide",
+        learning_rate=0.1,
+        allow_group_split=False,
+        objective="rank:ndcg",
+    )
+    ranker.client = client
+    ranker.fit(X, y, qid=frame["query"])
+    took = time.perf_counter() - began
+    trees = "".join(ranker.get_booster().get_dump(with_stats=True))
+    return took, trees, None
+
+
+def fit_ours(client, folder, n_trees):
+    """Fit by this package; Dask reads the rows within the time."""
+    frame = dd.read_parquet(folder).persist()
+    distributed.wait(frame)
+    fitted, took, _ = seconds(lambda: fit(ranker_of(n_trees), frame, client=client))
+    return took, model_of(fitted), None
+
+
+PROGRAMS = {"treerank": fit_ours, "lightgbm.dask": fit_lightgbm, "xgboost.dask": fit_xgboost}
+
+
+def by_program(program, n_rows, n_files, n_trees, n_workers):
+    """Return the seconds of a fit, a hash of the model, and how many queries it saw whole.
+
+    The workers hold the partitions already.
+    """
+    n_queries = -(-n_rows // DOCUMENTS_PER_QUERY)
+    with cluster_of(n_workers) as client, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if program == "treerank":
+            compile_kernels(n_workers)
+        took, model, n_groups = PROGRAMS[program](client, files_of(n_rows, n_files), n_trees)
+    warned = {str(each.message) for each in caught if re.search("quer|group|qid", str(each))}
+    return {
+        "seconds": took,
+        "queries": n_queries,
+        "groups": n_groups or n_queries,
+        "model": hashlib.sha256(model.encode()).hexdigest()[:8],
+        "warnings": len(warned),
+    }

@@ -1,0 +1,111 @@
+"""Phases of a fit of own trees on one thread, and how near they are to what one core can do.
+
+The ceiling is a loop that only updates histograms in the fastest cache.
+"""
+
+import time
+from collections import Counter
+
+import numpy as np
+from numba import njit
+
+from treerank import make_web_search
+from treerank.baselines import LambdaMART
+from treerank.feature_parts.histogram import boost, histogram
+from treerank.feature_parts.histogram.partition import partition
+
+from . import timing
+from .measurements import Measurement
+
+CALLS = 2000
+fill, partition = map(njit(error_model="numpy"), (histogram.fill, partition))
+
+
+@njit(error_model="numpy")
+def update(bins, packed, sums):
+    """Add a batch of documents to the histogram of one block many times."""
+    for _ in range(CALLS):
+        histogram._add(bins, np.uint64(0), packed, sums)
+
+
+def measure_ceilings():
+    """Return seconds per update of one packed gradient and of two."""
+    rng = np.random.default_rng(0)
+    bins, sums = rng.integers(2**63, size=histogram.BATCH), np.zeros(16 * histogram.STRIDE, int)
+    packed = rng.integers(2**20, size=(2, len(bins)))
+    loops = {n: lambda n=n: update(bins, packed[:n], sums) for n in (1, 2)}
+    times = timing.time_turns(loops, 9).values()
+    return [np.median(each[:, 0]) / 1e3 / (CALLS * 8 * len(bins)) for each in times]
+
+
+def watch(name, seconds, repeat):
+    """Let the fit note the time of one of its functions, and then repeat what it did."""
+    function = getattr(boost, name)
+
+    def call(*arguments, **options):
+        start = time.perf_counter()
+        found = function(*arguments, **options)
+        seconds[name] += time.perf_counter() - start
+        seconds["repeat"] -= time.perf_counter()
+        repeat(arguments, found)
+        seconds["repeat"] += time.perf_counter()
+        return found
+
+    setattr(boost, name, call)
+    return function
+
+
+def pass_again(arguments, found, seconds, rows):
+    """Do the passes over the documents of a tree once more; note their time and their rows."""
+    (data, packed, _, _, by_leaf, *_), (nodes, goes_left) = arguments, found
+    into, bins = np.empty_like(data.histograms[0]), (data.binned, data.zeros)
+    for number, node in enumerate(nodes):
+        own = np.sort(by_leaf[node["begin"] : node["end"]])  # as they were before it was split
+        sister = nodes[max(number + (1 if number % 2 else -1), 0)]
+        smaller = (node["n_documents"], number % 2 == 0) < (sister["n_documents"], number % 2 == 1)
+        start = time.perf_counter()
+        if number == 0 or smaller:
+            fill(0, np.arange(len(into)), bins, packed, own, into)
+            rows["fill"] += len(own)
+        middle = time.perf_counter()
+        if node["column"] >= 0:
+            partition(own, data.binned_by_column[node["column"]], goes_left[number])
+        seconds["fill"] += middle - start
+        seconds["partition"] += time.perf_counter() - middle
+
+
+def measured(n_queries, n_trees):
+    """Return seconds of each phase of a fit, and the share of the ceiling that filling reaches."""
+    one, two = measure_ceilings()
+    X, y, qid = make_web_search(n_queries, random_state=0)
+    size = {"num_leaves": 63, "colsample_bytree": 1.0, "learning_rate": 0.1, "n_jobs": 1}
+    seconds, rows, before = Counter(), Counter(), {}
+    try:
+        for name in ("bin_rows", "pack", "grow"):
+            repeat = lambda *tree, n=name: n == "grow" and pass_again(*tree, seconds, rows)  # noqa: E731
+            before[name] = watch(name, seconds, repeat)
+        for _ in range(2):  # the first fit compiles
+            seconds.clear()
+            rows.clear()
+            whole = -time.perf_counter()
+            LambdaMART(n_trees, random_state=0, **size).fit(X, y, qid)
+            whole += time.perf_counter() - seconds.pop("repeat")
+    finally:
+        for name, function in before.items():
+            setattr(boost, name, function)
+    return {
+        "seconds": whole,
+        "binning": seconds["bin_rows"],
+        "packing": seconds["pack"],
+        "filling histograms": seconds["fill"],
+        "partitioning": seconds["partition"],
+        "filling over its ceiling": seconds["fill"] / (rows["fill"] * X.shape[1] * two),
+        "nanoseconds an update": 1e9 * one,
+        "million updates a tree": rows["fill"] * X.shape[1] / n_trees / 1e6,
+    }
+
+
+def measurements(quick):
+    """Yield the phases of a fit."""
+    size = (5, 2) if quick else (1500, 60)
+    yield Measurement({"phases": "LambdaMART, one thread"}, lambda: measured(*size))

@@ -1,0 +1,88 @@
+"""Best: NDCG@10 of ``TreeDirectRanker.best()``, beside the default and other rankers.
+
+As in ``quality``: defaults, test parts, one thread, one seed. The members of ``best()`` and their
+shares were chosen on training and validation parts of the same sets, and frozen in commit
+``cf57cb2`` before test parts were read.
+"""
+
+from functools import partial
+
+from benchmarks import comparing, data
+from benchmarks.drawing import intervals, ndcg, table
+from benchmarks.measurements import Measurement
+from benchmarks.page import Section
+from benchmarks.questions import values_by
+from benchmarks.questions.quality import SYNTHETIC, leads_table
+from benchmarks.rankers import BEST, DEFAULT
+
+TITLE = "How much better is TreeDirectRanker.best(), and how much longer does it take?"
+IS_TIMING = False
+PEERS = (DEFAULT, "LGBMRanker()", "XGBRanker()")
+SMALL = ("MQ2008", "OHSUMED", "ClueWeb09")
+
+
+def measurements(options):
+    """Yield NDCG@10 and processor seconds, and the lead over each peer, on each set."""
+    sets = (data.TINY,) if options.quick else (*data.PUBLIC, *SYNTHETIC)
+    for name in sets:
+        for ranker in (BEST, *PEERS):
+            measure = partial(comparing.mean_of, options, name, ranker)
+            yield Measurement({"data": name, "ranker": ranker}, measure)
+        for peer in PEERS:
+            measure = partial(comparing.lead_of, options, [name], BEST, peer)
+            yield Measurement({"data": name, "ranker": BEST, "less": peer}, measure)
+    if not options.quick:
+        for peer in PEERS:
+            measure = partial(comparing.lead_of, options, SMALL, BEST, peer)
+            yield Measurement({"data": ", ".join(SMALL), "ranker": BEST, "less": peer}, measure)
+
+
+def section(rows):
+    """Return the forest plot of leads and the tables."""
+    leads = values_by(rows, "data", "less", ranker=BEST)
+    groups = {}
+    for (name, peer), value in leads.items():
+        lead = tuple(value[v] for v in ("lead", "low", "high"))
+        groups.setdefault(name, {})[f"less {peer}"] = lead
+    over = {name: value for (name, peer), value in leads.items() if peer == DEFAULT}
+    public = [value for name, value in over.items() if name in data.PUBLIC]
+    answer = (
+        f"`TreeDirectRanker.best()` has a higher NDCG@10 than the default on "
+        f"{sum(v['lead'] > 0 for v in public)} of {len(public)} public sets, significantly on "
+        f"{sum(v['low'] > 0 for v in public)}."
+    )
+    pooled = over.get(", ".join(SMALL))
+    if pooled:
+        answer += (
+            f" Over the {pooled['n_queries']} queries of {', '.join(SMALL)} together it gains "
+            f"{ndcg(pooled['lead'])} ({ndcg(pooled['low'])} to {ndcg(pooled['high'])})."
+        )
+    chart = intervals(
+        f"Lead of TreeDirectRanker.best() in NDCG@10. {answer}",
+        groups,
+        "lead in NDCG@10, with its 95 % interval",
+    )
+    means = values_by(rows, "data", "ranker")
+    sets = list(dict.fromkeys(name for name, _ in means))
+    head = ["data set", "test queries", *(f"`{name}`" for name in (BEST, *PEERS))]
+    body = [
+        [
+            name,
+            f"{means[name, BEST]['n_queries']:,}",
+            *(ndcg(means.get((name, ranker), {}).get("ndcg@10")) for ranker in (BEST, *PEERS)),
+        ]
+        for name in sets
+    ]
+    notes = (
+        "The members of `best()` and their weights were chosen on training and validation parts of "
+        "these sets, before their test parts were read."
+    )
+    return Section(
+        answer,
+        [chart],
+        [
+            ("NDCG@10", table(head, body)),
+            (f"Lead of `{BEST}`", leads_table(leads)),
+        ],
+        notes,
+    )

@@ -1,0 +1,182 @@
+"""Fit time: whole fits from arrays to a fitted ranker, beside the engines' own rankers.
+
+The same trees for all: 60 of 63 leaves on 180,000 x 136 documents, two threads. Objective: logistic
+loss with NDCG weights, without and with the default smoothing, beside LGBMRanker (lambdarank) and
+XGBRanker (rank:ndcg). Also: own trees, sparse columns, the first minutes of an installation, pair
+gradients alone, and fits beside other work.
+"""
+
+import functools
+import tempfile
+
+import numpy as np
+
+from benchmarks import gradients, neighbors, phases, processes, timing
+from benchmarks.measurements import Measurement
+from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
+from treerank.baselines import LambdaMART
+
+TITLE = "How long does a fit take?"
+IS_TIMING = True
+PAIRS = (
+    ("TreeDirectRanker on LightGBM, unsmoothed", "LGBMRanker"),
+    ("TreeDirectRanker on LightGBM", "LGBMRanker"),
+    ("TreeDirectRanker on XGBoost, unsmoothed", "XGBRanker"),
+    ("TreeDirectRanker on XGBoost", "XGBRanker"),
+    ("LambdaMART", "LGBMRanker"),
+    ("LambdaMART, 16 bits", "LGBMRanker"),
+)
+#: Documents x features, of which so many are filled, trees and leaves.
+SPARSE = (50_000, 5000, 0.01)
+FIRST = """
+import time
+{before}
+began = time.perf_counter()
+{timed}
+print(time.perf_counter() - began)
+"""
+DATA = """
+import numpy as np, lightgbm
+from treerank import HistogramTrees, TreeDirectRanker
+rng = np.random.default_rng(0)
+X, y, qid = rng.normal(size=(1000, 20)), rng.integers(0, 5, 1000), np.repeat(np.arange(50), 20)
+ranker = TreeDirectRanker()
+"""
+FIRSTS = {
+    "import sklearn.base, numba": ("", "import sklearn.base, numba"),
+    "from treerank import TreeDirectRanker": ("", "from treerank import TreeDirectRanker"),
+    "first fit of a process": (DATA, "ranker.fit(X, y, qid)"),
+}
+COMPILED = {
+    "very first fit of an installation": (DATA, "ranker.fit(X, y, qid)"),
+    "very first fit, own trees, with predict": (
+        DATA,
+        "TreeDirectRanker(HistogramTrees()).fit(X, y, qid).predict(X)",
+    ),
+}
+
+
+@functools.cache
+def dense_times(n_queries, n_trees, n_jobs, n_turns):
+    """Return the times of fits by name."""
+    import lightgbm
+    import xgboost
+
+    X, y, qid = make_web_search(n_queries, random_state=0)
+    sizes = np.unique(qid, return_counts=True)[1]
+    tree = {"n_estimators": n_trees, "n_jobs": n_jobs}
+    own = {"num_leaves": 63, "learning_rate": 0.1, "colsample_bytree": 1.0, **tree}
+    lossguide = {"grow_policy": "lossguide", "max_depth": 0, "learning_rate": 0.1}
+    lgbm = lightgbm.LGBMRanker(num_leaves=63, verbosity=-1, **tree)
+    xgb = xgboost.XGBRanker(tree_method="hist", max_leaves=63, **lossguide, **tree)
+
+    def ours(part, **settings):
+        ranker = TreeDirectRanker(part(**own), random_state=0, **settings)
+        return lambda: ranker.fit(X, y, qid)
+
+    def lambdamart(precision):
+        ranker = LambdaMART(precision=precision, random_state=0, **own)
+        return lambda: ranker.fit(X, y, qid)
+
+    return timing.time_turns(
+        {
+            "TreeDirectRanker on LightGBM, unsmoothed": ours(LightGBMTrees, smoothing=0.0),
+            "TreeDirectRanker on LightGBM": ours(LightGBMTrees),
+            "LGBMRanker": lambda: lgbm.fit(X, y, group=sizes),
+            "TreeDirectRanker on XGBoost, unsmoothed": ours(XGBoostTrees, smoothing=0.0),
+            "TreeDirectRanker on XGBoost": ours(XGBoostTrees),
+            "XGBRanker": lambda: xgb.fit(X, y, qid=qid),
+            "LambdaMART": lambdamart("float32"),
+            "LambdaMART, 16 bits": lambdamart("int16"),
+        },
+        n_turns,
+    )
+
+
+def sparse_data(n_rows, n_columns, share):
+    """Return log-normal values in random cells; the label depends on a tenth of the columns."""
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(0)
+    filled = rng.integers(n_columns, size=(n_rows, int(share * n_columns)))
+    rows = np.repeat(np.arange(n_rows), filled.shape[1])
+    X = csr_matrix((rng.lognormal(size=filled.size), (rows, filled.ravel())), (n_rows, n_columns))
+    X.sum_duplicates()
+    weights = rng.normal(size=n_columns) * (rng.random(n_columns) < 0.1)
+    scores = X @ weights + 0.3 * rng.normal(size=n_rows)
+    return (
+        X,
+        np.digitize(scores, np.quantile(scores, [0.6, 0.8, 0.9, 0.97])),
+        np.arange(n_rows) // 50,
+    )
+
+
+def sparse_ratio(shape, n_trees, n_turns):
+    """Return the time of own trees over LGBMRanker's on sparse columns."""
+    import lightgbm
+
+    X, y, qid = sparse_data(*shape)
+    sizes = np.unique(qid, return_counts=True)[1]
+    trees = {"num_leaves": 63, "n_jobs": 2, "learning_rate": 0.1}
+    ours = LambdaMART(n_trees, colsample_bytree=1.0, random_state=0, **trees)
+    theirs = lightgbm.LGBMRanker(n_estimators=n_trees, verbosity=-1, **trees)
+    fits = {"ours": lambda: ours.fit(X, y, qid), "theirs": lambda: theirs.fit(X, y, group=sizes)}
+    return timing.ratio_of(timing.time_turns(fits, n_turns), "ours", "theirs")
+
+
+def seconds_of(before, timed, n_processes, compiled):
+    """Return the median seconds of a statement in fresh processes, stored kernels or none."""
+    source = FIRST.format(before=before, timed=timed)
+    words = []
+    for number in range(n_processes + (not compiled)):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = {"NUMBA_CACHE_DIR": folder} if compiled else {}
+            (word,) = processes.run(source, PYTHONDONTWRITEBYTECODE="", **cache)
+        if compiled or number:  # the first process stores kernels and bytecode
+            words.append(float(word))
+    return {"seconds": np.median(words)}
+
+
+def measurements(options):
+    """Yield ratios of fits, seconds of first fits, and what ``gradients`` and others measure."""
+    quick = options.quick
+    size = (10, 2, 2, 1) if quick else (1500, 60, 2, 5)
+    for ours, theirs in PAIRS:
+        yield Measurement(
+            {"fit": ours, "over": theirs, "threads": 2},
+            lambda ours=ours, theirs=theirs: timing.ratio_of(dense_times(*size), ours, theirs),
+        )
+    if not quick:
+        for ours, theirs in PAIRS[-2:]:
+            yield Measurement(
+                {"fit": ours, "over": theirs, "threads": 1},
+                lambda ours=ours, theirs=theirs: timing.ratio_of(
+                    dense_times(1500, 60, 1, 3), ours, theirs
+                ),
+            )
+    shape = (500, 50, 0.1) if quick else SPARSE
+    sparse = functools.partial(sparse_ratio, shape, 2 if quick else 60, 1 if quick else 3)
+    yield Measurement({"fit": "LambdaMART, 5,000 columns 1 % filled", "over": "LGBMRanker"}, sparse)
+    for name, (before, timed) in FIRSTS.items():
+        first = functools.partial(seconds_of, before, timed, 1 if quick else 9, False)
+        yield Measurement({"first": name}, first)
+        if quick:
+            break
+    for name, (before, timed) in {} if quick else COMPILED.items():
+        yield Measurement({"first": name}, functools.partial(seconds_of, before, timed, 3, True))
+    yield from gradients.measurements(quick)
+    yield from phases.measurements(quick)
+    yield from neighbors.measurements(quick)
+
+
+def section(rows):
+    """Return ratios and seconds."""
+    fits = [row for row in rows if row["conditions"].get("over") == "LGBMRanker"]
+    ratios = [row["values"]["ratio"] for row in fits]
+    answer = (
+        f"Fits with the same trees take {min(ratios):.2f} to {max(ratios):.2f} of the time of "
+        "LGBMRanker."
+        if ratios
+        else "Seconds and ratios of fits."
+    )
+    return timing.section_of(rows, answer)

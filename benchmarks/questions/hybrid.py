@@ -1,0 +1,251 @@
+"""Hybrid search: which fusion of three retrievers ranks best, and for how many judged queries?
+
+4,000 queries of MSRD. "fields" is real: BM25 of three fields. In the worlds "strong", "mixed" and
+"even" BM25 is real, and a dense retriever and a cross-encoder are simulated from the labels
+(``benchmarks/retrievers.py``). Rankers learn from 20 to 1,000 judged queries, drawn several times,
+and are measured on 2,000 others.
+"""
+
+import functools
+import warnings
+from functools import partial
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks import data as data_sets
+from benchmarks import retrievers
+from benchmarks.drawing import curves, signed, table
+from benchmarks.measurements import Measurement
+from benchmarks.page import Section
+from benchmarks.questions import values_by
+from treerank import NDCG, LightGBMTrees, TreeDirectRanker, export, read_runs
+from treerank.datasets import Qrels, TrecRun
+from treerank.feature_parts import LinearModel
+from treerank.rankers import ColumnRanker
+from treerank.reranking import fuse
+from treerank.statistics import bootstrap_interval
+
+TITLE = "Which fusion of retrievers ranks best?"
+IS_TIMING = False
+METRIC = NDCG(k=10)
+#: Judged queries, and how often they are drawn.
+DRAWS = {20: 6, 50: 5, 200: 3, 1000: 2}
+FORMATS = {"opensearch-hybrid": "opensearch", "elasticsearch-linear": "elasticsearch"}
+#: Constants of reciprocal rank fusion.
+CONSTANTS = (1, 2, 3, 4, 6, 10, 20, 30, 60, 120)
+BLEND = "trees and linear model, raw and min-max"
+ALL_COLUMNS = "trees and linear model, all columns"
+#: Lengths of synthetic lists, and how many queries have them.
+DEEP = {15: 1000, 100: 300, 1000: 40}
+NAMES = ("bm25", "dense", "cross")
+SINGLE, GRID = "best retriever of the judged queries", "convex combination of min-max, grid"
+
+
+def columns_of(data, *kinds):
+    """Return the columns of some kinds, "raw", "min_max" and "reciprocal_rank", as an array."""
+    names = data.X.column_names[:-1:3]
+    chosen = [name if kind == "raw" else f"{name}.{kind}" for kind in kinds for name in names]
+    return np.column_stack([data.X[name].to_numpy() for name in chosen])
+
+
+def rankers():
+    """Return rankers by name, each with the kinds of columns that it gets."""
+    both = ("raw", "min_max")
+    monotone = LightGBMTrees(monotone_constraints=[1] * 6)
+    return {
+        "linear model, min-max": (TreeDirectRanker("linear"), ("min_max",)),
+        "linear model, reciprocal ranks": (TreeDirectRanker("linear"), ("reciprocal_rank",)),
+        "linear model, raw and min-max": (TreeDirectRanker("linear"), both),
+        "trees, raw and min-max": (TreeDirectRanker(), both),
+        "monotone trees, raw and min-max": (TreeDirectRanker(monotone), both),
+        BLEND: (TreeDirectRanker(["lightgbm", "linear"]), both),
+        ALL_COLUMNS: (
+            TreeDirectRanker(["lightgbm", "linear"]),
+            (*both, "reciprocal_rank"),
+        ),
+    }
+
+
+def best_single(data, train):
+    """Return the scores of the retriever that is best on the judged queries."""
+    X = columns_of(data, "raw")
+    arguments = X[train], data.y[train], data.qid[train]
+    single = [ColumnRanker(j).fit(*arguments) for j in range(X.shape[1])]
+    return max(single, key=lambda ranker: ranker.score(*arguments)).predict(X)
+
+
+def convex_combination(data, train):
+    """Return the best mean of min-max scores on a grid of weights, as a tuner of engines does."""
+    X = columns_of(data, "min_max")
+    grid = np.array([(i, j, 20 - i - j) for i in range(21) for j in range(21 - i)]) / 20
+    values = [METRIC(data.y[train], X[train] @ weight, data.qid[train]) for weight in grid]
+    return X @ grid[np.array(values) >= max(values) - 1e-12].mean(axis=0)
+
+
+def values_by_method(data, n_judged, draw, pool, test):
+    """Return NDCG@10 by query of the test set for each way to learn from some judged queries."""
+    judged = np.random.default_rng(100 + draw).choice(pool, n_judged, replace=False)
+    train, tested = np.isin(data.qid, judged), np.isin(data.qid, test)
+    scores = {
+        SINGLE: best_single(data, train),
+        GRID: convex_combination(data, train),
+    }
+    for name, (ranker, kinds) in rankers().items():
+        X = columns_of(data, *kinds)
+        ranker.set_params(random_state=draw)
+        scores[name] = ranker.fit(X[train], data.y[train], data.qid[train]).predict(X)
+    return {
+        name: METRIC.per_query(data.y[tested], column[tested], data.qid[tested])
+        for name, column in scores.items()
+    }
+
+
+@functools.cache
+def learned(path, world, n_judged, n_draws, n_queries):
+    """Return NDCG@10 and the lead of trees and a linear model by method."""
+    data = retrievers.candidates(world, path, n_queries=n_queries)
+    findable = [q for q in np.unique(data.qid) if data.y[data.qid == q].any()]
+    mixed = np.random.default_rng(1).permutation(findable)
+    test, pool = mixed[: n_queries // 2], mixed[n_queries // 2 :]
+    with warnings.catch_warnings(action="ignore"):  # of few queries, from which trees learn nothing
+        drawn = [values_by_method(data, n_judged, draw, pool, test) for draw in range(n_draws)]
+    values, found = {name: np.array([each[name] for each in drawn]) for name in drawn[0]}, {}
+    for name, column in values.items():
+        means = column.mean(axis=1)
+        found[name] = {"ndcg": means.mean(), "least": means.min(), "most": means.max()}
+        if name != BLEND:
+            lead = bootstrap_interval((values[BLEND] - column).mean(axis=0))
+            found[name] |= {"lead": lead.estimate, "low": lead.low, "high": lead.high}
+    return found
+
+
+@functools.cache
+def fused(path, world, n_queries):
+    """Return NDCG@10 of each fusion without labels."""
+    data = retrievers.candidates(world, path, n_queries=n_queries)
+    raw = dict(zip("abc", columns_of(data, "raw").T, strict=True))
+    scores = {name: np.nan_to_num(column, nan=-1e9) for name, column in raw.items()}
+    scores = dict(zip(data.X.column_names[:-1:3], scores.values(), strict=True))
+    scores |= fusions(raw, data.qid) | {"RRF, k automatic": data.X["rrf"].to_numpy()}
+    return {name: {"ndcg": METRIC(data.y, column, data.qid)} for name, column in scores.items()}
+
+
+@functools.cache
+def fused_deep(depth, n_queries):
+    """Return NDCG@10 of each fusion without labels, on synthetic lists of a length."""
+    runs, y, qid = retrievers.deep(depth, n_queries)
+    scores = fusions(runs, qid) | {"RRF, k automatic": fuse(runs, qid)}
+    return {name: {"ndcg": METRIC(y, column, qid)} for name, column in scores.items()}
+
+
+def fusions(runs, qid):
+    """Return the scores of fusions that need no labels by name."""
+    sums = {f"sum of {m}": fuse(runs, qid, method=m) for m in ("min_max", "z_score")}
+    return sums | {f"RRF, k = {k}": fuse(runs, qid, k=k) for k in CONSTANTS}
+
+
+def served(path, format, columns, n_queries):
+    """Return how many pairs an engine would order otherwise than a linear model over columns.
+
+    The columns are a textbook's min-max, or made as the engine itself makes them. Logits of the
+    cross-encoder go through a sigmoid.
+    """
+    data = retrievers.candidates("strong", path, n_queries=n_queries)
+    labels, runs = Qrels(data.qid, data.doc_ids, data.y), {}
+    for name in data.X.column_names[:-1:3]:
+        scores = data.X[name].to_numpy()
+        scores = 1 / (1 + np.exp(-scores)) if name == "cross" else scores
+        found = ~np.isnan(scores)
+        runs[name] = TrecRun(data.qid[found], data.doc_ids[found], scores[found])
+    sizes = np.unique(data.qid, return_counts=True)[1]
+    made = read_runs(runs, labels, engine=None if columns == "textbook" else columns)
+    linear = TreeDirectRanker(LinearModel(positive=True)).fit(*made.normalized())
+    with TemporaryDirectory() as folder:
+        report = export(linear, f"{folder}/body.json", format=format, check=made, allow="order")
+    pairs = int((sizes * (sizes - 1) // 2).sum())
+    return {"pairs": pairs, "changed": report.n_changed_pairs, "near ties": report.n_near_ties}
+
+
+def measurements(options):
+    """Yield the fusions without labels, those learned from judged queries, and what engines do."""
+    n_queries = 60 if options.quick else 4000
+    worlds = ("fields", "strong") if options.quick else retrievers.WORLDS
+    draws = {20: 1} if options.quick else DRAWS
+    if options.quick:
+        path = retrievers.drawn_archive()
+    else:
+        path = options.data / data_sets.DATA_SETS["MSRD"].folder / "msrd.npz"
+
+    def measurement(function, arguments, method, **conditions):
+        measure = lambda: function(*arguments)[method]  # noqa: E731
+        return Measurement(conditions | {"method": method}, measure)
+
+    names = lambda world: ("title", "overview", "tags") if world == "fields" else NAMES  # noqa: E731
+    free = [f"sum of {m}" for m in ("min_max", "z_score")]
+    free += [f"RRF, k = {k}" for k in CONSTANTS] + ["RRF, k automatic"]
+    for world in worlds:
+        for method in (*names(world), *free):
+            yield measurement(fused, (path, world, n_queries), method, world=world)
+    for depth, n in DEEP.items():
+        for method in free:
+            arguments = depth, 20 if options.quick else n
+            yield measurement(fused_deep, arguments, method, world=f"synthetic lists of {depth}")
+    for world in worlds:
+        for n_judged, n_draws in draws.items():
+            for method in (SINGLE, GRID, *rankers()):
+                conditions = {"world": world, "judged": n_judged, "draws": n_draws}
+                arguments = path, world, n_judged, n_draws, n_queries
+                yield measurement(learned, arguments, method, **conditions)
+    for format, engine in FORMATS.items():
+        for columns in ("textbook", engine):
+            conditions = {"world": "strong", "format": format, "columns": columns}
+            measure = partial(served, path, format, columns, min(n_queries, 1000))
+            yield Measurement(conditions, measure)
+
+
+def section(rows):
+    """Return curves over the number of judged queries in the real world, and the table."""
+    found = {}
+    for n_judged, n_draws in DRAWS.items():
+        some = values_by(rows, "world", "method", judged=n_judged, draws=n_draws)
+        found |= {(*key, n_judged): value for key, value in some.items()}
+    methods = list(dict.fromkeys(method for _, method, _ in found))
+    others = [m for m in methods if m not in (BLEND, ALL_COLUMNS)]
+    leads = [value for (_, method, _), value in found.items() if method in others]
+    ahead, behind = sum(v["low"] > 0 for v in leads), sum(v["high"] < 0 for v in leads)
+    answer = (
+        "Trees and a linear model on raw and min-max scores, learned from 20 to 1,000 judged "
+        "queries, are "
+        f"significantly ahead of other ways in {ahead} of {len(leads)} cells (four worlds, four "
+        f"numbers of judged queries, {len(others)} ways), and significantly behind in {behind}. "
+        "One world is real, three are simulated."
+    )
+    shown = [BLEND, SINGLE, GRID, "linear model, min-max", "trees, raw and min-max"]
+    series = {name: [(n, found["fields", name, n]["ndcg"]) for n in DRAWS] for name in shown}
+    chart = curves(
+        f"NDCG@10 by number of judged queries. {answer}",
+        series,
+        "judged queries (fields of films: real)",
+        "NDCG@10",
+    )
+    parts = []
+    for world in retrievers.WORLDS:
+        kind = "real" if world == "fields" else "simulated"
+        head = [f"NDCG@10, {world} ({kind})", *(f"{n:,} queries" for n in DRAWS)]
+        body = [[m, *(short(found[world, m, n]["ndcg"]) for n in DRAWS)] for m in methods]
+        parts.append((f"NDCG@10 by method, {world} ({kind})", table(head, body)))
+    head = ["world", "judged queries", "less", "lead", "from", "to"]
+    lost = [
+        [world, n, method, *(signed(value[v]) for v in ("lead", "low", "high"))]
+        for (world, method, n), value in found.items()
+        if method in others and value["low"] <= 0
+    ]
+    parts.append((f"The {len(lost)} cells without a significant lead", table(head, lost)))
+    notes = "[Hybrid search](guide/hybrid.md) has the tables of fusions without labels, too."
+    return Section(answer, [chart], parts, notes)
+
+
+def short(value):
+    """Return a value of NDCG with three digits."""
+    return f"{value:.3f}".removeprefix("0")

@@ -1,0 +1,167 @@
+"""Papers: what of their results is found again, by the files that ``benchmarks/paper`` keeps.
+
+``results/*-quick.jsonl`` are written by the scripts of that folder by a short protocol; they have a
+format of their own (``benchmarks/paper/result_files.py``).
+"""
+
+import sys
+
+import numpy as np
+
+from benchmarks.drawing import intervals, table
+from benchmarks.measurements import HERE, RESULTS
+from benchmarks.page import Section
+
+sys.path.append(str(HERE / "paper"))
+from result_files import read_parts
+
+TITLE = "What of the papers holds?"
+COMMAND = "python benchmarks/paper/table1.py --quick --data FOLDER"
+#: NDCG@10 and MAP that Table 1 of the DirectRanker paper gives for MQ2008.
+FOLDS = {"RankNet*": (0.720, 0.636), "AdaRank": (0.722, 0.653), "ListNet": (0.719, 0.647)}
+BY_DOCUMENTS = {"RankNet*": (0.448, 0.390), "LambdaMART": (0.342, 0.229)}
+
+
+def means_of(file, test, data="mq2008"):
+    """Return mean and standard error by metric and ranker of a kept file."""
+    (found,) = (
+        entry["result"]["metrics"]
+        for entry in read_parts(RESULTS / file)[data]["results"]
+        if entry["point"] == {"test": test}
+    )
+    return {
+        metric: {name: (values["mean"][name], values["error"][name]) for name in values["mean"]}
+        for metric, values in found.items()
+    }
+
+
+def short(value):
+    """Return three digits."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def compared(means, published):
+    """Return a table of NDCG@10 and MAP, there and here."""
+    head = ["ranker", "NDCG@10, paper", "here", "standard error", "MAP, paper", "here"]
+    body = []
+    for name, (ndcg, error) in sorted(means["ndcg@10"].items(), key=lambda pair: -pair[1][0]):
+        there = [short(value) for value in published.get(name, ())] or ["", ""]
+        found = means["map"][name][0]
+        body.append([f"`{name}`", there[0], short(ndcg), short(error), there[1], short(found)])
+    return table(head, body)
+
+
+def lead_with_few_documents():
+    """Return by how much LambdaRank leads RankNet* with 100 documents, its error, and the sets."""
+    values = {}
+    for entry in read_parts(RESULTS / "figure5-quick.jsonl")["a, gaussian classes"]["results"]:
+        point = entry["point"]
+        if point["value"] == 100:
+            values[point["ranker"], point["seed"]] = entry["result"]["ndcg@20"]
+    seeds = sorted({seed for _, seed in values})
+    leads = np.array([values["LambdaRank", s] - values["RankNet*", s] for s in seeds])
+    return leads.mean(), leads.std(ddof=1) / len(leads) ** 0.5, len(leads)
+
+
+def boundaries(merged):
+    """Return how many of 40 boundaries are found at peaks of r, and how many by chance."""
+    results = read_parts(RESULTS / "figure6-quick.jsonl")["gaussian classes"]["results"]
+    chosen = [entry["result"] for entry in results if entry["point"]["merged"] == merged]
+    shares = [[found["share_found"], found["share_by_chance"]] for found in chosen]
+    return np.round(np.sum(shares, axis=0) * 4).astype(int)
+
+
+def pairs_sorted_right(data, side):
+    """Return the shares of pairs of merged labels that are sorted right, by fold."""
+    results = read_parts(RESULTS / "figure6-quick.jsonl")[data]["results"]
+    entries = [entry for entry in results if "fold" in entry["point"] and entry["point"]["merged"]]
+    return [entry["result"]["sorted_right"][side]["mean"] for entry in entries]
+
+
+def graded():
+    """Return a row per data set: RankNet*, its position, others, and the best, by graded labels."""
+    others, body = ("ListNet*", "ListNet", "LambdaMART"), []
+    for data in ("MQ2008", "OHSUMED", "ClueWeb09"):
+        means = means_of("table1-graded-quick.jsonl", "folds", data.lower())["ndcg@10"]
+        order = sorted(means, key=lambda name: -means[name][0])
+        position = f"{order.index('RankNet*') + 1} of {len(order)}"
+        cells = [short(means[name][0]) for name in ("RankNet*", *others)]
+        body.append([data, cells[0], position, *cells[1:], f"`{order[0]}`"])
+    head = ["data set", "`RankNet*`", "position", *(f"`{name}`" for name in others), "the best"]
+    return table(head, body)
+
+
+def claims():
+    """Return a list of claims of Figures 5 and 6, and what is found here."""
+    lead, error, n_sets = lead_with_few_documents()
+    (found, chance), (within, by_chance) = boundaries(False), boundaries(True)
+    well = pairs_sorted_right("mq2008", "upper") + pairs_sorted_right("clueweb09", "lower")
+    rows = [
+        (
+            "RankNet\\* is better with few documents (Figure 5)",
+            f"no: LambdaRank leads by {short(lead)} ± {short(error)} NDCG@20 with 100 "
+            f"documents ({n_sets} drawn sets)",
+        ),
+        (
+            "r peaks between classes (Figure 6)",
+            f"yes: {found} of 40 boundaries are found, {chance} by chance",
+        ),
+        (
+            "r also peaks inside merged classes",
+            f"hardly: {within} of 40 boundaries are found, {by_chance} by chance",
+        ),
+        (
+            "documents of merged labels are sorted by the labels that were merged",
+            f"in part: from {short(min(well))} of the pairs of a fold, where chance gives .500",
+        ),
+    ]
+    return "\n".join(f"* {claim}: {found}." for claim, found in rows)
+
+
+def section() -> Section:
+    """Return Table 1 of the DirectRanker paper, and the comparison of RankNet's paper."""
+    folds, documents = (
+        means_of("table1-quick.jsonl", t) for t in ("folds", "binary, by documents")
+    )
+    ranknet = means_of("ranknet-ndcg-quick.jsonl", "folds")["ndcg@15"]
+    star, error = folds["ndcg@10"]["RankNet*"]
+    answer = (
+        f"On MQ2008's folds by the paper's measure, `RankNetStar` reaches {short(star)} ± "
+        f"{short(error)} (the paper: {short(FOLDS['RankNet*'][0])}); most rankers lie within one "
+        "standard error of each other, as there. LambdaMART, far behind in the paper's hold-outs "
+        f"by documents ({short(BY_DOCUMENTS['LambdaMART'][0])}, 5 or 10 trees), is the best here "
+        f"({short(documents['ndcg@10']['LambdaMART'][0])})."
+    )
+    groups = {
+        name: {
+            "here": (mean, mean - 1.96 * error, mean + 1.96 * error),
+            **({"paper": (FOLDS[name][0], None, None)} if name in FOLDS else {}),
+        }
+        for name, (mean, error) in folds["ndcg@10"].items()
+    }
+    chart = intervals(
+        answer,
+        groups,
+        "NDCG@10 on MQ2008, binary labels, 95 % intervals over folds",
+        reference=None,
+    )
+    rows = sorted(ranknet.items(), key=lambda pair: -pair[1][0])
+    tables = [
+        ("MQ2008, five folds, binary labels", compared(folds, FOLDS)),
+        ("MQ2008, 15 hold-outs of a third of the documents", compared(documents, BY_DOCUMENTS)),
+        ("Folds by graded labels, NDCG@10", graded()),
+        ("Claims of Figures 5 and 6", claims()),
+        (
+            "Rankers of the RankNet paper (private data there), MQ2008, NDCG@15",
+            table(
+                ["ranker", "NDCG@15", "standard error"],
+                [[f"`{name}`", short(mean), short(error)] for name, (mean, error) in rows],
+            ),
+        ),
+    ]
+    notes = (
+        "Files of Figures 4 to 6, Tables 2 and 3, RankNet's Tables 1 and 2 and SortNet's tables "
+        "are kept in `benchmarks/results`, too; `python benchmarks/paper/draw.py` draws figures. "
+        "MSLR-WEB10K, MQ2007, TD2003 and TD2004 were not at hand."
+    )
+    return Section(answer, [chart], tables, notes)

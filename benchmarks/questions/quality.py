@@ -1,0 +1,139 @@
+"""Quality: NDCG@10 at defaults, beside LGBMRanker, XGBRanker and CatBoostRanker.
+
+Every ranker has its own defaults, one thread and one seed. No validation part is used, but where
+all of them stop early by one.
+"""
+
+from functools import partial
+
+from benchmarks import comparing, data
+from benchmarks.drawing import intervals, ndcg, signed, table
+from benchmarks.measurements import Measurement
+from benchmarks.page import Section
+from benchmarks.questions import values_by
+from benchmarks.rankers import DEFAULT
+
+TITLE = "Does TreeDirectRanker() rank better than other rankers at their defaults?"
+IS_TIMING = False
+SYNTHETIC = ("synthetic, 50 queries", "synthetic, 300 queries")
+OURS = (DEFAULT, 'TreeDirectRanker("xgboost")', 'TreeDirectRanker("histogram")')
+STOPPED = ("LGBMRanker()", "XGBRanker()")
+SLOW = ('CatBoostRanker("YetiRank")',)
+
+
+def measurements(options):
+    """Yield NDCG@10 of each ranker, and the lead of the default over each peer, on each set."""
+    sets = (data.TINY,) if options.quick else (*data.PUBLIC, *SYNTHETIC)
+    for stopped, peers in ((False, OURS[1:]), (False, STOPPED), (True, STOPPED), (False, SLOW)):
+        for name in sets:
+            conditions = {"data": name, "stopped early": stopped}
+            for ranker in (DEFAULT, *peers):
+                yield Measurement(
+                    conditions | {"ranker": ranker},
+                    partial(comparing.mean_of, options, name, ranker, stopped=stopped),
+                )
+            for peer in peers:
+                yield Measurement(
+                    conditions | {"ranker": DEFAULT, "less": peer},
+                    partial(comparing.lead_of, options, [name], DEFAULT, peer, stopped=stopped),
+                )
+
+
+def verdicts(rows):
+    """Return of each peer on how many public sets we lead, and lead significantly."""
+    leads = values_by(rows, "less", "data", **{"stopped early": False, "ranker": DEFAULT})
+    found = {}
+    for peer in (*STOPPED, *SLOW):
+        own = [leads[peer, name] for name in data.PUBLIC if (peer, name) in leads]
+        ahead, shown = sum(v["lead"] > 0 for v in own), sum(v["low"] > 0 for v in own)
+        if own:
+            found[peer] = ahead, shown, sum(v["high"] < 0 for v in own), len(own)
+    return found
+
+
+WORDS = ("none", "one", "two", "three", "four", "five")
+
+
+def summary(rows):
+    """Return the sentence of README."""
+    parts = [
+        f"{'than' if n == 0 else 'and'} {peer.split('(')[0]}'s on {WORDS[ahead]} of "
+        f"{WORDS[sets]} (significantly on {WORDS[shown]})"
+        for n, (peer, (ahead, shown, _, sets)) in enumerate(verdicts(rows).items())
+    ]
+    return f"On public data sets, NDCG@10 at defaults is higher {' '.join(parts)}."
+
+
+def section(rows):
+    """Return the forest plot of leads at defaults, and the tables."""
+    at_defaults = {"stopped early": False, "ranker": DEFAULT}
+    leads = values_by(rows, "data", "less", **at_defaults)
+    peers = [peer for peer in (*STOPPED, *SLOW) if any(peer == less for _, less in leads)]
+    sets = [name for name in (*data.PUBLIC, *SYNTHETIC) if (name, peers[0]) in leads]
+    groups = {
+        name: {
+            f"less {peer}": tuple(leads[name, peer][v] for v in ("lead", "low", "high"))
+            for peer in peers
+            if (name, peer) in leads
+        }
+        for name in sets
+    }
+    answer = (
+        f"{summary(rows)} The test parts of public sets have 18 (MSLR sample) to 4,623 (MSRD) "
+        "queries, so only large differences can be shown on the small ones. The synthetic sets are "
+        "draws of treerank's own generator."
+    )
+    chart = intervals(
+        f"Lead of TreeDirectRanker() in NDCG@10. {answer}",
+        groups,
+        "lead in NDCG@10, with its 95 % interval",
+    )
+    means = values_by(rows, "data", "ranker", **{"stopped early": False})
+    rankers = [r for r in (*OURS, *peers) if any(r == name for _, name in means)]
+    body = [
+        [
+            name,
+            f"{means[name, DEFAULT]['n_queries']:,}",
+            *(ndcg(means.get((name, r), {}).get("ndcg@10")) for r in rankers),
+        ]
+        for name in sets
+    ]
+    tables = [
+        (
+            "NDCG@10 at defaults",
+            table(["data set", "test queries", *(f"`{r}`" for r in rankers)], body),
+        ),
+        (f"Lead of `{DEFAULT}` at defaults", leads_table(leads)),
+    ]
+    stopped = values_by(rows, "data", "less", **at_defaults | {"stopped early": True})
+    if stopped:
+        tables.append(
+            (
+                f"Lead of `{DEFAULT}` where all stop early on a validation part (the peers after "
+                "50 of up to 1,000 trees without a better NDCG@10)",
+                leads_table(stopped),
+            )
+        )
+    notes = (
+        "MSRD's folds 0 to 2 train and 3 and 4 test. The rule for the default hyperparameters was "
+        "found on training and validation parts, of MSRD on draws of all its folds: MSRD is no "
+        "independent test of it."
+    )
+    return Section(answer, [chart], tables, notes)
+
+
+def leads_table(leads):
+    """Return a table of leads by (data set, peer)."""
+    head = ["data set", "less", "lead", "from", "to", "significant"]
+    return table(
+        head,
+        [
+            [
+                name,
+                f"`{peer}`",
+                *(signed(value[v]) for v in ("lead", "low", "high")),
+                "yes" if value["low"] > 0 or value["high"] < 0 else "no",
+            ]
+            for (name, peer), value in leads.items()
+        ],
+    )

@@ -1,0 +1,206 @@
+"""Scale: memory of fits, fits of files larger than memory, and growth with rows.
+
+Peaks are those of the resident memory of a process of its own (Linux). "own" leaves out the pages
+of files, which the system takes away where memory is short.
+"""
+
+import functools
+import tempfile
+from pathlib import Path
+
+from benchmarks import growth, processes
+from benchmarks.drawing import intervals, table
+from benchmarks.files import write_parquet_rows
+from benchmarks.measurements import Measurement
+from benchmarks.page import Section
+from treerank import HistogramTrees, TreeDirectRanker, make_web_search
+
+TITLE = "How much memory does a fit take, and how does it grow?"
+IS_TIMING = False
+#: Fits a ranker to drawn documents, as many as the arguments say.
+FIT = """
+import sys, numpy as np
+name, rows, dtype, trees = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+rng = np.random.default_rng(0)
+X = rng.standard_normal((rows, 136), dtype=dtype)
+y = np.digitize(X[:, :5].sum(axis=1) + 2 * rng.standard_normal(rows), [0, 2, 4, 6])
+qid = np.arange(rows) // 120
+tree = {"n_estimators": trees, "n_jobs": 2}
+if name == "LGBMRanker":
+    import lightgbm
+    lightgbm.LGBMRanker(verbosity=-1, **tree).fit(X, y, group=np.bincount(qid))
+elif name == "XGBRanker":
+    import xgboost
+    xgboost.XGBRanker(objective="rank:ndcg", **tree).fit(X, y, qid=qid)
+elif name != "the data alone":
+    import treerank
+    alike = {"num_leaves": 31, "learning_rate": 0.1, "colsample_bytree": 1.0}
+    part = getattr(treerank, name)(**tree, **alike)
+    treerank.TreeDirectRanker(part).fit(X, y, qid)
+"""
+FITS = (
+    "the data alone",
+    "LightGBMTrees",
+    "XGBoostTrees",
+    "HistogramTrees",
+    "LGBMRanker",
+    "XGBRanker",
+)
+PEERS = {"LightGBMTrees": "LGBMRanker", "XGBoostTrees": "XGBRanker", "HistogramTrees": "LGBMRanker"}
+#: Fits to a Parquet file, in batches or read as a whole, and prints a hash of the trees.
+FIT_FILE = """
+import hashlib, pickle, sys, time
+from treerank import HistogramTrees, TreeDirectRanker
+from treerank.datasets.parquet import parquet_batches, read_parquet
+path, how, trees = sys.argv[1], sys.argv[2], int(sys.argv[3])
+ranker = TreeDirectRanker(HistogramTrees(trees, n_jobs=2), random_state=0)
+began = time.process_time()
+ranker.fit(*read_parquet(path)) if how == "in memory" else ranker.fit(parquet_batches(path))
+seconds = time.process_time() - began
+print(hashlib.sha256(pickle.dumps(ranker.feature_part_.get_state()["model"])).hexdigest(), seconds)
+"""
+
+
+def peak_of(name, rows, dtype, trees):
+    """Return the peak memory of a process that fits a ranker."""
+    return {"peak MB": processes.watched(FIT, name, rows, dtype, trees)[1]["peak MB"]}
+
+
+@functools.cache
+def from_file(rows, trees, with_memory):
+    """Return by way of reading the peaks of a fit; both ways must give the same model."""
+    found, models = {}, set()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "train.parquet")
+        write_parquet_rows(path, rows, 136)
+        for how in ("in batches", *(["in memory"] if with_memory else [])):
+            (model, seconds), peaks = processes.watched(FIT_FILE, path, how, trees)
+            models.add(model)
+            found[how] = peaks | {"cpu seconds": float(seconds)}
+    if len(models) > 1:
+        raise ValueError("The models of both ways of reading must be equal; got two.")
+    return found
+
+
+def remembered(n_queries):
+    """Return what a ranker pays for remembering its training queries."""
+    X, y, qid = make_web_search(n_queries, documents_per_query=4, n_features=5, random_state=0)
+    ranker = TreeDirectRanker(HistogramTrees(20, num_leaves=8), random_state=0).fit(X, y, qid)
+    queries, sizes = ranker.training_queries_, []
+    n_bytes = sum(part.nbytes for part in (queries.ids, queries.documents, queries.sizes))
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(2):
+            ranker.save(Path(folder, "model"))
+            sizes.append(Path(folder, "model").stat().st_size)
+            ranker.training_queries_ = None
+    return {
+        "remembered queries": len(queries.ids),
+        "bytes a query": n_bytes / len(queries.ids),
+        "file kB": sizes[0] / 1e3,
+        "file without kB": sizes[1] / 1e3,
+    }
+
+
+def measurements(options):
+    """Yield peaks of fits, of fits to files, what is remembered, and exponents of growth."""
+    rows = 2_000 if options.quick else 1_000_000
+    for dtype in ("float64", "float32"):
+        for name in FITS[:2] if options.quick else FITS:
+            conditions = {"fit": name, "rows": rows, "dtype": dtype}
+            yield Measurement(conditions, functools.partial(peak_of, name, rows, dtype, 5))
+        if options.quick:
+            break
+    sizes = (
+        ((3_000, 2, True),) if options.quick else ((2_000_000, 20, True), (10_000_000, 4, False))
+    )
+    for rows, trees, with_memory in sizes:
+        for how in ("in batches", "in memory")[: 1 + with_memory]:
+            measure = lambda how=how, size=(rows, trees, with_memory): from_file(*size)[how]  # noqa: E731
+            yield Measurement({"file": how, "rows": rows, "trees": trees}, measure)
+    for n_queries in (100,) if options.quick else (1_000, 70_000):
+        measure = functools.partial(remembered, n_queries)
+        yield Measurement({"queries to remember": n_queries}, measure)
+    yield from growth.measurements(options.quick)
+
+
+def section(rows):
+    """Return peaks of memory, and their table."""
+    groups, body = {}, []
+    peaks = {
+        (row["conditions"]["fit"], row["conditions"]["dtype"]): row["values"]["peak MB"] / 1e3
+        for row in rows
+        if "fit" in row["conditions"] and "dtype" in row["conditions"]
+    }
+    for (name, dtype), peak in peaks.items():
+        groups.setdefault(name, {})[dtype] = (peak, None, None)
+        body.append([name, dtype, f"{peak:.2f}"])
+    parts = [
+        f"{peaks[ours, 'float64'] / peaks[peer, 'float64']:.2f} of {peer}'s ({ours})"
+        for ours, peer in PEERS.items()
+        if (ours, "float64") in peaks and (peer, "float64") in peaks
+    ]
+    answer = f"The peak of a fit of 1,000,000 x 136 documents is {', '.join(parts)}."
+    tables = [("Peaks of memory", table(["fit", "features", "GB"], body))] if body else []
+    charts = [intervals(answer, groups, "peak of resident memory, GB")] if body else []
+    files = [row for row in rows if "file" in row["conditions"]]
+    if files:
+        head = ["Parquet file", "rows", "trees", "peak, GB", "own, GB"]
+        tables.append(
+            (
+                "Fits to a file",
+                table(
+                    head,
+                    [
+                        [
+                            c["file"],
+                            f"{c['rows']:,}",
+                            c["trees"],
+                            f"{v['peak MB'] / 1e3:.2f}",
+                            f"{v['own MB'] / 1e3:.2f}",
+                        ]
+                        for c, v in ((row["conditions"], row["values"]) for row in files)
+                    ],
+                ),
+            )
+        )
+    kept = [row["values"] for row in rows if "queries to remember" in row["conditions"]]
+    if kept:
+        head = ["remembered queries", "bytes a query", "model file, kB", "without them, kB"]
+        tables.append(
+            (
+                "Remembered training queries",
+                table(
+                    head,
+                    [
+                        [
+                            f"{v['remembered queries']:,}",
+                            f"{v['bytes a query']:.0f}",
+                            f"{v['file kB']:.1f}",
+                            f"{v['file without kB']:.1f}",
+                        ]
+                        for v in kept
+                    ],
+                ),
+            )
+        )
+    grown = [row for row in rows if "function" in row["conditions"]]
+    if grown:
+        head = ["function", "axis", "exponent", "memory over X"]
+        tables.append(
+            (
+                "Growth: exponent of the time over the upper half of the sizes",
+                table(
+                    head,
+                    [
+                        [
+                            c["function"],
+                            c["axis"],
+                            f"{v['exponent']:.2f}",
+                            f"{v['memory over X']:.2f}",
+                        ]
+                        for c, v in ((row["conditions"], row["values"]) for row in grown)
+                    ],
+                ),
+            )
+        )
+    return Section(answer, charts, tables)

@@ -1,0 +1,60 @@
+"""Workers: fits by workers of Dask, beside one process and beside LightGBM and XGBoost.
+
+All workers run on this machine and have one thread each. Documents of 136 features lie in Parquet
+files whose ends cut queries. Equal hashes are equal models.
+"""
+
+import functools
+
+from benchmarks.drawing import intervals, table
+from benchmarks.measurements import Measurement
+from benchmarks.page import Section
+
+TITLE = "What does a fit by several workers take?"
+IS_TIMING = True
+PROGRAMS = ("treerank", "lightgbm.dask", "xgboost.dask")
+
+
+def measurements(options):
+    """Yield fits by workers, by threads and by other programs, and scoring by workers."""
+    from benchmarks import clusters
+
+    size = (4_000, 4, 2) if options.quick else (1_000_000, 20, 20)
+    workers = (2,) if options.quick else (1, 2)
+    for n in workers:
+        conditions = {"fit by": "workers", "number": n, "rows": size[0]}
+        yield Measurement(conditions, functools.partial(clusters.by_workers, *size, n))
+        conditions = {"fit by": "threads", "number": n, "rows": size[0]}
+        yield Measurement(conditions, functools.partial(clusters.by_threads, *size, n))
+    for program in PROGRAMS[: 1 if options.quick else None]:
+        for n in workers:
+            conditions = {"program": program, "number": n, "rows": size[0]}
+            yield Measurement(conditions, functools.partial(clusters.by_program, program, *size, n))
+    large = (4_000, 4, 2) if options.quick else (10_000_000, 1000, 20)
+    limit = "0" if options.quick else "10GiB"
+    for n in workers:
+        conditions = {"scored by": "workers", "number": n, "rows": large[0]}
+        yield Measurement(conditions, functools.partial(clusters.predicted, *large, n, limit))
+        if not options.quick:
+            conditions = {"fit by": "workers", "number": n, "rows": large[0]}
+            yield Measurement(conditions, functools.partial(clusters.by_workers, *large, n, limit))
+
+
+def section(rows):
+    """Return seconds of fits."""
+    groups, body, models = {}, [], {}
+    for row in rows:
+        c, v = row["conditions"], row["values"]
+        kind = next(name for name in ("fit by", "program", "scored by") if name in c)
+        name = f"{kind} {c[kind]}".removeprefix("program ") + f", {c['rows']:,} rows"
+        groups.setdefault(name, {})[f"{c['number']}"] = (v["seconds"], None, None)
+        body.append([name, c["number"], f"{v['seconds']:.1f}", v.get("model", "")])
+        if kind == "program":
+            models.setdefault(c["program"], set()).add(v["model"])
+    same = [name for name, found in models.items() if len(found) == 1]
+    answer = "Seconds of fits by one and by two workers."
+    if same:
+        answer += f" The same model by one and by two workers: {', '.join(same)}."
+    chart = intervals(answer, groups, "seconds", reference=None, logarithmic=True)
+    head = ["what", "workers or threads", "seconds", "hash of the model"]
+    return Section(answer, [chart], [("Seconds", table(head, body))])

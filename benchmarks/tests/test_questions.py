@@ -1,0 +1,133 @@
+"""Every question runs on tiny data, and the page says what the kept rows say."""
+
+import importlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_logs import random_log
+
+from benchmarks import __main__ as command
+from benchmarks import clicks, drawing, measurements, page
+from benchmarks.questions import QUESTIONS, module_of, values_by
+
+PAPER = sorted((measurements.HERE / "paper").glob("*.py"))
+#: Packages of the extra ``bench`` that the tests do without.
+OPTIONAL = ("catboost", "ranx", "torch", "xgboost", "onnxruntime", "treelite", "dask")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_runs_on_tiny_data_and_its_rows_are_whole(question, capsys):
+    module = module_of(question)
+    assert module.__doc__
+    assert module.TITLE.endswith("?")
+    rows = command.run(question, measurements.Options(quick=True))
+    assert rows
+    keys = [json.dumps(row["conditions"], sort_keys=True) for row in rows]
+    assert len(set(keys)) == len(keys)
+    for row in rows:
+        assert set(row) == {"conditions", "values", "environment"}
+        assert row["values"]
+        assert set(row["environment"]) == {"commit", "date", "machine", "versions", "load"}
+        json.dumps(row, allow_nan=False)
+
+
+def test_the_page_its_charts_and_readme_are_those_that_the_kept_rows_draw():
+    files = page.make()
+    for path, text in files.items():
+        assert path.read_text(encoding="utf-8") == text, f"python -m benchmarks page: {path}"
+    kept = set((page.DOCS / "static").glob("evidence-*.svg"))
+    assert kept == {path for path in files if path.suffix == ".svg"}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_changed_row_changes_the_page(question, monkeypatch):
+    rows = measurements.read_rows(question)
+    if module_of(question).IS_TIMING:
+        rows = [row for row in rows if page.is_quiet(row)]
+    if not rows:
+        pytest.skip("no row is kept")
+    before = page.Page().add(question)
+    changed = []
+    for row in rows:
+        values = {k: v * 0.9 if isinstance(v, float) else v for k, v in row["values"].items()}
+        changed.append(row | {"values": values})
+    monkeypatch.setattr(page, "read_rows", lambda name: changed)
+    assert page.Page().add(question) != before
+
+
+def test_readme_and_page_give_no_figure_of_a_benchmark_that_is_not_kept():
+    text = (page.DOCS / "evidence.md").read_text(encoding="utf-8")
+    assert page.INTRODUCTION in text
+    said = re.findall(r"python -m benchmarks (\w+)", text)
+    assert set(said) == {*QUESTIONS, "page"}
+
+
+def test_times_of_a_busy_machine_are_not_shown(monkeypatch):
+    busy = {"environment": {"load": 7.5}}
+    assert not page.is_quiet(busy)
+    assert not page.is_quiet({"environment": {"load": None}})
+    assert page.is_quiet({"environment": {"load": 0.3}})
+
+
+def test_a_row_replaces_that_of_the_same_conditions(tmp_path):
+    path = tmp_path / "question.jsonl"
+    for value in (1, 2):
+        for name in ("a", "b"):
+            row = {"conditions": {"data": name}, "values": {"x": value}, "environment": {}}
+            measurements.write_row(path, row)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert values_by(rows, "data") == {"a": {"x": 2}, "b": {"x": 2}}
+    one = measurements.Measurement({"data": "a"}, dict)
+    other = measurements.Measurement({"data": "c"}, dict)
+    assert list(measurements.missing([one, other, other], rows)) == [other]
+
+
+def test_a_cell_of_a_table_holds_one_number():
+    text = (page.DOCS / "evidence.md").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("|"):
+            cells = line.strip("|").split(" | ")
+            assert len(cells) <= 8, line
+            for cell in cells[1:]:
+                assert len(re.findall(r"(?<![\w.,])[+−]?\.\d+", cell)) <= 1, line
+
+
+def test_an_interval_is_drawn_between_its_ends():
+    chart = drawing.intervals("alt", {"a": {"x": (0.5, 0.0, 1.0)}}, "lead")
+    svg = chart.svg("light")
+    (x1, x2) = re.search(r'<line x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)".*#0072B2', svg).groups()
+    (center,) = re.findall(r'circle cx="([\d.]+)"', svg)
+    assert (float(x1) + float(x2)) / 2 == pytest.approx(float(center), abs=0.1)
+    assert float(x1) == drawing.LABELS
+    assert float(x2) == drawing.WIDTH - drawing.RIGHT
+    assert "a, x: 0.5 (0 to 1)" in svg
+
+
+def test_every_module_says_what_it_holds():
+    for path in Path(measurements.HERE).glob("*.py"):
+        assert path.read_text(encoding="utf-8").startswith('"""'), path
+
+
+def test_a_drawn_click_that_ends_all_interest_is_the_only_one_of_its_session():
+    log = random_log(300)
+    y = np.arange(log.items.document.max() + 1) % 4
+    drawn = clicks.drawn_clicks(log, y, 0.0, np.random.default_rng(0), after_click=0.0)
+    assert np.bincount(drawn.session[drawn.clicked], minlength=300).max() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
+def test_a_script_of_the_papers_can_be_imported(path, monkeypatch):
+    monkeypatch.syspath_prepend(path.parent)
+    try:
+        module = importlib.import_module(path.stem)
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        pytest.skip(str(error))
+    assert Path(module.__file__) == path
