@@ -4,6 +4,7 @@
 format of their own (``benchmarks/paper/result_files.py``).
 """
 
+import json
 import sys
 
 import numpy as np
@@ -118,6 +119,40 @@ def claims():
     return "\n".join(f"* {claim}: {found}." for claim, found in rows)
 
 
+def neural_core():
+    """Return a table of feature parts and engines by data set, two candidates each."""
+    sets = {"MQ2008": "mq2008", "OHSUMED": "ohsumed", "ClueWeb09": "clueweb09"}
+    means = {
+        name: means_of("neural-core-quick.jsonl", "folds", folder)["ndcg@10"]
+        for name, folder in sets.items()
+    }
+    rankers = sorted(means["MQ2008"], key=lambda name: -means["MQ2008"][name][0])
+    body = [[f"`{name}`", *(short(means[data][name][0]) for data in sets)] for name in rankers]
+    return table(["feature part or ranker", *sets], body)
+
+
+def soft_trees():
+    """Return a table of the splits of soft trees: the defaults before, and those of today."""
+    lines = (RESULTS / "soft-trees.jsonl").read_text(encoding="utf-8").splitlines()
+    values = {}
+    for row in map(json.loads, lines):
+        found = values.setdefault(row["data"], {}).setdefault(json.dumps(row["settings"]), {})
+        found.setdefault("correlation", []).append(row["correlation"])
+        found.setdefault("test", []).extend(row["test"])
+    body = []
+    for data, (before, now) in ((data, pair.values()) for data, pair in values.items()):
+        apart = np.subtract(now["test"], before["test"])
+        body.append([
+            data,
+            *(f"{np.mean(each['correlation']):.2f}" for each in (before, now)),
+            *(short(np.mean(each["test"])) for each in (before, now)),
+            f"{apart.mean():+.4f}".replace("0.", ".").replace("-", "−"),
+            f"{apart.std(ddof=1) / len(apart) ** 0.5:.4f}"[1:],
+        ])  # fmt: skip
+    head = ["data set", "correlation before", "now", "NDCG@10 before", "now", "difference", "error"]
+    return table(head, body)
+
+
 def section() -> Section:
     """Return Table 1 of the DirectRanker paper, and the comparison of RankNet's paper."""
     folds, documents = (
@@ -151,6 +186,12 @@ def section() -> Section:
         ("MQ2008, 15 hold-outs of a third of the documents", compared(documents, BY_DOCUMENTS)),
         ("Folds by graded labels, NDCG@10", graded()),
         ("Claims of Figures 5 and 6", claims()),
+        ("Feature parts, the neural core and the engines, NDCG@10, two candidates", neural_core()),
+        (
+            "Soft trees: correlation of splits before and after training, by the earlier defaults "
+            "and by those of today, and NDCG@10 on test parts",
+            soft_trees(),
+        ),
         (
             "Rankers of the RankNet paper (private data there), MQ2008, NDCG@15",
             table(

@@ -13,8 +13,8 @@ BENCHMARKS = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def bench(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    return importlib.import_module("bench_soft_trees")
+    monkeypatch.syspath_prepend(BENCHMARKS / "paper")
+    return importlib.import_module("soft_trees")
 
 
 def test_the_correlation_is_the_median_over_the_splits(bench):

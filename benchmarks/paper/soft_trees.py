@@ -1,6 +1,6 @@
 """Do the splits of soft trees learn, and what does it cost in quality?
 
-``python benchmarks/bench_soft_trees.py --data ../mq2008 ../ohsumed ../clueweb09 synthetic`` fits
+``python benchmarks/paper/soft_trees.py --data ../mq2008 ../ohsumed ../clueweb09 synthetic`` fits
 ``SoftTrees`` with several widths of the band, starts and schedules on the training parts, and
 measures NDCG@10 after the last epoch on the validation parts; with ``--frozen`` the defaults before
 and those of today alone, on the test parts, too. Each setting is compared with the first one, by
@@ -14,13 +14,12 @@ setting, and continues a file where it ended.
 """
 
 import argparse
-import importlib
 import json
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import data_sets
 import numpy as np
 import torch
 
@@ -28,9 +27,7 @@ from treerank import SoftTrees, TreeDirectRanker
 from treerank.documents.rows import Rows
 from treerank.metrics import NDCG
 
-sys.path.append(str(Path(__file__).resolve().parent / "paper"))
-data_sets = importlib.import_module("data_sets")
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parents[1] / "results"
 METRIC = NDCG(k=10)
 #: The defaults before, and the frozen ones.
 BEFORE = {"gamma": 50.0, "spread": 0.2, "n_epochs": 50}
