@@ -9,13 +9,15 @@ import importlib
 import inspect
 import pkgutil
 import re
-import shutil
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import treerank
 
-#: A name as ``coef_``, which reStructuredText would take for a link, or an absolute value.
-LITERAL = re.compile(r"(?<![\w`\\])(\w+_|\|[^|\s][^|]*[^|\s]\|)(?![\w`])")
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
+#: What reStructuredText would take for something else: ``coef_`` for a link, ``ndcg@10`` for an
+#: address of mail, or an absolute value.
+LITERAL = re.compile(r"(?<![\w`\\])(\w+_|\w+@\w+|\|[^|\s][^|]*[^|\s]\|)(?![\w`])")
 #: What the docstring of a package begins with.
 TITLE = re.compile(r"^\w+( \w+)?: ")
 QUOTED = re.compile(r"(`+[^`]*`+)")
@@ -27,7 +29,7 @@ CLASS = """
 """
 #: Packages by what one wants to do, without the first one.
 TASKS = {
-    "What one types daily": [""],
+    "Top level": [""],
     "Read data": ["datasets", "search_engines", "documents"],
     "Fit": ["rankers", "baselines", "feature_parts", "objectives", "distributed"],
     "Learn from clicks": ["clicks"],
@@ -45,14 +47,17 @@ STRANGERS = (
 
 
 def write(folder):
-    """Write all pages into a folder, anew."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Write all pages into a folder; those that stay as they are need not be read again."""
     texts = {f"packages/{package}": package_page(package) for package in exports()}
     texts |= {f"names/{path}": object_page(path) for path in homes().values()}
     for name, text in texts.items():
         path = folder / f"{name}.rst"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in folder.glob("[np]*/*.rst"):
+        if path.relative_to(folder).with_suffix("").as_posix() not in texts:
+            path.unlink()
     (folder / "packages.txt").write_text(package_list(), encoding="utf-8")
 
 
@@ -158,11 +163,39 @@ def object_page(path):
     exported = exports()[module][name]
     head = f"{titled(path)}\n.. currentmodule:: {module}\n"
     if inspect.isclass(exported):
-        return head + CLASS.format(name=name, strangers=STRANGERS)
+        return head + CLASS.format(name=name, strangers=STRANGERS) + shown_in(name)
     if callable(exported):
-        return f"{head}\n.. autofunction:: {name}\n"
+        return f"{head}\n.. autofunction:: {name}\n{shown_in(name)}"
     entries = ", ".join(f"``{entry}``" for entry in exported)
     return f"{head}\n.. py:data:: {name}\n\n   {summary(exported)} It holds {entries}.\n"
+
+
+def shown_in(name):
+    """Return where a name is shown: pages of the guide, and examples of the gallery."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    guides = [page for page, text in texts_of(HERE, "*/*.md").items() if word.search(text)]
+    guides = [page for page in guides if page.split("/")[0] in ("guide", "how", "move")]
+    examples = [page for page, text in texts_of(EXAMPLES, "*.py").items() if word.search(text)]
+    lines = []
+    if guides:
+        links = ", ".join(f":doc:`/{page}`" for page in guides)
+        lines += ["", ".. rubric:: In the guide", "", links, ""]
+    if examples:
+        files = "\n".join(
+            f"   ../examples/{page}.py" for page in sorted(examples, key=example_order)
+        )
+        lines += ["", ".. rubric:: In the gallery", "", ".. minigallery::", "", files, ""]
+    return "\n".join(lines)
+
+
+@functools.cache
+def texts_of(folder, pattern):
+    """Return the texts of files by their paths in a folder, without endings."""
+    paths = sorted(folder.glob(pattern))
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+        for path in paths
+    }
 
 
 def titled(text):

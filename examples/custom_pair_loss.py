@@ -6,6 +6,8 @@ A pair loss is a function of the margin: the score of the more relevant document
 score of the other. Every function compiled by numba can be used, with any weight, pairs and trees.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/pair.svg"
+
 # %%
 # The loss
 # --------

@@ -6,6 +6,8 @@ A ranker with trees becomes one C file without dependencies. Its scores are thos
 bit.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
+
 # %%
 # Export
 # ------

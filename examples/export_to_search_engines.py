@@ -6,6 +6,8 @@ Search engines compute in single precision and treat missing values in their own
 scores documents as the engine would, and refuses a model that the engine would rank differently.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
+
 # %%
 # Export with a check
 # -------------------

@@ -6,6 +6,8 @@ Vespa evaluates expressions of rank features. The best ranker, a linear model an
 one of them.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/export.svg"
+
 # %%
 # Export with a check
 # -------------------

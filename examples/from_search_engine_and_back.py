@@ -9,6 +9,8 @@ Here SQLite's full-text search stands for the search engine, with its answers in
 learning-to-rank plugin of OpenSearch and Elasticsearch.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/from-log-to-model.svg"
+
 # %%
 # A small search engine
 # ---------------------

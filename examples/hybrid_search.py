@@ -9,6 +9,8 @@ The retrievers are small but real: BM25 of SQLite's full-text search, and vector
 cross-encoder is the relevance of the simulation with noise.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/hybrid.svg"
+
 # %%
 # Three retrievers
 # ----------------

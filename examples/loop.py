@@ -11,6 +11,8 @@ says where. ``python loop.py back`` brings the model before back. Without argume
 page, it runs on made-up days, on one of which the data break.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/loop.svg"
+
 # %%
 # What lies where
 # ---------------

@@ -7,6 +7,8 @@ An objective turns scores into gradient and hessian, one entry per row. ``lightg
 sizes are not needed.
 """
 
+# sphinx_gallery_thumbnail_path = "generated/diagrams/boosting.svg"
+
 # %%
 # Data, objective, metric
 # -----------------------

@@ -43,7 +43,7 @@ print(f"labels of the top 3 of query {query}:", y[test][top][qid[test][top] == q
 # %%
 # Measure
 # -------
-# ``score`` returns the mean NDCG@10 over queries. To compare: the NDCG@10 of a random order.
+# ``score`` returns the mean ``NDCG@10`` over queries. To compare: the one of a random order.
 
 ndcg = NDCG(k=10)
 found = ranker.score(X[test], y[test], qid[test])

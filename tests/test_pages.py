@@ -10,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import treerank
@@ -22,6 +23,7 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 #: What may differ: pairs are summed in the vectors of a processor, and so the last bits of models.
 BY_PROCESSOR = re.compile(r"\b[A-Za-z_]\w* [+-][\d.]+\d|-?\d\.\d{4}|; about \d+ would show it")
+NUMBER = re.compile(r"(?<![\w#])\d+(?:\.\d+)?")
 SHELL = re.compile(r"^```bash\n(treerank .*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -89,6 +91,35 @@ def test_the_links_of_the_readme_lead_to_files():  # Sphinx checks those of the 
     text = README.read_text(encoding="utf-8")
     assert LINK.findall(text)
     assert [link for link in LINK.findall(text) if not (ROOT / link).exists()] == []
+
+
+def test_what_the_readme_shows_of_hybrid_search_is_on_its_page():  # where it is run
+    readme = README.read_text(encoding="utf-8")
+    section = readme[readme.index("## Hybrid search") :]
+    (printed,) = re.findall(r"^trees and linear model - RRF .*", section, re.MULTILINE)[:1]
+    assert printed in (ROOT / "docs" / "guide" / "hybrid.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_readme_is_what_is_drawn(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import pictures
+
+    explanation = pictures.explained()
+    for theme in pictures.THEMES:
+        kept = (ROOT / "docs" / "static" / f"pair-{theme}.svg").read_text(encoding="utf-8")
+        now = pictures.svg(theme, explanation)
+        kept_numbers, numbers = (np.array(NUMBER.findall(text), float) for text in (kept, now))
+        assert NUMBER.sub("", kept) == NUMBER.sub("", now)
+        np.testing.assert_allclose(kept_numbers, numbers, atol=2)  # pixels; processors round
+
+
+def test_the_pages_of_guide_how_and_move_open_with_a_picture_or_an_output():
+    pages = [path for path in MANUAL if path.parent.name in ("guide", "how", "move")]
+    assert len(pages) > 20
+    for path in pages:
+        start = "\n".join(path.read_text(encoding="utf-8").splitlines()[:40])
+        assert re.search(r"^```(\{diagram\}|\{plot\}|\{image\}|text)", start, re.MULTILINE), path
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

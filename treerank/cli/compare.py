@@ -49,7 +49,7 @@ _HELP = {
     "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
     "time": "Column of times, by which tested queries are later than those that are learned from.",
-    "gap": "Leave out of training what is less than so many days, or units of --time, before.",
+    "gap": "Gap between training and test, in days or in units of --time.",
     "groups": "Column of what no training set shares with its test set, such as users.",
     "human_label": "Column of people's labels, where --label is an LLM's; empty if not judged.",
     "store": "Folder that keeps the fits, to continue after a stop.",

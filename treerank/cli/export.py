@@ -16,7 +16,7 @@ from treerank.exports.uploads import FEATURE_SETS, write_feature_set
 
 _HELP = {
     "check": "Data file with documents that the other program must rank equally, without labels.",
-    "allow": f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
+    "allow": f"Accept this difference with a warning; may be repeated: {', '.join(REASONS)}.",
     "features": f"File for a draft of the feature set, .json; for {', '.join(FEATURE_SETS)}.",
     "version": "Version of the search engine, such as 2.18; by default the newest.",
     "name": "Name in a search engine, whose request the file then is, or of functions in C.",

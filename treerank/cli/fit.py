@@ -29,9 +29,8 @@ _HELP = {
     "model": "Model file to write.",
     "feature_part": "Feature part that grows trees; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
-    "valid": "Data file that decides how many trees are kept, but not with --best, and fits pair "
-    f"probabilities: {format_names()}. Or a share of the queries of TRAIN, such as 0.2, which are "
-    "held out.",
+    "valid": "Validation data for early stopping (not with --best) and for calibration: a file, "
+    f"{format_names()}, or the share of the queries of TRAIN to hold out, such as 0.2.",
     "position": "Column of the positions at which documents were shown, from 1. The label is then "
     "whether one was clicked, 0 or 1, and the position bias is estimated.",
     "stop": "Stop after so many trees without a better metric on the --valid file; by default "
