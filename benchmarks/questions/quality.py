@@ -46,7 +46,7 @@ def verdicts(rows):
     for peer in (*STOPPED, *SLOW):
         own = [leads[peer, name] for name in data.PUBLIC if (peer, name) in leads]
         ahead, shown = sum(v["lead"] > 0 for v in own), sum(v["low"] > 0 for v in own)
-        if own:
+        if len(own) == len(data.PUBLIC):  # a peer is shown once all public sets are measured
             found[peer] = ahead, shown, sum(v["high"] < 0 for v in own), len(own)
     return found
 
@@ -68,7 +68,7 @@ def section(rows):
     """Return the forest plot of leads at defaults, and the tables."""
     at_defaults = {"stopped early": False, "ranker": DEFAULT}
     leads = values_by(rows, "data", "less", **at_defaults)
-    peers = [peer for peer in (*STOPPED, *SLOW) if any(peer == less for _, less in leads)]
+    peers = list(verdicts(rows))
     sets = [name for name in (*data.PUBLIC, *SYNTHETIC) if (name, peers[0]) in leads]
     groups = {
         name: {
@@ -103,7 +103,10 @@ def section(rows):
             "NDCG@10 at defaults",
             table(["data set", "test queries", *(f"`{r}`" for r in rankers)], body),
         ),
-        (f"Lead of `{DEFAULT}` at defaults", leads_table(leads)),
+        (
+            f"Lead of `{DEFAULT}` at defaults",
+            leads_table({key: value for key, value in leads.items() if key[1] in peers}),
+        ),
     ]
     stopped = values_by(rows, "data", "less", **at_defaults | {"stopped early": True})
     if stopped:

@@ -13,6 +13,12 @@ from benchmarks import __main__ as command
 from benchmarks import clicks, drawing, measurements, page
 from benchmarks.questions import QUESTIONS, module_of, values_by
 
+#: Questions whose quick form starts processes of its own.
+LONG = ("fit_time", "scale", "workers", "reading")
+QUICK = [
+    pytest.param(question, marks=pytest.mark.nightly if question in LONG else ())
+    for question in QUESTIONS
+]
 PAPER = sorted((measurements.HERE / "paper").glob("*.py"))
 #: Packages of the extra ``bench`` that the tests do without.
 OPTIONAL = ("catboost", "ranx", "torch", "xgboost", "onnxruntime", "treelite", "dask")
@@ -20,7 +26,7 @@ OPTIONAL = ("catboost", "ranx", "torch", "xgboost", "onnxruntime", "treelite", "
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", QUICK)
 def test_a_question_runs_on_tiny_data_and_its_rows_are_whole(question, capsys):
     module = module_of(question)
     assert module.__doc__
