@@ -1,6 +1,7 @@
 """The default of a parameter is what its docstring says, for all that is public."""
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import re
@@ -20,12 +21,23 @@ _PARAMETER = re.compile(r"^    ([\w, ]+) : .*\bdefault=(.+)$", re.M)
 
 def documented_defaults(value):
     """Yield the name, the documented default and the default of each parameter of a callable."""
-    parameters = inspect.signature(value).parameters
+    try:
+        parameters = inspect.signature(value).parameters
+    except ValueError:  # a class of a builtin one has none of its own
+        assert issubclass(value, dict | list)
+        return
     text = inspect.cleandoc(value.__doc__ or "")
     for names, default in _PARAMETER.findall("    " + text.replace("\n", "\n    ")):
         for name in names.split(", "):
             if name in parameters and parameters[name].default is not inspect.Parameter.empty:
-                yield name, default, parameters[name].default
+                yield name, default, made(value, name, parameters[name].default)
+
+
+def made(value, name, default):
+    """Return the default of a parameter; that of a field with a factory is what this makes."""
+    field = getattr(value, "__dataclass_fields__", {}).get(name)
+    has_factory = field is not None and field.default_factory is not dataclasses.MISSING
+    return field.default_factory() if has_factory else default
 
 
 def public():
