@@ -10,6 +10,7 @@ QUESTIONS = (
     "quality",
     "best",
     "sizes",
+    "few",
     "baselines",
     "hybrid",
     "clicks",

@@ -9,7 +9,7 @@ from own_objective import Flat
 from ranking_sample import make_ranking_sample
 from scipy.optimize import minimize, nnls
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 from treerank import TreeDirectRanker, make_objective
@@ -20,6 +20,7 @@ from treerank.feature_parts.ensemble import Ensemble, fit_member_weights
 from treerank.feature_parts.rows import as_rows
 from treerank.forests.building import summed
 from treerank.objectives.batches import taken
+from treerank.objectives.factory import get_loss
 from treerank.progress import listening
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -152,6 +153,25 @@ def test_without_time_there_is_one_fit_to_all_queries_with_the_shares_as_weights
     alone = [fit.transform(X)[:, 0] for fit in whole.bags_[0]]
     np.testing.assert_array_equal(part.transform(X).T, alone)
     np.testing.assert_allclose(part.head_weight_ * np.std(alone, axis=1), [1.0, 0.5])
+
+
+@pytest.mark.parametrize("shares", [None, [1.0, 0.5]])
+def test_without_bags_parts_are_fitted_once_to_all_queries_with_the_shares_as_weights(shares):
+    settings = {"n_bags": 0, "n_refits": 1, "shares": shares}
+    part = Ensemble([TREES, "linear"], losses=["half_squared_error", None], **settings)
+    part.set_params(random_state=0).fit(X, OBJECTIVE)
+    squares = OBJECTIVE.with_loss(get_loss("half_squared_error"))
+    alone = [clone(part.bags_[0][0]).fit(X, squares), LinearModel().fit(X, OBJECTIVE)]
+    scores = np.hstack([each.transform(X) for each in alone])
+    np.testing.assert_allclose(part.transform(X), scores, rtol=1e-12)
+    np.testing.assert_allclose(part.head_weight_ * scores.std(axis=0), shares or [1.0, 1.0])
+    assert (len(part.bags_), part.n_left_out_) == (1, 0)
+    rows = np.random.default_rng(0).permutation(len(X))
+    first, second = (
+        TreeDirectRanker(part, random_state=0).fit(X[order], Y[order], QID[order])
+        for order in (slice(None), rows)
+    )
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
 
 
 def test_enough_time_changes_no_bit():
@@ -299,7 +319,8 @@ def test_an_ensemble_of_trees_is_one_forest():
         (Ensemble(["linear", None]), r"feature_part must have fit\(X, objective, .* got None"),
         (Ensemble([Ridge()]), r"feature_part must .* got Ridge\(\)"),
         (Ensemble([Column((0, 1))]), r"parts must have a single output or .* got 2 of Column"),
-        (Ensemble(n_bags=1), "n_bags must be a whole number of at least 2; got 1"),
+        (Ensemble(n_bags=1), "n_bags must be 0 or at least 2; got 1. Write n_bags=0, n_refits=1"),
+        (Ensemble(n_bags=0), "n_refits must be at least 1 where n_bags is 0"),
         (Ensemble([]), "parts must hold a feature part; got none"),
         (
             Ensemble([TREES], losses=["logistic"]),

@@ -45,7 +45,7 @@ from treerank.files.states import StateRule, array, count, history, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import PairlessLosses, get_loss
-from treerank.parameters import Positive, Seed, Several, Whole
+from treerank.parameters import Positive, Seed, Whole
 from treerank.progress import (
     Progress,
     current_listener,
@@ -87,6 +87,8 @@ class Ensemble(PartList):
     n_bags : int, default=5
         Number of fits of each part. The queries are divided into this number of shares, and each
         fit leaves out one of them. The time of ``fit`` and of ``transform`` is proportional to it.
+        With 0 no query is left out: ``n_refits`` fits of each part are all, and ``shares`` are the
+        weights, by default equal ones.
     losses : sequence of str, loss or None, default=None
         Loss of each part, one without pairs, such as "half_squared_error"; None is the loss of the
         ranker. The weights of the parts are fitted to the loss of the ranker. If the ranker has an
@@ -144,7 +146,7 @@ class Ensemble(PartList):
 
     parts: Sequence[str | FeaturePart] = ("linear", "lightgbm")
     _: KW_ONLY
-    n_bags: Several = 5
+    n_bags: Whole = 5
     losses: PairlessLosses | None = None
     shares: Sequence[float] | None = None
     n_refits: Whole = 0
@@ -161,6 +163,7 @@ class Ensemble(PartList):
         self._check_parts(objective)
         for share in self._per_part("shares") or []:
             check_number("each of shares", share, above=0)
+        self._check_bags()
         self._check_rounds()
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
@@ -217,6 +220,18 @@ class Ensemble(PartList):
     def _fitted_once(self) -> list[Any]:
         return self.bags_[0]
 
+    def _check_bags(self) -> None:
+        """Refuse a single bag, which would leave out all queries, and no fit at all."""
+        if self.n_bags == 1:
+            raise ValueError(
+                "n_bags must be 0 or at least 2; got 1. Write n_bags=0, n_refits=1 for one fit of "
+                "each part to all queries."
+            )
+        if not self.n_bags + self.n_refits:
+            raise ValueError(
+                "n_refits must be at least 1 where n_bags is 0, or nothing is fitted; got 0."
+            )
+
     def _check_rounds(self) -> None:
         """Refuse a number of rounds for early stopping if no fit has left-out queries."""
         for index, part in enumerate(self.parts):
@@ -231,7 +246,7 @@ class Ensemble(PartList):
     def _fits(self, rows: Rows, objective: Objective) -> tuple[list[list[Any]], np.ndarray]:
         """Return the fits by which the ensemble scores, and out-of-fold scores (NaN if skipped)."""
         objectives, rng = self._objectives(objective), check_random_state(self.random_state)
-        bags = deal_bags(objective.groups, self.n_bags, rng)
+        bags = deal_bags(objective.groups, self.n_bags, rng) if self.n_bags else []
         all_queries = Bag(objective.groups.order, np.empty(0, np.intp))
         listener, scores = current_listener(), np.full((len(rows), len(self.parts)), np.nan)
         fits: list[list[Any]] = []
