@@ -161,6 +161,7 @@ def compare(
     only_test = cv is None and len(before) == len(rankers)
     splits = make_splits(data, cv, random_state, only_test=only_test, human_labels=human_labels)
     _check_splits(splits)
+    _refuse_lost_ids(splits, by_name)
     _check_training_sets(splits, unfitted)
     _check_labels(splits[0].labels, unfitted, grid)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
@@ -392,6 +393,18 @@ def _check_training_sets(splits, rankers):
             raise ValueError(
                 f"train must not be None if a ranker is unfitted, as {next(iter(rankers))!r}; "
                 f"split {split.name!r} has no training set."
+            )
+
+
+def _refuse_lost_ids(splits, metrics):
+    """Refuse a metric that looks queries up by their ids, where these could not be kept."""
+    if all(split.has_ids for split in splits):
+        return
+    for name, metric in metrics.items():
+        if getattr(metric, "n_relevant", None) is not None:
+            raise TypeError(
+                f"qid must be all text, all numbers or all tuples for {name!r}, which looks "
+                "up the number of relevant documents by it; got ids of several types, or others."
             )
 
 

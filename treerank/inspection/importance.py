@@ -165,7 +165,7 @@ def permutation_importance(
     columns = _columns_by_name(ranker, groups)
 
     def values(features: Any) -> np.ndarray:
-        return measured.per_query(y, scores_of(ranker, features), queries.codes)
+        return measured.per_query(y, scores_of(ranker, features), queries)
 
     intact, drops = values(X), np.empty((len(columns), queries.n_queries))
     for n, group in enumerate(columns.values()):

@@ -162,8 +162,10 @@ def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
 
 
 def _write_settings(value: Any, fitted: bool) -> list[Any]:
-    settings = {field.name: saved(getattr(value, field.name)) for field in fields(value)}
-    return [type(value).__name__, settings]
+    settings = {field.name: getattr(value, field.name) for field in fields(value)}
+    # The keys of a mapping are query ids, which may be numbers or tuples.
+    pairs = {name: [*v.items()] for name, v in settings.items() if isinstance(v, dict)}
+    return [type(value).__name__, {name: saved(v) for name, v in (settings | pairs).items()}]
 
 
 def _read_settings(content: Any, classes: Classes) -> Any:
