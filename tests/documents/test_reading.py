@@ -197,7 +197,7 @@ def test_wrong_names_of_queries_are_named():
     frame = pd.DataFrame({"x": [1.0, 2, 3], "user": ["a", None, "b"], "week": [1, 2, 3]})
     with pytest.raises(ValueError, match="qid must name columns of X; got 'month' and a data fr"):
         take_columns(frame, qid=("user", "month"))
-    with pytest.raises(ValueError, match="qid must not be missing; got .* column 'user', row 1"):
+    with pytest.raises(ValueError, match=r"qid must not be missing; got .* column 'user', row 1"):
         take_columns(frame, qid=("user", "week"))
-    with pytest.raises(ValueError, match="qid must not be missing; got .*a.*nan.* in row 1"):
+    with pytest.raises(ValueError, match=r"qid must not be missing; got .*a.*nan.* in row 1"):
         QueryGroups.from_qid([("a", 1.0), ("a", float("nan"))])

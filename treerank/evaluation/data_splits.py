@@ -28,8 +28,8 @@ class SplitSource:
     """The name of a split, and a function that returns its sets when they are needed.
 
     ``labels`` are the names of several labels, ``has_training`` tells whether there is a training
-    set, and ``human`` are people's labels of the test set, where ``y`` are an LLM's. ``has_ids`` tells
-    whether query ids are those of the user, and no numbers in their place.
+    set, and ``human`` are people's labels of the test set, where ``y`` are an LLM's. ``has_ids``
+    tells whether query ids are those of the user, and no numbers in their place.
     """
 
     name: str

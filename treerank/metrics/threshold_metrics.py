@@ -162,8 +162,8 @@ class Recall(ThresholdMetric):
             if count is None:
                 raise ValueError(
                     "n_relevant must have an entry for each query of qid; got none for "
-                    f"{_id(query)}, and queries such as {_id(next(iter(self.n_relevant), None))}. Write 0 for "
-                    "a query for which there is nothing to find."
+                    f"{_id(query)}, and queries such as {_id(next(iter(self.n_relevant)))}. "
+                    "Write 0 for a query for which there is nothing to find."
                 )
             if count < n_found[number]:
                 raise ValueError(
